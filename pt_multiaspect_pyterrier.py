@@ -1,8 +1,8 @@
-"""The part of pt_multiaspect that PyTerrier loads. It imports the package when something needs it.
+"""The part of pt_multiaspect that PyTerrier loads. It imports the package on first use.
 
 PyTerrier calls `load`, the entry point of group ``pyterrier.modules``, whenever it is imported, and does not catch
-exceptions. So this module is small, beside the package (importing a submodule imports the whole package), and turns
-exceptions into warnings. What the replaced functions do is in `pt_multiaspect.integration.pyterrier`.
+exceptions. So this module is small and outside the package (importing a submodule imports all of it), and converts
+exceptions to warnings. The replacements are defined in `pt_multiaspect.integration.pyterrier`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def load() -> ModuleType:
     Returns
     -------
     module
-        What PyTerrier makes ``pyterrier.multiaspect``.
+        The module that becomes ``pyterrier.multiaspect``.
     """
     try:
         install()
@@ -60,7 +60,7 @@ def install() -> None:
         original = getattr(module, name, None)
         if original is not None and not hasattr(original, REPLACED):
             replacement = wraps(original)(replace(original))
-            replacement.__module__, replacement.__qualname__ = module_name, name  # where pickle finds it
+            replacement.__module__, replacement.__qualname__ = module_name, name  # for pickle
             setattr(replacement, REPLACED, original)
             setattr(module, name, replacement)
     measures = sys.modules.get("pyterrier.measures")
@@ -72,7 +72,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Undo `install`, except for functions that another package has wrapped since."""
+    """Undo `install`, except for functions that another package has wrapped in the meantime."""
     for module_name, name, _ in _PATCHES:
         module = sys.modules.get(module_name)
         current = getattr(module, name, None)
@@ -86,7 +86,7 @@ def uninstall() -> None:
 
 
 def _needed(measures: Any) -> Any:
-    """Return `pt_multiaspect.integration.pyterrier` if one of the measures may need it, and None if none does."""
+    """Return `pt_multiaspect.integration.pyterrier` if one of the measures may need it, else None."""
     if _PACKAGE not in sys.modules:
         several = isinstance(measures, Iterable) and not isinstance(measures, str)
         names = [measure for measure in (measures if several else [measures]) if isinstance(measure, str)]
@@ -127,7 +127,7 @@ def _parser(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _evaluating(door: str, parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what replaces a function of PyTerrier whose `parameter` is the measures."""
+    """Return a decorator for functions of PyTerrier whose `parameter` is the measures."""
 
     def replace(original: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(original)
@@ -156,7 +156,7 @@ def _averaging(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _measure(name: str) -> Any:
-    """Return an attribute that ``pyterrier.measures`` lacks: a measure, or the names that ``import *`` imports."""
+    """Return a missing attribute of ``pyterrier.measures``: a measure, or the names for ``import *``."""
     names = vars(sys.modules["pyterrier.measures"])
     if (not name.startswith("_") or name == "__all__") and _imported() is not None:
         if name == "__all__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import re
 import runpy
 import shutil
@@ -50,18 +51,18 @@ html_theme_options = {
         page: ["page-toc"]
         for page in ("api", "before_you_report", "changelog", "measures/*", "start", "which_measure")
     },
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {
+# How-tos are long: their headings are above the list of pages (the index has none to show).
+html_sidebars: dict[str, list[str]] = {"howto/[!i]*": ["sidebar-collapse", "page-toc", "sidebar-nav-bs"]} | {
     page: []
     for page in (
         "index",
         "start",
         "which_measure",
-        "measures_compared",
         "before_you_report",
         "conventions",
         "changelog",
@@ -71,6 +72,10 @@ html_sidebars = {
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
+# Pages show warnings of this package, but not those of others on how they are installed and called by this package.
+os.environ["PYTHONWARNINGS"] = ",".join(
+    f"ignore:{start}" for start in ("IProgress not found", "Failed to import numba", "The argument 'eval_set'")
+)
 # They need data of others, and are executed by notebooks/execute.py.
 nb_execution_excludepatterns = ["notebooks/*", "reproductions/*"]
 nb_execution_in_temp = True

@@ -201,7 +201,7 @@ __all__ = [
 ]
 
 
-#: Names that are imported on first use, with their modules: evaluating a run does not need them.
+#: Names that are imported on first use, with their modules, as evaluating a run does not need them.
 __getattr__ = lazy_attributes(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""Names that a package imports on their first use."""
+"""Lazy imports: names that a package imports on first use."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def lazy_attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__`` that imports the names of `homes` from these modules of `package`.
+    """Return a module's ``__getattr__`` that imports the names in `homes` lazily from modules of `package`.
 
-    A name that is also its module's is that module.
+    A name that is also the name of its module refers to that module.
     """
 
     def attribute(name: str) -> Any:

@@ -13,9 +13,7 @@ import numpy as np
 
 from .errors import MultiAspectError, choices, shown
 
-__all__ = ["exact", "number", "numbers", "read_json", "spell"]
-
-#: A label whose fraction has a denominator up to this is read as that fraction (1/3, 0.1).
+#: The maximum denominator of the fractions that labels are read as (1/3, 0.1).
 _DENOMINATOR = 10**6
 
 
@@ -64,10 +62,9 @@ def numbers(values: object, what: str) -> tuple[float, ...]:
 def exact(value: float) -> Fraction:
     """Return the rational number that a float represents.
 
-    A float that is the closest to a fraction with a small denominator (1/3, 2/7, 0.1) is read as
-    that fraction, any other as the decimal it prints as. Distances between label tuples are compared
-    exactly on these: as floats, 1 - 0.9 and 0.1 differ, which would split classes of equal
-    distance.
+    A float that is the closest to a fraction with a small denominator (1/3, 2/7, 0.1) is read as that fraction, any
+    other as the decimal number that it is printed as. Distances between label tuples are compared exactly on these
+    fractions: as floats, 1 - 0.9 and 0.1 differ, which would split classes of equal distance.
     """
     simple = Fraction(value).limit_denominator(_DENOMINATOR)
     return simple if float(simple) == value else Fraction(repr(value))

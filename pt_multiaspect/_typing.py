@@ -1,11 +1,9 @@
-"""Names of the array types that the whole package uses."""
+"""Array types that the whole package uses."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Bools", "Floats", "Ints"]
 
 Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]

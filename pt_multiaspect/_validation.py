@@ -10,9 +10,7 @@ import numpy as np
 
 from .errors import MultiAspectError, choices, shown
 
-__all__ = ["MAX_CUTOFF", "boolean", "choice", "count", "cutoff", "proportion", "random_seed", "real", "whole"]
-
-#: The largest rank that 32-bit back ends take.
+#: The maximum rank of 32-bit back ends.
 MAX_CUTOFF = 2**31 - 1
 
 
@@ -112,7 +110,7 @@ def count(name: str, *, low: int = 1, high: int | None = MAX_CUTOFF) -> Callable
     low : int, default 1
         The minimum.
     high : int or None, default 2**31 - 1
-        The maximum; with None, there is none.
+        The maximum; None for no maximum.
 
     Returns
     -------

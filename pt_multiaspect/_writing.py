@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -10,32 +10,30 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["is_special", "write_file"]
-
-#: Errors of directories in which files cannot be created or renamed.
+#: Error numbers of directories in which files cannot be created or renamed.
 _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 
 
 def write_file(path: str | PathLike[str], content: str | bytes) -> None:
-    """Write a file, or leave an earlier one as it is if an error occurs.
+    """Write a file; if an error occurs, an earlier file remains unchanged.
 
     The content is written to a temporary file, which then replaces the earlier one. A file that a symbolic link
-    points to is replaced, and the link kept. The permissions are those of the earlier file. Pipes,
+    points to is replaced, and the link is kept. The permissions are those of the earlier file. Pipes,
     devices, and files in directories without write permission are written in place.
 
     Parameters
     ----------
     path : str or path
-        The file; ``~`` stands for the home directory.
+        The file; ``~`` is the home directory.
     content : str or bytes
         The content; strings are written in UTF-8.
 
     Raises
     ------
     OSError
-        If the file cannot be written; it has the name of the file.
+        If the file cannot be written; the error has its name.
     """
-    # Names of files that are not UTF-8 are written as they are.
+    # File names that are not UTF-8 are kept as they are.
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     file = Path(os.path.expanduser(path))
     try:
@@ -52,7 +50,7 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
 
 
 def is_special(path: str | PathLike[str]) -> bool:
-    """Return whether an existing file is a pipe or device, beside which no other files are written."""
+    """Return whether an existing file is a pipe or device, for which no temporary file can be used."""
     file = Path(os.path.expanduser(path))
     return file.is_relative_to("/dev") or file.is_relative_to("/proc") or not stat.S_ISREG(file.stat().st_mode)
 
@@ -65,7 +63,7 @@ def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
         with open(temporary, "xb") as beside:
             beside.write(data)
         if earlier is not None:
-            with suppress(OSError, AttributeError):  # only some systems and users may
+            with suppress(OSError, AttributeError):  # not possible on all systems and for all users
                 os.chown(temporary, earlier.st_uid, earlier.st_gid)
             temporary.chmod(stat.S_IMODE(earlier.st_mode))
         os.replace(temporary, file)

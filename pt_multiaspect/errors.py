@@ -1,4 +1,4 @@
-"""Errors and warnings: their classes, warnings once per cause, and parts of messages."""
+"""Errors and warnings: classes, warnings once per cause, and parts of messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _PER_GROUP = 3
 
 
 class Cause(NamedTuple):
-    """The arguments of a call of `warn_once` or, with a remedy, of `warn_of_run`; without a key, of `warn`."""
+    """The arguments of a call of `warn_once`, `warn_of_run` (with a remedy) or `warn` (without a key)."""
 
     message: str
     key: str | None
@@ -75,8 +75,8 @@ _collected: ContextVar[list[Cause] | None] = ContextVar("_collected", default=No
 def collected() -> Iterator[list[Cause]]:
     """Collect the causes of warnings instead of issuing them, in this thread only.
 
-    Worker processes cannot warn, and threads share the filters of warnings. The caller passes causes to
-    `reissue`, or those with a remedy to `warn_of_runs`, where a warning reaches the user.
+    Worker processes cannot warn, and threads share the filters of warnings. The caller passes the causes to
+    `reissue`, or those with a remedy to `warn_of_runs`, in the process and thread where a warning reaches the user.
     """
     causes: list[Cause] = []
     token = _collected.set(causes)
@@ -91,7 +91,7 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
 
     PyTerrier evaluates batches, folds and systems one by one, so one cause would otherwise be
     reported dozens of times. If batches produce many keys for one cause, `group` limits them:
-    three are reported, and the fourth says that further ones are not.
+    three are reported, and a fourth warning says that further ones are not.
     """
     collecting = _collected.get()
     if collecting is not None:
@@ -123,7 +123,7 @@ def warn(message: str) -> None:
 
 
 def reissue(cause: Cause) -> None:
-    """Issue a collected warning that is not of a run."""
+    """Issue a collected warning that does not concern a single run."""
     if cause.key is None:
         warn(cause.message)
     else:
@@ -131,9 +131,9 @@ def reissue(cause: Cause) -> None:
 
 
 def warn_of_run(message: str, remedy: str, *, key: str, group: str, run: str = "a run") -> None:
-    """Issue a warning of a run as `warn_once` does.
+    """Issue a warning about a run, as `warn_once` does.
 
-    Where calls are collected, the caller names all runs of a `group` in one message by `warn_of_runs`.
+    If warnings are collected, the caller names all runs of a `group` in one message, with `warn_of_runs`.
     """
     collecting = _collected.get()
     if collecting is None:
@@ -147,7 +147,7 @@ _MOST_RUNS = 3
 
 
 def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
-    """Issue one warning per group for the collected causes of all runs, given by the title of the run."""
+    """Issue one warning per group for the collected causes of all runs, a mapping from the title of a run."""
     groups: dict[str | None, list[tuple[str, Cause]]] = {}
     for title, cause in causes:
         groups.setdefault(cause.group, []).append((title, cause))
@@ -160,12 +160,12 @@ def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Drop the warnings of this package in this thread, without marking them as given."""
+    """Drop the warnings of this package in this thread, without marking them as issued."""
     with collected():
         yield
 
 
-#: Packages whose frames are skipped when locating the user's code for a warning.
+#: Packages whose stack frames are skipped to find the user's code for a warning.
 _TOOLS = (
     "pt_multiaspect",
     "pt_multiaspect_pyterrier",
@@ -181,7 +181,7 @@ _TOOLS = (
 
 
 def callers_level() -> int:
-    """Return the ``stacklevel`` for the caller that points to the first frame outside `_TOOLS`."""
+    """Return the ``stacklevel`` for the caller that points to the first stack frame outside `_TOOLS`."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
@@ -191,6 +191,15 @@ def callers_level() -> int:
     return level
 
 
+@contextmanager
+def errors_of(title: object) -> Iterator[None]:
+    """Let errors of this package begin with a title, as of the parameter or the measure that they are about."""
+    try:
+        yield
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{title}: {error}") from None
+
+
 def number_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
     several = f"{noun[:-1]}ies" if noun.endswith("query") else f"{noun}s"
@@ -198,12 +207,12 @@ def number_of(number: int, noun: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return the total count in parentheses, for an error message that shows only the first case."""
+    """Return the total count in parentheses, for an error message that shows the first case only."""
     return f"({number_of(number, f'such {noun}')} in all)"
 
 
 def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
-    """Return a question with the known names that are spelt like those `unknown`, empty if there are none."""
+    """Return a question that suggests known names similar to the `unknown` ones, empty if there are none."""
     from difflib import get_close_matches
 
     options = [str(name) for name in known]
@@ -213,7 +222,7 @@ def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
 
 
 def refuse_unknown(given: Iterable[object], known: Iterable[object], what: str, parameter: str = "") -> None:
-    """Raise an error if names are given that are not known.
+    """Raise an error if given names are not known.
 
     Parameters
     ----------
@@ -245,7 +254,7 @@ def refuse_repeated(names: Iterable[Hashable], what: str, parameter: str = "") -
 
 
 def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> None:
-    """Raise an error if labels of measures are `what` else is named."""
+    """Raise an error if a label of a measure is already the name of `what`."""
     for name in names:
         if name in taken:
             raise MultiAspectError(f"the label {name!r} of a measure is the name of {what}; use another label")
@@ -256,7 +265,7 @@ def _start(parameter: str) -> str:
 
 
 def choices(names: Iterable[object]) -> str:
-    """Join `names` for an error message, in the given order; of many, the first ones and how many there are."""
+    """Join `names` for an error message, in the given order; of many names, the first ones and the total."""
     listed = list(map(str, names))
     if len(listed) > _MOST_CHOICES:
         return f"{', '.join(listed[:_MOST_CHOICES])}, … ({len(listed)} in total)"
@@ -264,7 +273,7 @@ def choices(names: Iterable[object]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return any input as an error message shows it, in one short line: a frame by its columns."""
+    """Return a short description of any input for an error message; of a frame, its columns."""
     if isinstance(value, int) and abs(value) > 10**30:  # Python does not print integers of thousands of digits
         return f"an integer of {value.bit_length()} bits"
     columns = getattr(value, "columns", None)
@@ -277,5 +286,5 @@ def shown(value: object) -> str:
 
 
 def cut(text: str, limit: int = _LONGEST) -> str:
-    """Return the beginning of a text."""
+    """Truncate a text."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from strategies import examples, forget_warnings
 
@@ -24,6 +26,22 @@ settings.load_profile("pt_multiaspect")
 
 #: How many tests that are marked `slow` were deselected.
 _left_out = {"slow": 0}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Seek examples in the package only: `--doctest-modules` would go through every object of the tests, too."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
+
+
+def pytest_collection():
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector what lasts to the end: it would go through all tests again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -177,7 +177,7 @@ def grade_index(aspect: RefAspect, label: Label) -> int:
 
 
 def gain_of(aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | None = None) -> Number:
-    """What nDCG-like bases use as gain: g_a(label), 0 if unjudged (MEASURES §1, "Labels" and "Aspect").
+    """Return the gain of nDCG-like bases: g_a(label), 0 if unjudged (MEASURES §1, "Labels" and "Aspect").
 
     It is negative only if the aspect declares negative gains.
 
@@ -192,7 +192,7 @@ def gain_of(aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | No
 
 
 def probability_of(aspect: RefAspect, label: Label) -> Number:
-    """What the gain family multiplies: P_a(label), unjudged as the lowest grade (MEASURES §1, "Aspect")."""
+    """The factor P_a(label) of the gain family; unjudged as the lowest grade (MEASURES §1, "Aspect")."""
     if aspect.probabilities is None:
         return 0 if label is None else label
     return aspect.probabilities[grade_index(aspect, label)]
@@ -204,7 +204,7 @@ def top_probability(aspect: RefAspect) -> Number:
 
 
 def is_positive(aspect: RefAspect, label: Label, rel: Number | None = None) -> bool:
-    """Whether a label is positive for a binary base: at ``rel`` if given, else at the aspect's threshold.
+    """Return whether a label is positive for a binary base: at ``rel`` if given, else at the aspect's threshold.
 
     Never for an unjudged document, as in trec_eval, whatever the threshold (MEASURES §1, "Aspect").
     """
@@ -361,7 +361,7 @@ def compatibility(run: Run, weights: Mapping[str, Number], p: float) -> float:
 
 @dataclass(frozen=True)
 class RefColumn:
-    """What a base measure sees of one query: one single label a document, from an aspect or aggregated."""
+    """The input of a base measure for one query: one label per document, of an aspect or aggregated."""
 
     ranked: list[Number]  # graded value by rank, unjudged 0
     judged: list[Number]  # graded values of the judged documents
@@ -370,7 +370,7 @@ class RefColumn:
     positives: int  # positive documents among the judged
 
     def is_empty_for(self, base: str) -> bool:
-        """Whether the query offers nothing that this base could reward."""
+        """Return whether no document of the query has a gain for this base."""
         if base in GRADED_BASES:
             return not any(value > 0 for value in self.judged)
         return self.positives == 0
@@ -1157,7 +1157,7 @@ def intent_aware(
 
 
 def intents_of(aspects: Aspects, weights: Mapping[str, Number] | None) -> dict[str, Fraction]:
-    """The exact probability of each intent; an aspect of weight 0 is no intent."""
+    """The exact probability of each intent; an aspect of weight 0 is not an intent."""
     raw = {name: exactly(1 if weights is None else weights[name]) for name in aspects}
     return {name: weight / sum(raw.values()) for name, weight in raw.items() if weight}
 

@@ -43,7 +43,7 @@ def world(systems=SYSTEMS, n_topics=6, n_documents=12, seed=3) -> tuple[dict[str
 
 
 class Page(HTMLParser):
-    """What a page consists of: elements, attributes, scripts, and the cells of tables by the id of the table."""
+    """The content of a page: elements, attributes, scripts, and the cells of tables by the id of the table."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Where the tests find the shared fixtures, which are no part of this repository."""
+"""The location of the shared fixtures, which are not part of this repository."""
 
 from __future__ import annotations
 

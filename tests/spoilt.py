@@ -101,11 +101,9 @@ SPOILINGS = (
     Spoiling("leading zeros in query ids", _leading_zeros, "error", "", "query ids that look like"),
     Spoiling("case of document ids", _case, "error", "", "document ids that look like"),
     Spoiling("half an aspect missing", _half_missing, "warning", "relevance, trust", "missing labels count as"),
-    Spoiling(
-        "aspect of another collection", _other_aspect, "error", "relevance, trust", "no document is judged on both"
-    ),
+    Spoiling("aspect of other qrels", _other_aspect, "error", "relevance, trust", "no document is judged on both"),
     Spoiling("copied column", _copied, "error", "understandability, trust", "the labels are the same"),
     Spoiling("constant column", _constant, "warning", "trust", "every judged document has the label 2"),
-    Spoiling("a code that is no grade", _code, "warning", "trust", "99, may be a code"),
-    Spoiling("run of another collection", _other_run, "error", "", "no topic in common"),
+    Spoiling("code on top", _code, "warning", "trust", "99, may be a code"),
+    Spoiling("run from another collection", _other_run, "error", "", "no topic in common"),
 )

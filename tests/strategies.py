@@ -131,7 +131,7 @@ def collections(
     grades
         The labels of all aspects, or a sequence of them per aspect (which also says how many).
     fractional
-        Add labels that are no whole numbers.
+        Add labels that are not whole numbers.
     junk
         Add TREC's negative labels.
     junk_only

@@ -120,7 +120,7 @@ def test_metrics_are_those_of_pytrec_eval(
 
 
 def _are_confused(measures: list[Any]) -> bool:
-    """Whether ir-measures computes some of these differently beside the others."""
+    """Return whether ir-measures computes some of these differently beside the others."""
     special = any(measure.params.keys() & {"gains", "judged_only"} for measure in measures)
     return special and any(measure.NAME in ("nDCG", "NumRet") for measure in measures) and len(measures) > 1
 

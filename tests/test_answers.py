@@ -729,7 +729,7 @@ COMBINATIONS: dict[str, tuple[object, str]] = {
     "scale without grades": (TOMA(aspects={"faithful": None}), "expected declared scales"),
     "other grades": (TOMA(aspects={"faithful": 3}), r"expected values of faithful .* got 0\.\d+; convert grades"),
     "equal gains": (
-        TOMA(aspects={"faithful": Aspect(4, gains=[0, 1, 1, 2, 3])}), "expected a gain of its own for each grade"
+        TOMA(aspects={"faithful": Aspect(4, gains=[0, 1, 1, 2, 3])}), "expected distinct gains for the grades"
     ),
     "unknown criterion": ("MM(aspects='fluent,complete')", "expected criteria of the frame .* got fluent"),
     "weights": (CAM(weights={"faithful": 1}), "add a weight for complete"),

@@ -1,4 +1,4 @@
-"""Scales in files: what is written, read back, refused, and where the file can stand for the scales."""
+"""Files of scales: writing, reading, errors, and the places where a file is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rankings attain: golden figures, brute force, means, systems and their distances, plots, errors."""
+"""Fronts of attainable values: golden figures, brute force, means, systems and their distances, plots, errors."""
 
 from __future__ import annotations
 

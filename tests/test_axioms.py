@@ -112,7 +112,7 @@ def test_results(result):
     assert list(rows.index.unique("measure")) == list(map(str, MEASURES))
     assert list(result.table.columns) == list(PROPERTIES)
     assert check(NLRE, properties="D1").results["complete"].item() == 5
-    # All worlds of up to five documents with the same labels, and all chains of two: by hand.
+    # All worlds of up to five documents with the same labels, and all chains of two, written by hand.
     assert rows.loc[("CAM", "D5"), "trials"] == 9 * 5
     two = check(CAM, documents=2).results.set_index("property")
     # Of pairs with the same credibility or relevance, which are the other way round: 3 · 3 and 3 · 3.
@@ -229,7 +229,7 @@ def reference_score(measure, tuples, unranked=()):
 
 
 def better(measure, one, other):
-    """Whether a tuple is better than another on some aspect and worse on none."""
+    """Return whether a tuple is better than another on some aspect and worse on none."""
     signs = [1 if aspect.greater_is_better else -1 for aspect in measure.spec.values()]
     steps = [sign * (a - b) for sign, a, b in zip(signs, one, other, strict=True)]
     return min(steps) >= 0 and max(steps) > 0
@@ -271,7 +271,7 @@ def test_counter_examples_by_the_reference(aspects, request):
 
 
 def slow_check(rule, measure, world):
-    """Whether a property is broken by some ranking of the documents of a world, found by trying all."""
+    """Return whether some ranking of the documents of a world violates a property, by trying all."""
     score = {order: reference_score(measure, order) for order in itertools.permutations(world)}
     if rule == "1 attainable":
         return 1e-9 < max(score.values()) < 1 - 1e-9
@@ -340,7 +340,7 @@ def test_holds_is_what_trying_everything_says():
         assert (None if example is None else len(example.rankings[0].tuples)) == least, (measure, rule)
 
 
-# -- measures of one's own --------------------------------------------------------------------------
+# -- user-defined measures --------------------------------------------------------------------------
 
 
 class _Backwards(DirectMeasure):

@@ -1,4 +1,4 @@
-"""What cannot be evaluated: each case is refused with what was given, what was expected, what there is."""
+"""Invalid input: the error of each case states what was given, what was expected, and the alternatives."""
 # ruff: noqa: E501 (a case a line)
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def refusal(call: Callable[[], object], *parts: str, clean: bool = True) -> str:
 
 
 def warned(call: Callable[[], object]) -> tuple[Any, str]:
-    """What the call returns, and the message of the one warning it gives."""
+    """Return the result of a call, and the message of its only warning."""
     with pytest.warns(MultiAspectWarning) as caught:
         result = call()
     (warning,) = caught
@@ -502,7 +502,7 @@ def test_weights(measure: Any, name: str) -> None:
     ("probabilities by grade", lambda: Aspect([0, 1], probabilities={0: 0, 1: 0.8}), ["probabilities: expected a list of numbers, got {0: 0, 1: 0.8}", "in the order of the grades"]),
     ("another word as gains", lambda: Aspect([0, 1], gains="01"), ["gains", "sequence of numbers", "'01'"]),
     ("identity where less is better", lambda: Aspect(probabilities="identity", greater_is_better=False), ["probabilities='identity'", "greater_is_better=False"]),
-    ("labels that are no probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(probabilities="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),
+    ("labels that are not probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(probabilities="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),
     ("threshold above", lambda: Aspect([0, 1, 2], threshold=3), ["threshold must be a grade above the lowest (one of [1, 2]), got 3", "[0, 1, 2]"]),
     ("threshold between", lambda: Aspect([0, 1, 2], threshold=1.5), ["one of [1, 2]", "got 1.5", "[0, 1, 2]"]),
     ("threshold at the worst", lambda: Aspect([0, 1, 2], threshold=0), ["threshold must be a grade above the lowest", "one of [1, 2]", "got 0", "[0, 1, 2]"]),
@@ -705,7 +705,7 @@ NAMES = ["relevance", "credibility"]
     ("a tuple twice", lambda: Order([((0, 0), 0), ((0, 0), 1)], NAMES), ["distinct tuples of labels", "several (0, 0)"]),
     ("no tuples", lambda: Order({}, NAMES), ["at least one label tuple"]),
     ("weight NaN", lambda: Order({(0,): math.nan}, ["relevance"]), ["weight of (0,)", "finite number", "nan"]),
-    ("a label that is no grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["expected a grade of relevance (0, 1, 2", "got 3"]),
+    ("a label that is not a grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["expected a grade of relevance (0, 1, 2", "got 3"]),
     ("a string for aspects", lambda: Order({(0,): 0}, "relevance"), ["aspects with their scales", "'relevance'"]),
     ("with weights", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), weights={"relevance": 1}), ["Order", "omit weights"]),
     ("with a gate", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), gate="relevance"), ["Order", "omit gate"]),

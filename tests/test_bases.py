@@ -203,7 +203,7 @@ def test_what_ir_measures_cannot_compute_is_an_error_that_names_the_base() -> No
         value(On(base=Accuracy), {"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})
 
 
-# -- measures of one's own --------------------------------------------------------------------------
+# -- user-defined measures --------------------------------------------------------------------------
 
 
 class _Wrong(DirectMeasure):

@@ -76,7 +76,7 @@ def aspects_of(judged: Judged) -> dict[str, int]:
 
 
 def best_by_force(measure: ma.Measure, judged: Judged) -> float:
-    """The greatest value over all permutations, each a query of its own."""
+    """Return the maximum over all permutations, each of which is a separate query."""
     permutations = list(itertools.permutations(judged))
     runs = {
         str(index): {docno: -rank for rank, docno in enumerate(permutation)}
@@ -91,7 +91,7 @@ def bound_of(judged: Judged, measure: object, strategy: str = "auto", **options:
 
 
 def check_proven(row: pd.Series, wanted: float) -> None:
-    """What is said of the best value is true."""
+    """Check that the bound and the best value are correct."""
     assert row["value"] <= wanted + 1e-9
     assert row["bound"] >= wanted - 1e-9
     assert row["gap"] == pytest.approx(row["bound"] - row["value"], abs=1e-12)

@@ -366,7 +366,7 @@ def test_bad_input(make, parts):
 
 
 def test_documents_without_a_label_are_not_judged():
-    """A row whose label is missing is no judged document, which the last level of ESL would count."""
+    """A row whose label is missing is not a judged document, which the last level of ESL would count."""
     qrels = {"q1": {"z": {"relevance": None}, "a": {"relevance": 1}}}
     assert ESL.calc_aggregate(qrels, {"q1": {"x": 1.0}}) == ESL.calc_aggregate({"q1": {"a": 1}}, {"q1": {"x": 1.0}})
     nothing = {"q1": {"z": {"relevance": None, "credibility": None}, "a": {"relevance": 0, "credibility": 0}}}

@@ -316,7 +316,7 @@ def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_
 def test_measures_that_cannot_use_the_declared_scales_are_named(cli):
     code, _, err = cli("evaluate", "--aspects", "scales.json", "-m", "AP GMAP TOMA", "runs")
     assert code == 0
-    assert err.startswith("pt-multiaspect: warning: AP, GMAP: computed on the labels of relevance as they are")
+    assert err.startswith("pt-multiaspect: warning: AP, GMAP: computed on the plain labels of relevance")
     plain = '{"relevance": 2, "credibility": 3}'
     assert cli("evaluate", "--aspects", plain, "-m", "AP TOMA", "runs")[2] == ""
 
@@ -721,9 +721,9 @@ def _rows(latex):
 )
 def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, line):
     parquet = pytest.importorskip("pyarrow.parquet")
-    assert cli(*line, "-o", "table.parquet") == (0, "", "")
+    assert cli(*line, "-o", "table.parquet")[:2] == (0, "")
     found = parquet.read_table("table.parquet").to_pydict()
-    assert cli(*line, "-o", "table.json") == (0, "", "")
+    assert cli(*line, "-o", "table.json")[:2] == (0, "")
     rows = json.loads((trec_files / "table.json").read_text())
     assert found == {name: [row[name] for row in rows] for name in rows[0]}
     assert {name: {type(value) for value in values} for name, values in found.items()} == {

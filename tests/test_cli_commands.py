@@ -301,9 +301,9 @@ def test_correlate(cli):
     expected = analysis.correlation(values, "tau_ap")
     assert np.array_equal(read(out).set_index("measure"), expected)
     assert len(np.unique(expected)) > 1
-    code, out, _ = cli("correlate", *SCALED, "--ci", "--by", "query", "runs")
+    code, out, _ = cli("correlate", *SCALED, "--ci", "--rank-by", "query", "runs")
     assert code == 0
-    expected = analysis.correlation(values, by="query", ci=0.95)
+    expected = analysis.correlation(values, rank_by="query", ci=0.95)
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
     code, _, err = cli("correlate", "-m", "AP", "runs")
     assert code == 2
@@ -313,13 +313,14 @@ def test_correlate(cli):
     assert "at least two systems" in err
 
 
-@pytest.mark.parametrize("by", ["mean", "query"])
-def test_correlations_of_two_runs_are_doubted(cli, by):
-    code, out, err = cli("correlate", "-m", "AP RR P@3", "--by", by, "runs/beta.run", "runs/delta.run")
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
+def test_correlations_of_two_runs_are_doubted(cli, rank_by):
+    code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
     assert code == 0
     found = np.abs(read(out).set_index("measure").to_numpy())
-    assert (found == 1).all() or by == "query"
-    assert ("order of two runs is the same or reversed, so that correlations are 1 or -1" in err) is (by == "mean")
+    assert (found == 1).all() or rank_by == "query"
+    doubt = "order of two runs is the same or reversed, so that correlations are 1 or -1"
+    assert (doubt in err) is (rank_by == "mean")
     assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""
 
 
@@ -330,6 +331,7 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
     assert "use --method rbo" in err
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report"])
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())
@@ -398,7 +400,7 @@ def test_axioms_fails_for_a_measure_that_cannot_be_computed(cli, measure, reason
         assert err.startswith(f"pt-multiaspect: error: {measure} cannot be computed: ")
         assert reason in err
     assert "other\tswap\tholds" in cli("axioms", *options, qrels=())[1]
-    # A property that does not apply is no failure.
+    # A property that does not apply is not a failure.
     ordered = ["-m", "TOMA(order='trec-misinfo-2020')", "--property", "D8", "--trials", "20"]
     assert cli("axioms", *ordered, qrels=())[::2] == (0, "")
 
@@ -438,7 +440,7 @@ def test_a_dataset_becomes_files_that_the_commands_read(cli, trec_files):
     files = {aspect: f"sub/health/{aspect}.qrels" for aspect in load_health().grades}
     pd.testing.assert_frame_equal(read_qrels(files), qrels, check_dtype=False)
     assert Aspects.from_file("sub/health/scales.json") == Aspects(load_health().grades)
-    # The printed commands work as they are.
+    # The printed commands work unchanged.
     commands = re.sub(r"\\\n", "", out).splitlines()[1:]
     for line in commands:
         arguments = [argument.strip("'") for argument in re.findall(r"'[^']*'|\S+", line)]

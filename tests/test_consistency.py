@@ -63,7 +63,7 @@ Values = dict[str, float]
 def expected(
     bases: Iterable[ir_measures.Measure], collection: Collection, name: str, run: Run
 ) -> dict[str, Values]:
-    """What ir-measures says for each base and judged query, its default where no label is known.
+    """Return the values of ir-measures for each base and judged query, the default without a known label.
 
     infAP of an empty ranking is NaN in trec_eval, which never comes out here.
     """

@@ -1,4 +1,4 @@
-"""How alike measures rank systems: against SciPy, definitions, and the published τ of CLEF 2015."""
+"""Correlation of system rankings: against SciPy, definitions, and the published τ of CLEF 2015."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_published_tau_of_clef_2015(measure, tau, ap):
     assert tau_ap(reference, other) == pytest.approx(ap, abs=1e-10)
     rows = [(name, qid, m, run[m]) for name, run in means.items() for qid in "12" for m in ("RBP", measure)]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).sample(frac=1, random_state=1)
-    for by in ("mean", "query"):
-        assert round(correlation(perquery, by=by).loc["RBP", measure], 4) == tau
-        assert correlation(perquery, "tau_ap", by).loc["RBP", measure] == pytest.approx(ap, abs=1e-10)
+    for rank_by in ("mean", "query"):
+        assert round(correlation(perquery, rank_by=rank_by).loc["RBP", measure], 4) == tau
+        assert correlation(perquery, "tau_ap", rank_by).loc["RBP", measure] == pytest.approx(ap, abs=1e-10)
 
 
 scores = st.integers(2, 9).flatmap(
@@ -154,11 +154,11 @@ def test_the_order_in_which_a_mean_is_summed_makes_no_tie_break():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("by", ["mean", "query"])
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
 @pytest.mark.parametrize("method", METHODS)
-def test_intervals(method, by):
+def test_intervals(method, rank_by):
     perquery = random_frame(shape=(10, 20, 3), decimals=2)
-    settings = {"method": method, "by": by, "n_resamples": 20}
+    settings = {"method": method, "rank_by": rank_by, "n_resamples": 20}
     long = correlation(perquery, **settings, ci=0.9)
     assert list(long.columns) == ["reference", "measure", "correlation", "low", "high"]
     assert len(long) == 6
@@ -178,7 +178,7 @@ def test_intervals(method, by):
         again = frame(values[:, topics], measures).assign(
             name=lambda f: f["name"].map(dict(zip(sorted(names), names, strict=True)))
         )
-        sample.append(correlation(again, method, by).loc["AP", "RR"])
+        sample.append(correlation(again, method, rank_by).loc["AP", "RR"])
     expected = np.quantile(sample, [0.05, 0.95])
     assert long.loc[0, ["low", "high"]].tolist() == pytest.approx(expected.tolist())
 
@@ -192,7 +192,7 @@ def test_constant_measures_are_named():
     assert not np.isnan(table.loc["AP", "P"])
     values[:, 1:, 1] = values[:, 1:, 0]
     with pytest.warns(MultiAspectWarning, match=r"RR does so on 1 of 4 topics, which are excluded from the mean"):
-        table = correlation(frame(values), by="query")
+        table = correlation(frame(values), rank_by="query")
     assert table.loc["AP", "RR"] == pytest.approx(1)
     assert not correlation(frame(values), "rbo").isna().any(axis=None)
 
@@ -260,7 +260,7 @@ def test_bad_frames(bad, parts):
     ("make", "parts"),
     [
         (lambda: correlation(GOOD, "pearson"), ["method", "'kendall', 'tau_ap', 'spearman', 'rbo'", "pearson"]),
-        (lambda: correlation(GOOD, by="topic"), ["by", "'mean', 'query'", "topic"]),
+        (lambda: correlation(GOOD, rank_by="topic"), ["rank_by", "'mean', 'query'", "topic"]),
         (lambda: correlation(GOOD, "rbo", p=1), ["p: expected a number above 0 and below 1"]),
         (lambda: correlation(GOOD, ci=95), ["ci", "95"]),
         (lambda: correlation(GOOD, n_resamples=0), ["n_resamples", "0"]),
@@ -296,23 +296,23 @@ def test_intervals_do_not_depend_on_the_order_of_rows():
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["ESL", "HMAP", "On(base='ESL')", "Frustration"])
-@pytest.mark.parametrize("by", ["mean", "query"])
-def test_measures_of_which_lower_is_better_are_turned(name, by):
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
+def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
     """Their correlation with others had the wrong sign."""
     value = np.random.default_rng(6).random((5, 4, 1))
     given = frame(np.concatenate([value, 2 - value], axis=2))
     first = given["measure"].unique()[1]
     given = given.assign(measure=given["measure"].replace(first, name))
-    assert correlation(given, by=by).iloc[0, 1] == 1
+    assert correlation(given, rank_by=rank_by).iloc[0, 1] == 1
     labelled = given.assign(measure=given["measure"].replace(name, "effort"))
     with pytest.warns(MultiAspectWarning, match=r"correlation: effort names no known measure, .* measures=\{label"):
-        assert correlation(labelled, by=by).iloc[0, 1] == -1  # a column of the user's own
-    assert correlation(labelled, by=by, measures={"AP": "AP", "effort": name}).iloc[0, 1] == 1
+        assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == -1  # a column of the user's own
+    assert correlation(labelled, rank_by=rank_by, measures={"AP": "AP", "effort": name}).iloc[0, 1] == 1
     labelled.attrs["measures"] = {"effort": name}
-    assert correlation(labelled, by=by).iloc[0, 1] == 1
+    assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == 1
     turned = given.assign(value=given["value"].where(given["measure"] != name, -given["value"]))
     with pytest.raises(MultiAspectError, match=r"non-negative values.*do not negate the values"):
-        correlation(turned, by=by)
+        correlation(turned, rank_by=rank_by)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -122,7 +122,7 @@ def test_a_code_that_is_no_grade_is_unjudged() -> None:
     )
     run = {"q": {"d1": 2.0, "d2": 1.0}}
     p = ma.On(aspect="credibility", base="P@2", aspects=known.aspects)
-    assert p.calc_aggregate(qrels, run) == 0.5  # 3 is no grade above 2
+    assert p.calc_aggregate(qrels, run) == 0.5  # 3 is not a grade above 2
     assert known.files == ()
     assert "clef-ehealth-2021" not in datasets.names()
     with pytest.raises(

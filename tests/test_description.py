@@ -385,7 +385,7 @@ def test_a_code_by_its_independence() -> None:
     drawn = np.random.default_rng(7).random(len(qrels)) < 0.15
     coded = qrels.assign(trust=qrels["trust"].where(~drawn, 5))
     (found,) = about(ma.describe(coded), "may be a code").to_dict("records")
-    assert "it has nothing to do with relevance" in found["finding"]
+    assert "unrelated to relevance" in found["finding"]
     # The same label on the best documents is a grade.
     graded = qrels.assign(trust=qrels["trust"].where(~(drawn & (qrels["label"] == 2)), 5))
     assert about(ma.describe(graded), "may be a code").empty
@@ -414,7 +414,7 @@ def test_declared_thresholds_are_notes(share: float, threshold: int, says: str |
 
 
 def warned_of(qrels: pd.DataFrame, base: str) -> list[str]:
-    """What evaluation warns of, in one sentence each."""
+    """Return the warnings of an evaluation, one sentence each."""
     run = qrels[["qid", "docno"]].assign(score=1.0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -496,12 +496,12 @@ def test_labels_out_of_scale() -> None:
     assert about(ma.describe(sound(), fixed), "not declared grades").empty
 
 
-def test_labels_that_are_no_probabilities() -> None:
+def test_labels_that_are_not_probabilities() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] / 2)
     aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(probabilities="identity")}
-    (found,) = about(ma.describe(qrels, aspects), "no probabilities, up to 2;").to_dict("records")
+    (found,) = about(ma.describe(qrels, aspects), "not probabilities, up to 2;").to_dict("records")
     assert (found["severity"], found["aspects"]) == ("error", "trust")
-    assert about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "no probabilities").empty
+    assert about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "not probabilities").empty
 
 
 def test_aspects_without_relevance_are_compared_too() -> None:
@@ -522,8 +522,8 @@ def test_an_aspect_that_is_never_judged() -> None:
 @pytest.mark.slow
 def test_columns_that_may_be_no_labels() -> None:
     qrels = sound().assign(timestamp=lambda rows: np.arange(len(rows)) + 0.5)
-    assert about(ma.describe(qrels), "unlikely to hold labels")["aspects"].tolist() == ["timestamp"]
-    assert about(ma.describe(qrels, "relevance,timestamp"), "unlikely to hold labels").empty
+    assert about(ma.describe(qrels), "unlikely to contain labels")["aspects"].tolist() == ["timestamp"]
+    assert about(ma.describe(qrels, "relevance,timestamp"), "unlikely to contain labels").empty
 
 
 def test_topics_without_positives() -> None:
@@ -832,7 +832,7 @@ def test_remedies_are_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "a code that is no grade"])
+@pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "code on top"])
 def test_remedies_are_remedies(name: str) -> None:
     spoiling = next(spoiling for spoiling in SPOILINGS if spoiling.name == name)
     qrels, _ = spoiling.spoil(sound(), run_of(sound()))

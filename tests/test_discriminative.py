@@ -1,4 +1,4 @@
-"""How well measures tell systems apart: against plain loops over the same resamples."""
+"""Discriminative power: against plain loops over the same resamples."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def short(name: str, parts: int = 1) -> str:
 
 
 def faults(name: str, ignored: set[str]) -> list[str]:
-    """What numpydoc finds wrong, as texts."""
+    """Return the findings of numpydoc, as texts."""
     return [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in ignored]
 
 

@@ -53,20 +53,36 @@ def test_no_name_is_on_the_api_page_twice():
 
 
 def test_every_measure_of_several_aspects_or_groups_is_compared():
-    page = (DOCS / "measures_compared.md").read_text(encoding="utf-8")
+    page = (DOCS / "which_measure.md").read_text(encoding="utf-8")
     missing = {m.NAME for m in ALL if not m.SINGLE_ASPECT and not re.search(rf"\bma\.{m.NAME}\(", page)}
     assert missing == {"On"}  # one aspect as it is
 
 
 def test_every_page_is_in_the_table_of_contents():
-    contents = (DOCS / "index.md").read_text(encoding="utf-8").rpartition("{toctree}")[2]
+    contents = "".join(
+        table
+        for page in ("index", "measures")
+        for table in re.findall(r"{toctree}(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
+    )
     pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
     assert pages
-    assert [page for page in sorted(pages) if not re.search(rf"^(\w+ <)?{page}>?$", contents, re.M)] == []
+    assert [page for page in sorted(pages) if not re.search(rf"^(.+ <)?{page}>?$", contents, re.M)] == []
+
+
+def test_the_landing_page_shows_the_example_of_the_readme():
+    readme, landing = (path.read_text("utf-8") for path in (DOCS.parent / "README.md", DOCS / "index.md"))
+    example = re.search(r"```python\n(>>> import pandas.*?)```", readme, re.DOTALL)[1]
+    code = [line[4:] for line in example.splitlines() if line.startswith((">>> ", "... "))]
+    assert re.search(r"```{code-cell}\n(.*?)\n```", landing, re.DOTALL)[1].splitlines() == code
+    commands = re.search(r"```sh\n(.*?)\n```", landing, re.DOTALL)[1].splitlines()
+    assert len(commands) == 3
+    assert f"\n{' && '.join(commands)}\n" in readme
+    (picture,) = re.findall(r"!\[.*\]\((.*)\)", landing)
+    assert f"(docs/{picture})" in readme
 
 
 def test_pages_have_one_form_to_install_extras():
-    """That of the README, from a checkout."""
+    """Return the command of the README, from a checkout."""
     root = Path(__file__).parents[1]
     pages = [root / "README.md", *(root / "docs").rglob("*.md")]
     given = [

@@ -317,7 +317,7 @@ def rescored(run: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
 
 
 def share_found(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
-    """How much of the relevance of a query the run holds."""
+    """The fraction of the relevance of a query that the run retrieves."""
     found = qrels[qrels["doc_id"].isin(run["doc_id"])]["relevance"].clip(lower=0).sum()
     return float(found / max(qrels["relevance"].clip(lower=0).sum(), 1))
 

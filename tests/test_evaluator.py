@@ -236,7 +236,7 @@ def test_queries_in_no_part_are_empty_rankings(qrels, runs):
 
 @pytest.fixture(scope="module")
 def worker_path() -> str:
-    """Where worker processes find the package and these tests."""
+    """The paths on which worker processes find the package and these tests."""
     root = Path(__file__).resolve().parent.parent
     return os.pathsep.join([str(root), str(root / "tests")])
 

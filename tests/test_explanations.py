@@ -622,7 +622,7 @@ def test_explanations_that_cannot_be_compared() -> None:
 
 def test_text_of_mm_names_the_weaker_aspect() -> None:
     text = str(MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1"))
-    assert "The weaker aspect holds MM down" in " ".join(text.split())
+    assert "The weaker aspect limits MM" in " ".join(text.split())
 
 
 def test_an_aspect_of_0_is_named() -> None:
@@ -739,7 +739,7 @@ def test_html_names_the_runs_that_are_compared_in_full() -> None:
     compared = one.compare(other)
     for name in names:
         assert f">rank in {name}</th>" in compared._repr_html_()
-    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # where there is no room
+    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # if there is no space
 
 
 def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:

@@ -213,7 +213,7 @@ def of_pandas() -> dict[str, Any]:
     return {}
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("door", DOORS)
 def test_frames_of_any_library_give_the_result_of_pandas(door: str, form: As, of_pandas: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ def evaluate(qrels: Any, run: Any) -> list[float]:
 
 
 class TableLike:
-    """What PyArrow's Table offers of what is asked for."""
+    """The part of PyArrow's Table that is required."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame

@@ -1,4 +1,4 @@
-"""What users see of measures in help, signatures and completion."""
+"""Help, signatures and completion of measures."""
 
 from __future__ import annotations
 

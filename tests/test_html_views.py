@@ -1,4 +1,4 @@
-"""What notebooks and pages show of results can be read in light and dark themes, whatever these do to tables."""
+"""Results in notebooks and pages are readable in light and dark themes, regardless of their styles of tables."""
 
 from __future__ import annotations
 

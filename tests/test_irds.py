@@ -225,7 +225,7 @@ def test_scales_can_be_replaced() -> None:
 
 
 def expanded(name: str) -> list[str]:
-    """The identifiers that a name with {alternatives} and wildcards stands for."""
+    """Return the identifiers that match a name with {alternatives} and wildcards."""
     alternatives = re.search(r"\{(.*?)\}", name)
     if alternatives:
         return [

@@ -1,4 +1,4 @@
-"""The how-to pages on learning: their code runs, and gives what their text says.
+"""The how-to page on learning: its code runs, and gives what its text says.
 
 The documentation build executes the pages, too, but for the cells that need packages which it does not install.
 """
@@ -123,9 +123,9 @@ def test_optuna(run: Any) -> None:
 
 
 def test_neural_rankers(run: Any) -> None:
-    page = run("neural_rankers")
-    assert page["labels"]["label"].between(0, 1).all()
-    assert page["labels"]["label"].max() == 1
-    assert len(page["pairs"]) == len(page["labels"])
+    page = run("learning", "lightgbm")
+    assert page["unit"]["label"].between(0, 1).all()
+    assert page["unit"]["label"].max() == 1
+    assert len(page["pairs"]) == len(page["unit"])
     assert page["sample_weight"].between(0, 1).all()
     assert page["sample_weight"][0] == 1

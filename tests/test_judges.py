@@ -112,7 +112,7 @@ def drawn(rng: np.random.Generator, n_judges: int, grades: list[float]) -> list[
 
 
 def reference(rows: list[Row], combine: str) -> dict[tuple[str, str, str], float]:
-    """What `from_long` gives, by loops."""
+    """Return the result of `from_long`, by loops."""
     given = defaultdict(list)
     for qid, docno, criterion, _, value in rows:
         given[qid, docno, criterion].append(value)
@@ -573,5 +573,5 @@ def test_plain_measures_do_not_use_declared_scales_without_a_sign() -> None:
 
     own = ma.ESL(wanted=1)
     assert between_judges(own) == between_judges(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
-    with pytest.warns(ma.MultiAspectWarning, match="AP: computed on the labels of relevance as they are"):
+    with pytest.warns(ma.MultiAspectWarning, match="AP: computed on the plain labels of relevance"):
         assert between_judges("AP") == 1

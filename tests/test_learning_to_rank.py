@@ -196,7 +196,7 @@ def test_surrogates_are_named_so(measure: Any, surrogate: bool) -> None:
 
 
 def test_labels_are_integers_as_long_as_floats_tell_them_apart() -> None:
-    """Beyond 2^53, whole floats stand for several integers."""
+    """Beyond 2^53, a float represents several integers."""
     qrels = {"q": {"a": {"relevance": 0}, "b": {"relevance": 1}}}
     for top, kind in [(2**53 - 1, np.int64), (2**53, np.float64), (1e300, np.float64)]:
         aspects = ma.Aspects({"relevance": Aspect([0, 1], gains=[0, top])})
@@ -279,7 +279,7 @@ def test_the_sum_of_raw_gains_is_not_the_linear_form() -> None:
 def test_multiplying_the_gains_of_an_aspect_changes_no_order(
     world: World, base: str, weights: Any, factor: float
 ) -> None:
-    base = base.replace("(dcg='exp-log2')", "")  # whose gains are no multiples then
+    base = base.replace("(dcg='exp-log2')", "")  # whose gains are then not multiples
     measures = [CAM(base=base, weights=weights, aspects=world.aspects(scale)) for scale in (1, factor)]
     first, second = (aggregate_labels(world.qrels, measure)["label"] for measure in measures)
     assert second.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-12, abs=1e-15)

@@ -219,7 +219,7 @@ def test_a_feature_that_equals_a_label() -> None:
         for _ in range(2):  # in every fit, not once per process
             with pytest.warns(MultiAspectWarning, match=f"column {name} of X equals the labels of credibility"):
                 ma.AspectRanker(Ridge(), target=MEASURE).fit(features, LABELS)
-    # A predicted credibility is no leak, nor is a constant beside labels that are all the same.
+    # A predicted credibility is not a leak, nor is a constant with labels that are all the same.
     ma.AspectRanker(Ridge(), target=MEASURE).fit(np.column_stack([X, Y["credibility"] + 0.1]), LABELS)
     ma.AspectRanker(Ridge(), target="relevance").fit(np.column_stack([X, np.ones(160)]), np.ones((160, 1)))
 

@@ -1,4 +1,4 @@
-"""Lists that are kept by hand name what there is, in Markdown and in help texts; links lead somewhere."""
+"""Manually maintained lists are complete, in Markdown and in help texts, and links are valid."""
 
 from __future__ import annotations
 
@@ -53,17 +53,18 @@ def test_links_lead_to_files_and_headings(page):
 
 
 def test_the_list_of_how_to_pages_is_their_table_of_contents():
-    """Both are kept by hand: the list is for the repository, and the table for the built pages."""
+    """Both are maintained manually: the list is for the repository, and the table for the built pages."""
     index = (HOW_TO / "index.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^- \[.+\]\((\w+)\.md\)$", index, re.MULTILINE)
-    contents = re.search(r"```{toctree}\n:hidden:\n\n(.*?)```", index, re.DOTALL)[1].split()
+    listed = re.findall(r"^- \[.+?\]\((\w+)\.md\)", index, re.MULTILINE)
+    contents = " ".join(re.findall(r"```{toctree}\n:hidden:\n:caption: \w+\n\n(.*?)```", index, re.DOTALL)).split()
     assert listed == contents
     assert sorted(listed) == sorted(page.stem for page in HOW_TO.glob("*.md") if page.stem != "index")
+    assert len(listed) <= 10
 
 
 def test_how_to_pages_are_listed_by_their_titles():
     index = (HOW_TO / "index.md").read_text(encoding="utf-8")
-    listed = {stem: title for title, stem in re.findall(r"^- \[(.+)\]\((\w+)\.md\)$", index, re.MULTILINE)}
+    listed = {stem: title for title, stem in re.findall(r"^- \[(.+?)\]\((\w+)\.md\)", index, re.MULTILINE)}
     titles = {
         stem: re.search(r"^# (.+)$", (HOW_TO / f"{stem}.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
         for stem in listed

@@ -411,7 +411,7 @@ def test_a_registered_distance_in_measures(halved: str) -> None:
     run = pd.DataFrame({"qid": "q", "docno": ["c", "a", "b"], "score": [3.0, 2.0, 1.0]})
     value = measure.calc_aggregate(qrels, run)
     assert value == (TOMA(distance="manhattan", aspects=TWO) @ 5).calc_aggregate(qrels, run) < 1
-    # Registered again, the name stands for the new function, also where judgments were seen before.
+    # If registered again, the name refers to the new function, also with cached judgments.
     # Measures made before keep theirs.
     judgments = Judgments(qrels)
     before = ma.evaluate(run, judgments, measure, progress=False)["value"].item()

@@ -1,4 +1,4 @@
-"""What is declared about the package: its lowest dependencies, the smoke set, and what importing it costs."""
+"""The declarations of the package: lowest dependencies, the smoke set, and the cost of importing it."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ HEAVY = (
     "xgboost",
     "click",
     "jinja2",
+    "yaml",
     "vl_convert",
     "pt_multiaspect.analysis",
     "pt_multiaspect.answers",

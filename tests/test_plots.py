@@ -668,7 +668,7 @@ def test_systems_by_measures_of_which_lower_is_better():
 
 @pytest.mark.slow
 def test_systems_by_labels_that_tell_no_direction():
-    """Labels of one's own are taken as higher is better, with a warning, unless something tells otherwise."""
+    """For unknown labels, higher is assumed to be better, with a warning, unless a direction is given."""
     effort = PERQUERY.assign(measure=PERQUERY["measure"].replace("RR", "effort"))
     with pytest.warns(ma.MultiAspectWarning, match="plots.systems: effort names no known measure"):
         assert not plots.systems(effort, "AP", "effort").yaxis.get_inverted()

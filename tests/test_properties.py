@@ -1,4 +1,4 @@
-"""What must hold for every measure, on collections that try to break it."""
+"""Laws of all measures, on collections that are likely to violate them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ DISTANCES = ("euclidean", "manhattan", "chebyshev", 3, 2.5, 0.5, 1e-2, 30)
 
 
 def requires(measure: Measure) -> bool:
-    """Whether a measure cannot be computed with the default parameters."""
+    """Return whether a measure cannot be computed with the default parameters."""
     return any(param.required for param in measure.SUPPORTED_PARAMS.values())
 
 
@@ -240,7 +240,7 @@ def test_ranges_on_hostile_scales(name: str) -> None:
 
 
 def refuses(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
-    """Whether a measure refuses negative gains."""
+    """Return whether a measure rejects negative gains."""
     try:
         measure.calc_aggregate(qrels, run)
     except MultiAspectError as error:
@@ -385,7 +385,7 @@ def test_rank_errors_of_any_pair_of_orders_stay_in_range(n: int) -> None:
 
 
 def _rank_error(name: str, n: int, rows: Sequence[tuple[Any, ...]], mu: float, nu: float) -> float:
-    """The error over its greatest, unclipped; positions are those of distinct grades."""
+    """Return the error divided by its maximum, unclipped; positions are those of distinct grades."""
     positions = [[n - row[2 + aspect] for row in rows] for aspect in (0, 1)]
     error, greatest = (ref.lre, ref.c_lre) if name == "NLRE" else (ref.gre, ref.c_gre)
     return error(positions, [mu, nu]) / greatest(n, [mu, nu])
@@ -957,7 +957,7 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
 @pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts such an intent")
 def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
     collection, mirror, upwards, turned = drawn
-    # An explicit rel is compared with the labels as they are.
+    # An explicit rel is compared with the original labels.
     some = [measure for measure in sampled(ON_NAMES[len(upwards)], part) if "rel=" not in str(measure)]
     some += [TOMA(base="CRP", distance=distance, weighting="normalized") for distance in ("manhattan", 1.5)]
     before = evaluate(declared(some, Aspects(upwards)), collection.qrels, collection.run)

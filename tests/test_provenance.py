@@ -134,8 +134,9 @@ def test_beside_each_table_is_what_ran(cli, trec_files, format):
 
 
 def test_inferred_scales_are_said_to_be_inferred(cli, trec_files):
-    code, _, _ = cli("evaluate", "-m", "CAM@3", "-o", "x.csv", "runs")
-    assert code == 0
+    code, out, err = cli("evaluate", "-m", "CAM@3", "-o", "x.csv", "runs")
+    assert (code, out) == (0, "")
+    assert err.endswith("pt-multiaspect: wrote versions, digests, scales and measures to x.csv.ir_metadata.yml\n")
     (scales,) = record(trec_files / "x.csv")["pt_multiaspect"]["scales"]
     assert scales == {
         "measures": ["CAM@3"],
@@ -156,7 +157,9 @@ def test_runs_that_are_skipped_are_not_what_ran(cli, trec_files):
 def test_nothing_is_written_beside_devices_and_printed_tables(cli, trec_files):
     before = {path.name for path in trec_files.iterdir()}
     assert cli("evaluate", "-m", "AP", "--format", "csv", "-o", "/dev/null", "runs")[0] == 0
-    assert cli("evaluate", "-m", "AP", "runs")[0] == 0
+    code, _, err = cli("evaluate", "-m", "AP", "runs")
+    assert code == 0
+    assert "ir_metadata" not in err
     assert {path.name for path in trec_files.iterdir()} == before
 
 
@@ -190,14 +193,14 @@ def test_a_report_says_what_ran(cli, trec_files):
         aspects="scales.json", baseline="beta.run", progress=False,
     )  # fmt: skip
     page = html.unescape(report.to_html())
-    text = re.search(r"What ran: versions.*?<pre>(.*?)</pre>", page, re.DOTALL)[1]
+    text = re.search(r"Provenance: versions.*?<pre>(.*?)</pre>", page, re.DOTALL)[1]
     found = yaml.safe_load(text)
     assert found["pt_multiaspect"]["runs"]["alpha.run"]["sha256"] == digest(trec_files / "runs" / "alpha.run")
     assert found["research goal"]["evaluation"]["baseline"] == ["beta.run"]
     assert str(trec_files) not in text
 
 
-scalars = st.text() | st.integers() | st.booleans() | st.none()
+scalars = st.text() | st.floats(allow_nan=False) | st.integers() | st.booleans() | st.none()
 
 
 @given(
@@ -215,6 +218,13 @@ def test_yaml_reads_what_is_written(content):
     assert yaml.safe_load(as_yaml(content)) == content
 
 
+@pytest.mark.parametrize("text", ["\x85", "a\udcff b", "α: b\n# c\n", "yes", "1:30", " "])
+def test_hard_words_are_read_as_written(text):
+    from pt_multiaspect.evaluation.provenance import as_yaml
+
+    assert yaml.safe_load(as_yaml({text: [text], "α": text})) == {text: [text], "α": text}
+
+
 def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
     lines = (trec_files / "relevance.txt").read_text().splitlines()
     (trec_files / "few.txt").write_text(
@@ -227,3 +237,7 @@ def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
     assert record(trec_files / "x.csv")["pt_multiaspect"]["qrels"] == {
         aspect: {"file": name, "sha256": digest(trec_files / name)} for aspect, name in files.items()
     }
+    model, human = (ma.read_qrels(name) for name in ("relevance.txt", "few.txt"))
+    page = html.unescape(ma.report("runs", model, "AP", human=human, progress=False).to_html())
+    of_report = yaml.safe_load(re.search(r"What ran: versions.*?<pre>(.*?)</pre>", page, re.DOTALL)[1])
+    assert list(of_report["pt_multiaspect"]["qrels"]) == list(files)

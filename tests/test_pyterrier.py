@@ -120,7 +120,7 @@ def ours(caught: Any) -> list[str]:
 
 
 def aggregate_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:
-    """What ir-measures gives for a system, by the names of the measures."""
+    """Return the values of ir-measures for a system, by the names of the measures."""
     run = system if isinstance(system, pd.DataFrame) else system.transform(topics)
     qrels = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]
     found = ir_measures.calc_aggregate(MEASURES, qrels, run.rename(columns={"qid": "query_id", "docno": "doc_id"}))
@@ -137,7 +137,7 @@ def assert_aggregates(table: pd.DataFrame, expected: dict[str, dict[str, float]]
 
 
 def test_the_kinds_differ() -> None:
-    """What is shown below would be shown of nothing if the aggregates were means."""
+    """The tests below would be vacuous if the aggregates were means."""
     assert GMAP.aggregator().__class__ is not ir_measures.measures.MeanAgg
     means = {measure: np.mean([v for (_, name), v in per_query([measure]).items() if name == str(measure)])
              for measure in (GMAP, HMAP, PtWorstTopic @ 10)}  # fmt: skip
@@ -357,7 +357,7 @@ def test_experiment_plans_and_batches_give_the_same_values(options: dict[str, An
 
 
 def test_batches_with_judged_queries_that_are_no_topics() -> None:
-    """PyTerrier evaluates those against an empty run; that is no reason to warn."""
+    """PyTerrier evaluates those against an empty run; that is not a reason to warn."""
     topics = TOPICS[:4]
     options = {"perquery": True, "names": ["first"], "filter_by_topics": False}
     whole = pt.Experiment([FIRST], topics, QRELS, DECLARED, **options)

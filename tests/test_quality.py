@@ -1,4 +1,4 @@
-"""What stands in the best runs: against a plain loop, by hand, and on real runs."""
+"""Documents in the best runs: against a plain loop, manual results, and real runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def best_runs(perquery, measure, qid, ties):
 
 
 def slow(perquery, runs, qrels, first, last, ties, worth):
-    """How many documents stand at these ranks of the best runs, and what `worth` they are; per measure."""
+    """Return the number of documents at these ranks of the best runs, and their `worth`, per measure."""
     result = {}
     for measure in perquery["measure"].unique():
         documents = total = Fraction(0)
@@ -82,7 +82,7 @@ collections = st.fixed_dictionaries(
                 for name in NAMES
             }
         ),
-        # 'mine' is no measure: greater is better. Values tie often.
+        # 'mine' is not a measure: higher is better. Values tie often.
         "perquery": st.lists(st.integers(0, 2), min_size=27, max_size=27).map(
             lambda values: pd.DataFrame(
                 [
@@ -200,7 +200,7 @@ def test_ties_up_to_rounding():
     nearly = frame({"good": (0.3, 1), "short": (third, 0), "unjudged": (0, 0)})
     table = zero_aspect_documents(nearly, RUNS, QRELS, cutoff=1)
     assert table["n_zero"].tolist() == [0.5]
-    # Small values that differ are no tie.
+    # Small values that differ are not ties.
     small = frame({"good": (2e-20, 1), "short": (1e-20, 0), "unjudged": (0, 0)})
     assert zero_aspect_documents(small, RUNS, QRELS, cutoff=1)["n_zero"].tolist() == [0]
 

@@ -92,7 +92,7 @@ def test_frames_of_any_library_and_arrays_give_the_same() -> None:
 
 def test_arrow_tables_are_read_by_their_own_conversion() -> None:
     class Table:
-        """What PyArrow's tables offer."""
+        """The interface of PyArrow's tables."""
 
         columns = list(Y.columns)
 

@@ -1,4 +1,4 @@
-"""Readability: FOG by hand, the two models by their formulas, the join by what measures make of it."""
+"""Readability: FOG against manual results, the models against their formulas, the join by values of measures."""
 
 from __future__ import annotations
 

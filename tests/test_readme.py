@@ -1,4 +1,4 @@
-"""What the README and the table of measures show is what the package does. The README runs as a doctest."""
+"""The README and the table of measures match the package. The README runs as a doctest."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ def test_the_links_of_the_readme_lead_to_files():
 
 
 def test_the_readme_fits_a_screen_and_a_half():
-    """Of a hundred lines, beyond which nobody reads."""
+    """The README has at most a hundred lines."""
     assert len(README.splitlines()) <= 100

@@ -204,7 +204,7 @@ def test_drilling_down(page, found):
         assert amounts == pytest.approx(top["contribution"].tolist(), abs=6e-5)
         rest = of_run.value - top["contribution"].sum()
         if rest > 1e-3:
-            assert shown[-1][0] == "Further ranks, and what belongs to no rank"
+            assert shown[-1][0] == "Further ranks, and contributions without a rank"
             assert float(shown[-1][1]) == pytest.approx(rest, abs=5e-4)
     # Another measure keeps the topic.
     choose(page, "measure", found.labels.index("ESL"))

@@ -1,4 +1,4 @@
-"""Values that are written as they are computed, and taken from there only while they are right."""
+"""Values that are written as they are computed, and reused only while they are valid."""
 
 from __future__ import annotations
 
@@ -412,7 +412,7 @@ def test_what_cannot_be_compared_is_an_error(tmp_path):
 
 @pytest.mark.slow
 def test_a_measure_used_before_has_the_same_digest(qrels, runs):
-    """What measures keep of an evaluation does not count."""
+    """Cached results of measures do not affect digests."""
     measures = [CAM(aspects=SCALES, base="AP"), TOMA(aspects=SCALES, distance="manhattan"), ir_measures.AP(rel=2)]
     before, judgments = digest_of(measures), ma.Judgments(qrels)
     content = digest_of(judgments)

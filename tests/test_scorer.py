@@ -64,7 +64,7 @@ def equivalent(Y: pd.DataFrame, qid: Any, scores: Any) -> tuple[pd.DataFrame, pd
             "doc_id": [str(row).zfill(width) for row in range(len(Y))],
         }
     )
-    # Predictions are compared as 64-bit floats: numbers that float32 tells apart stand for them.
+    # Predictions are compared as 64-bit floats: numbers that float32 distinguishes represent them.
     place = np.unique(np.asarray(scores, dtype=float) + 0.0, return_inverse=True)[1]
     return ids.join(Y.reset_index(drop=True)), ids.assign(score=place.astype(float))
 

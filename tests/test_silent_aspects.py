@@ -280,7 +280,7 @@ def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     qrels = collection(label=LABELS, correct=pd.Series(ANSWERS).astype(kind), trust=TRUST)
     found, messages = warned(CAM(aspects=None), qrels)
     (message,) = messages
-    assert "the qrels column correct holds text ('no', 'yes'), so it is not evaluated" in message
+    assert "the qrels column correct contains text ('no', 'yes'), so it is not evaluated" in message
     assert "qrels['correct'].map({'no': 0, 'yes': 1})" in message
     assert "aspects=['relevance', 'trust']" in message
     assert warned(CAM(aspects="relevance,trust"), qrels) == (found, [])

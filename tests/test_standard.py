@@ -57,7 +57,7 @@ THEIRS = [
 
 
 def originals(collection: Collection, measures: list) -> dict[tuple[str, str], float]:
-    """What ir-measures says on the labels of relevance, with the default where it says nothing."""
+    """Return the values of ir-measures on the labels of relevance, with the default for missing ones."""
     qrels = collection.column("relevance")
     values = {(str(each), qid): float(each.DEFAULT) for each in measures for qid in collection.labels}
     for measure in measures if qrels else []:  # one by one: together, a plain nDCG may get the gains of another
@@ -181,12 +181,12 @@ def test_functions_of_users_see_their_topics() -> None:
 
 def test_functions_of_one_name_are_refused() -> None:
     one, two = (ir_measures.define_byquery(lambda of, run, value=value: value, name="own") for value in (1.0, 2.0))
-    with pytest.raises(MultiAspectError, match="two functions for own; pass each its own name="):
+    with pytest.raises(MultiAspectError, match=r"two functions for own.* name="):
         evaluate({"a": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, {"one": one, "two": two}, progress=False)
 
 
 def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
-    """A new base for a measure of ir-measures leaves that measure's own values as they are."""
+    """A new base for a measure of ir-measures does not change that measure's own values."""
 
     class Quarter(Adapter):
         """Wrong on purpose."""

@@ -74,7 +74,7 @@ def test_equals_ir_measures() -> None:
 
 
 def test_trec_names_stay() -> None:
-    """What follows a trec_eval name was ignored: ndcg_cut_10@5 was nDCG@10."""
+    """Text after a trec_eval name was ignored: ndcg_cut_10@5 was nDCG@10."""
     texts = ["map", "P.5,10", "ndcg_cut_10", "iprec_at_recall_0.10", "set_F_0.5", "recip_rank", "P", "11pt_avg"]
     for text in texts[:-1]:
         assert parse(text) == ir_measures.util.parse_trec_measure(text)

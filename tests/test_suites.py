@@ -1,4 +1,4 @@
-"""Suites of tracks: what the organisers ran, on derived qrels written by hand and evaluated by other programs."""
+"""Suites of tracks: the organisers' measures, on manually derived qrels evaluated by other programs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def world(year: int) -> tuple[pd.DataFrame, dict[str, str], pd.DataFrame]:
 
 
 def verdict(year: int, code: int, answer: str) -> str:
-    """Whether the answer of a document is right, from the READMEs of the tracks."""
+    """Return whether the answer of a document is correct, as in the READMEs of the tracks."""
     says = {
         2020: {1: "yes", 2: "no"},
         2021: {2: "helpful", 0: "unhelpful"},

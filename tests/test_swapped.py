@@ -150,7 +150,7 @@ def test_a_frame_of_both_has_aspects_that_are_selected() -> None:
 
 
 def test_documents_do_not_become_aspects() -> None:
-    """That took a column per document, as many as a collection has."""
+    """Earlier, this required one column per document."""
     many = {name: {f"q{q}": {f"d{q}-{d}": float(d) for d in range(101)} for q in range(2)} for name in "ab"}
     with pytest.raises(MultiAspectError, match=f"got labels of 101 aspects for document q0, query a.* {QUESTION}"):
         ma.evaluate(GRADES, many, ma.TOMA, progress=False)
@@ -194,7 +194,7 @@ def test_the_error_remains_where_arguments_cannot_be_read_to_ask() -> None:
 
 @pytest.mark.parametrize("scores", [[2.0, 1.0, 1.0, 1.0], [np.inf, 1.0, 1.0, 1.0]])
 def test_the_error_is_the_one_that_was_raised(scores: list[float]) -> None:
-    """Reading the run as qrels fails for another reason, which nobody asked about."""
+    """Reading the run as qrels fails for another, irrelevant reason."""
     docnos = ["a", "a", "b", "a"] if scores[0] == 2 else ["a", "c", "b", "a"]
     run = pd.DataFrame({"qid": ["1", "1", "1", "2"], "docno": docnos, "bm25": scores})
     with pytest.raises(MultiAspectError, match="expected a column score, got the columns qid, docno, bm25"):

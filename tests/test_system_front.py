@@ -1,4 +1,4 @@
-"""Which systems are on the Pareto front of several measures, and with which probability."""
+"""The systems on the Pareto front of several measures, and their probabilities."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _worlds_are_joined_once():
 # -- what is right passes ----------------------------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("measure", ma.measures.ALL, ids=str)
 def test_every_measure_of_the_package(measure: ma.Measure) -> None:
     check_measure(measure(**REQUIRED.get(measure.NAME, {})))

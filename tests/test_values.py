@@ -1,6 +1,6 @@
 """Every kind of measure keeps its values: a guard for changes of structure.
 
-Some 5000 values of small generated collections stand in ``values.json`` and must come out the same to 1e-12.
+Some 5000 values of small generated collections are stored in ``values.json`` and must be reproduced to 1e-12.
 Run this file as a program to write them anew, which is right only when a change of values is intended.
 """
 
@@ -54,7 +54,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Kind:
-    """What collections of one kind have in common."""
+    """The common properties of collections of one kind."""
 
     aspects: Aspects
     labels: tuple[tuple[float, ...], ...]
@@ -97,7 +97,7 @@ N_QUERIES = 4
 
 
 def toma(kind: Kind, **params: Any) -> ma.Measure:
-    """TOMA on the gains as they are; with equal spans by default, where that makes no difference."""
+    """TOMA on the original gains; with equal spans by default, if that has no effect."""
     return TOMA(aspects=kind.aspects, **params, **({} if kind.equal else {"axes": "gains"}))
 
 

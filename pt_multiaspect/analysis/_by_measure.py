@@ -11,8 +11,6 @@ from ..errors import MultiAspectError
 from ..evaluation.long_frames import check_filled
 from ._frames import Floats, matrix
 
-__all__ = ["by_measure", "matrices", "topics_differ"]
-
 
 def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict[Any, Floats]]:
     """Convert a long frame to one array per measure.
@@ -34,7 +32,7 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
     Raises
     ------
     MultiAspectError
-        As `matrix`, if the systems of one measure have different topics, or lack a measure that others have.
+        As for `matrix`, if the systems of one measure have different topics, or lack a measure that others have.
     """
     if not topics_differ(perquery):
         values, names, _, measures = matrix(perquery, as_given=True, least=least)
@@ -51,7 +49,7 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
 
 
 def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
-    """Yield each measure of a long frame and its rows, after checking that every row has one."""
+    """Yield each measure of a long frame and its rows, after checking that every row has a measure."""
     check_filled(perquery, ["measure"])  # groupby would leave these rows out
     yield from perquery.groupby("measure", sort=False, observed=True)
 
@@ -59,7 +57,7 @@ def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
 def topics_differ(perquery: object) -> bool:
     """Return whether the measures of a long frame have different topics."""
     if not isinstance(perquery, pd.DataFrame) or not {"measure", "qid"} <= set(perquery.columns):
-        return False  # `matrix` says what is wrong
+        return False  # `matrix` reports the error
     try:
         pairs = perquery[["measure", "qid"]].drop_duplicates()
     except TypeError:  # labels that are not hashable

@@ -16,22 +16,12 @@ from ..evaluation.long_frames import KEYS, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
-__all__ = [
-    "Direction",
-    "Floats",
-    "directions",
-    "matrix",
-    "of_measures",
-    "selected",
-    "words_in",
-]
-
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Direction:
-    """The direction of a measure of which nothing else is known."""
+    """The direction of a measure that is known by its direction only."""
 
     lower_is_better: bool
     RANGE: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
@@ -102,7 +92,7 @@ def matrix(
 
 
 def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the rows of some measures of a long frame, and the measures that are known by label.
+    """Return the rows of some measures of a long frame, and the measures or directions of labels.
 
     Parameters
     ----------
@@ -142,7 +132,7 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
 
 
 def words_in(measures: Mapping[Any, Any]) -> dict[str, Direction]:
-    """Return the directions of the labels for which a mapping has the word 'higher' or 'lower'."""
+    """Return the directions of the labels that a mapping declares as 'higher' or 'lower'."""
     return {
         label: _DIRECTIONS[measure]
         for label, measure in measures.items()
@@ -156,7 +146,7 @@ def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     Parameters
     ----------
     perquery : DataFrame
-        The long frame. One that `matrix` rejects is returned as it is.
+        The long frame. A frame that `matrix` rejects is returned unchanged.
     labels : sequence of str
         The measures; the rows are in their order.
 
@@ -188,7 +178,7 @@ def directions(
 ) -> Floats:
     """Return the sign of each measure: values multiplied by it are higher-is-better.
 
-    For functions that compare systems by any label of a long frame, and must not assume a direction silently.
+    For functions that compare systems by any label of a long frame, where a direction must not be assumed silently.
     Where the measure itself is known, use `lower_is_better`.
 
     Parameters
@@ -217,8 +207,7 @@ def directions(
 
     Warns
     -----
-    MultiAspectWarning
-        If labels are neither in `by_label` nor recorded nor names of measures, so that higher is taken as better.
+    If labels are neither in `by_label` nor recorded nor names of measures, so that higher is assumed to be better.
     """
     labels = list(map(str, measures))
     known = {**({} if set(labels) <= set(by_label) else recorded(perquery)), **by_label}
@@ -230,7 +219,7 @@ def directions(
     if unknown:
         warn_once(
             f"{function}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, and the "
-            "frame has no record of the measures: taken as higher is better; pass measures={label: measure}"
+            "frame has no record of the measures: higher is assumed to be better; pass measures={label: measure}"
         )
     signs = np.ones(len(measures))
     for column, label in enumerate(labels):

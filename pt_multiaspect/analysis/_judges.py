@@ -20,9 +20,7 @@ from ..integration.parsing import as_measure
 from ..io.runs import join, named_runs
 from ..measures.measure import Measure
 
-__all__ = ["LabelSets", "Systems", "with_scales"]
-
-#: Below this fraction of documents, most labels of a judge's judgments are not the judge's own.
+#: The minimum fraction of documents that a judge should have labelled; below, a warning is issued.
 _FEW = 0.5
 
 #: The label of each (query, document) pair, by aspect.
@@ -30,7 +28,7 @@ Labels = dict[str, Floats]
 
 
 def with_scales(measures: Mapping[str, ir_measures.Measure], aspects: Aspects) -> dict[str, Measure]:
-    """Return measures on the scales of the judges, unless they declare scales of their own."""
+    """Return measures on the scales of the judges, unless they declare their own scales."""
     bound = with_aspects(measures, aspects, list(aspects))
     return {label: as_measure(measure) for label, measure in bound.items()}
 
@@ -75,11 +73,11 @@ class LabelSets:
             )
 
     def own(self, judge: int) -> float:
-        """Return the fraction of labels that are a judge's own."""
+        """Return the fraction of labels that the judge assigned."""
         return float((self._judged.judge == judge).sum() / self._n_units)
 
     def of_judge(self, judge: int) -> Labels:
-        """Return the labels of one judge; those of all judges combined where there are none."""
+        """Return the labels of one judge; the combined labels of all judges where the judge has none."""
         return self._combined(np.flatnonzero(self._judged.judge == judge), self.all)
 
     def drawn(self, resample: str, times: int, rng: np.random.Generator) -> Iterator[Labels]:
@@ -117,7 +115,7 @@ class Systems:
         self._judgments = Judgments(judged.wide(labels))
         if self._judgments.n_queries < 2:
             raise MultiAspectError(f"expected at least two topics, got only {choices(self._judgments.qids)}")
-        # Qrels in which all grades occur, so that the scales inferred from them are complete.
+        # Qrels that contain all grades, so that the inferred scales are complete.
         columns = [pd.Series(aspect.scale.grades, name=name) for name, aspect in judged.aspects.items()]
         grades = pd.concat(columns, axis=1)
         self._scales = Judgments(grades.assign(qid="q", docno=[f"d{row}" for row in range(len(grades))]))

@@ -14,8 +14,6 @@ from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError
 from ._frames import Floats
 
-__all__ = ["CORRECTIONS", "TESTS", "correct_groups", "corrector", "paired_test"]
-
 Ints = npt.NDArray[np.intp]
 
 TESTS = ("bootstrap", "permutation", "t", "tukey")
@@ -87,7 +85,7 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
     Parameters
     ----------
     test : str
-        The test; 'tukey' corrects for the number of pairs itself.
+        The test; 'tukey' itself corrects for the number of pairs.
     correction : str or None
         A `method` of ``statsmodels.stats.multitest.multipletests``.
     alpha : float in (0, 1)
@@ -126,15 +124,15 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
 
 
 def correct_groups(levels: Floats, test: str, correction: str | None, alpha: float) -> Floats:
-    """Correct the levels of a measure in several groups of topics, which are one family.
+    """Correct the levels of a measure in several groups of topics, which form one family.
 
     Parameters
     ----------
     levels : ndarray, groups × comparisons
         The levels, NaN in groups that have too few topics for a test.
     test, correction, alpha
-        As for `corrector`, but with 'holm' for 'tukey', its default, levels are multiplied by the number of groups:
-        the test itself corrects for the pairs within a group only.
+        As for `corrector`, except for 'tukey' with 'holm', its default: levels are multiplied by the number of
+        groups, as the test itself corrects only for the pairs within a group.
 
     Returns
     -------
@@ -152,7 +150,7 @@ def correct_groups(levels: Floats, test: str, correction: str | None, alpha: flo
 
 
 def _holm(levels: Floats) -> Floats:
-    """Apply Holm's correction: the k-th lowest of n levels times n − k + 1, at least the corrected lower levels."""
+    """Apply Holm's correction: multiply the k-th lowest of n levels by n − k + 1, and keep their order."""
     order = np.argsort(levels, kind="stable")
     corrected = np.empty(len(levels))
     corrected[order] = np.maximum.accumulate(levels[order] * np.arange(len(levels), 0, -1))
@@ -229,14 +227,14 @@ def _bootstrap(
     """Return the levels by Sakai's test, and the required difference.
 
     For the sum X of n numbers and the sum Q of their squares, u = X² / (n Q) is in [0, 1] and
-    t² = (n − 1) u / (1 − u). Thus u orders samples as |t| does, without a variance, which would be the
+    t² = (n − 1) u / (1 − u). Thus, u orders samples as |t| does, but without a variance, which would be the
     difference of nearly equal numbers.
     """
     (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
     observed = _squared_cosine(differences.sum(axis=1), (differences**2).sum(axis=1), n_topics)
     shifted = differences - differences.mean(axis=1, keepdims=True)
     shifted[np.abs(shifted) <= zero] = 0.0
-    observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference everywhere
+    observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference on all topics
     position = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = _slices(n_rows, n_resamples)

@@ -12,14 +12,12 @@ import pandas as pd
 
 from .._validation import proportion
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, refuse_repeated, refuse_unknown
+from ..errors import errors_of, refuse_repeated, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ._by_measure import by_measure, topics_differ
 from ._frames import matrix
 from ._significance import correct_groups, corrector, paired_test
-
-__all__ = ["compare_with_baseline"]
 
 
 def compare_with_baseline(
@@ -83,7 +81,7 @@ def compare_with_baseline(
 
     With `by`, the comparisons of one measure in all groups together form a family, so that tests become stricter
     with the number of groups. 'tukey' corrects within each group, and its levels are multiplied by the number of
-    groups, unless `correction` is None. The comparisons over all topics remain a family of their own, and are the
+    groups, unless `correction` is None. The comparisons over all topics remain a separate family, and are the
     same as without `by`. A difference that is significant in one group and not in another does not show that the
     groups differ.
 
@@ -124,10 +122,8 @@ def compare_with_baseline(
         options = {"correction": correction, "n_resamples": n_resamples, "seed": seed}
         parts = []
         for measure, of_measure in by_measure(perquery):
-            try:
+            with errors_of(measure):
                 parts.append(compare_with_baseline(of_measure, baseline, test, alpha=alpha, **options))
-            except MultiAspectError as error:
-                raise MultiAspectError(f"{measure}: {error}") from None
         return pd.concat(parts, ignore_index=True)
     values, names, _, measures = matrix(perquery)
     baselines = _baselines(baseline, names)

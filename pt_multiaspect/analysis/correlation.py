@@ -16,11 +16,9 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ._frames import Floats, directions, matrix, selected
 
-__all__ = ["correlation", "rank_correlation", "tau_ap"]
-
 METHODS = ("kendall", "tau_ap", "spearman", "rbo")
 
-#: Scores are compared to this many decimals, so that the order in which a mean is summed makes no difference.
+#: Number of decimals for comparisons, so that the order of the summands of a mean makes no difference.
 DECIMALS = 12
 
 Kernel = Callable[[Floats], Floats]
@@ -29,7 +27,7 @@ Kernel = Callable[[Floats], Floats]
 def correlation(
     perquery: Any,
     method: str = "kendall",
-    by: str = "mean",
+    rank_by: str = "mean",
     *,
     p: float = 0.9,
     ci: float | None = None,
@@ -48,8 +46,8 @@ def correlation(
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
         Kendall's τ-b of the scores, Yilmaz's τ_AP, Spearman's ρ with mean ranks for ties, or
         rank-biased overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
-    by : {'mean', 'query'}, default 'mean'
-        Whether systems are ranked by their means over topics, or on each topic, in which case the result
+    rank_by : {'mean', 'query'}, default 'mean'
+        What systems are ranked by: their means over topics, or the values of each topic, in which case the result
         is the mean of the correlations over topics.
     p : float in (0, 1), default 0.9
         Persistence of rank-biased overlap. Not used by other methods.
@@ -61,8 +59,8 @@ def correlation(
         Random seed. The same seed gives the same result.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
-        to, for frames without the record, such as those read from files. Where no measure has these values, the
-        word 'higher' or 'lower' says what is better.
+        to, for frames without the record, such as those read from files. For values that are not those of a
+        measure, give 'higher' or 'lower', whichever is better.
 
     Returns
     -------
@@ -81,7 +79,7 @@ def correlation(
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
         If a correlation is undefined because a measure gives all systems the same score. By mean, it is
         NaN. By query, such topics are excluded from the mean (NaN if no topics remain).
 
@@ -126,7 +124,7 @@ def correlation(
             AP      RR
     AP  1.0000  0.6667
     RR  0.6667  1.0000
-    >>> correlation(perquery, "tau_ap", by="query").round(4)
+    >>> correlation(perquery, "tau_ap", rank_by="query").round(4)
             AP      RR
     AP  1.0000  0.6667
     RR  0.6667  1.0000
@@ -136,15 +134,15 @@ def correlation(
     1        RR      AP       0.6667  0.6667  0.6667
     """
     kernel = kernel_of(method, p)
-    choice("by", "mean", "query")(by)
+    choice("rank_by", "mean", "query")(rank_by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     rows, by_label = selected(as_pandas(perquery), measures)
     values, _, qids, labels = matrix(rows)
     values = values * directions(rows, values, labels, by_label, "correlation")
-    statistic = _over_queries(values, kernel) if by == "query" else _over_means(values, kernel)
+    statistic = _over_queries(values, kernel) if rank_by == "query" else _over_means(values, kernel)
     whole = statistic(np.ones(len(qids)))
-    _warn_of_constants(values, labels, method, by)
+    _warn_of_constants(values, labels, method, rank_by)
     if level is None:
         return pd.DataFrame(whole, index=labels, columns=labels)
     rng = np.random.default_rng(seed)
@@ -285,7 +283,7 @@ def rounded(scores: Floats) -> Floats:
 
 
 def _check_same_systems(reference: object, other: object) -> None:
-    """Refuse series with different systems or a different order of systems, as scores match by position."""
+    """Raise an error for series with different systems or orders of systems, as scores match by position."""
     indexes = [getattr(scores, "index", None) for scores in (reference, other)]
     first, second = (index if isinstance(index, pd.Index) else pd.Index([]) for index in indexes)
     if len(first) != len(second) or first.equals(second):
@@ -341,17 +339,17 @@ def _over_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
     return statistic
 
 
-def _warn_of_constants(values: Floats, measures: list[object], method: str, by: str) -> None:
+def _warn_of_constants(values: Floats, measures: list[object], method: str, rank_by: str) -> None:
     if method == "rbo":
         return
-    scores = rounded(values if by == "query" else values.mean(axis=1, keepdims=True))
+    scores = rounded(values if rank_by == "query" else values.mean(axis=1, keepdims=True))
     constant = (scores == scores[:1]).all(axis=0)  # topics × measures
     if not constant.any():
         return
     worst = int(constant.sum(axis=0).argmax())
     consequence = (
         f"on {constant[:, worst].sum()} of {len(constant)} topics, which are excluded from the mean"
-        if by == "query"
+        if rank_by == "query"
         else "on average, so its correlations are NaN"
     )
     warn_once(

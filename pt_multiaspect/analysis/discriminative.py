@@ -14,8 +14,6 @@ from ..views import fragment, frame_table
 from ._frames import matrix
 from ._significance import corrector, paired_test
 
-__all__ = ["DiscriminativePower", "discriminative_power"]
-
 
 @dataclass(frozen=True, repr=False)
 class DiscriminativePower:

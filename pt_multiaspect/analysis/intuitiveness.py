@@ -14,8 +14,6 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ._frames import directions, matrix, selected
 
-__all__ = ["intuitiveness"]
-
 #: Values that differ by at most this, relative to the maximum of the measure, are tied (rounding errors).
 _TOLERANCE = 1e-12
 
@@ -34,7 +32,7 @@ def intuitiveness(
         return. Lower-is-better measures, such as ESL, are recognised by the record of `pt_multiaspect.evaluate`,
         or by their labels.
     gold : str or sequence of str
-        The labels of one or several simple measures of the frame, each of which stands for a property that the
+        The labels of one or several simple measures of the frame, each of which represents a property that the
         measures should capture, such as the precision of an aspect.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         The measures to compare; all others of the frame by default. A mapping ``{label: measure}`` says which
@@ -50,13 +48,13 @@ def intuitiveness(
     Raises
     ------
     MultiAspectError
-        If a measure is not in the frame, there are fewer than two measures beside the gold measures, two systems or
-        two topics, systems have different topics, or a value is missing or not finite.
+        If a measure is not in the frame, there are fewer than two measures besides the gold measures, two systems
+        or two topics, systems have different topics, or a value is missing or not finite.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
 
     Notes
     -----
@@ -67,7 +65,7 @@ def intuitiveness(
 
     If the gold measure ties X and Y, both are concordant, so that the two fractions sum to at least 1 for one gold
     measure. Differences of at most 1e-12 of the maximum of a measure are ties. The cases share topics and systems:
-    a test that takes them as independent is too optimistic. A measure that is part of another, such as the base of
+    a test that assumes independent cases is too optimistic. A measure that is part of another, such as the base of
     CAM on one aspect, favours that measure as gold.
 
     Stability: provisional. The gold measures of several aspects are our choice, and more may follow.
@@ -107,7 +105,7 @@ def intuitiveness(
     compared = [column for column, label in enumerate(labels) if label not in golden]
     if len(compared) < 2:
         others = choices(labels[column] for column in compared)
-        raise MultiAspectError(f"expected at least two measures beside {choices(golden)}, got {others}")
+        raise MultiAspectError(f"expected at least two measures besides {choices(golden)}, got {others}")
     values = values * directions(rows, values, names, by_label, "intuitiveness")
     near = _TOLERANCE * np.abs(values).max(axis=(0, 1))
     disagreements, correct = np.zeros((2, len(compared), len(compared)))

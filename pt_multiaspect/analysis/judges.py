@@ -18,8 +18,6 @@ from ..views import fragment, frame_table
 from ._judges import LabelSets, Systems, with_scales
 from .correlation import METHODS, Kernel, kernel_of, rounded
 
-__all__ = ["JudgeSensitivity", "judge_agreement", "judge_sensitivity"]
-
 _LEVELS = ("ordinal", "nominal", "interval")
 
 #: Maximum size of the arrays that the library of Krippendorff's α allocates (1.6 GB).
@@ -150,7 +148,7 @@ class JudgeSensitivity:
         The judge a is the reference, which matters for τ_AP only.
     judges : DataFrame
         One row per measure and judge: ``measure judge own correlation low high``, the correlation between the
-        order by the judge and that by all judges, and the fraction of labels that are the judge's own.
+        order by the judge and that by all judges, and the fraction of labels that the judge assigned.
     method, combine, resample : str
         The correlation coefficient, the combination of labels, and what was resampled.
     ci : float
@@ -304,7 +302,7 @@ def judge_sensitivity(
     labels = LabelSets(judged, combine)
     if resample == "labels":
         labels.check_resampling()
-    check_all_topics(measures, "judges differ in which topics have a positive document")
+    check_all_topics(measures, "judges disagree on the topics with a positive document")
     labelled = with_scales(parse_all(measures), judged.aspects)
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion
-from ..errors import MultiAspectError, choices, counted, refuse_unknown
+from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown
 from ..evaluation.aggregation import without_missing
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
@@ -22,15 +22,13 @@ from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, 
 from ._by_measure import by_measure
 from ._frames import matrix
 
-__all__ = ["LEAST_TOPICS", "PredictionPowered", "prediction_powered"]
-
-#: The minimum number of human topics; see the notes of `prediction_powered`.
+#: The minimum number of human topics; see the Notes of `prediction_powered`.
 LEAST_TOPICS = 4
 
-#: Values that differ by at most this, relative to their maximum, are equal (rounding errors).
+#: Tolerance for equal values, relative to their maximum (rounding errors).
 _TOLERANCE = 1e-12
 
-#: Numbers of human topics above this are not searched.
+#: Maximum number of human topics in the search.
 _MOST_TOPICS = 10**12
 
 
@@ -43,15 +41,15 @@ class PredictionPowered(View):
     table : DataFrame
         One row per measure and run: ``measure name``; ``n_human`` and ``n_further``, the numbers n of topics with
         human values and N of further topics; ``estimate low high``, the prediction-powered mean and its interval;
-        ``lambda``, how much the model's values count, from 0 to 1; ``human human_low human_high``, the mean and
-        Student's t interval of the human values alone; ``model model_low model_high``, those of the model's
-        values on all topics; ``n_to_halve``, the number of human topics at which the interval would be half
-        as wide with the same N (NaN if the width is 0, or no number is enough).
+        ``lambda``, the weight of the model's values, from 0 to 1; ``human human_low human_high``, the mean and
+        Student's t interval of the human values alone; ``model model_low model_high``, those of the model's values
+        on all topics; ``n_to_halve``, the number of human topics at which the interval would be half as wide with
+        the same N (NaN if the width is 0, or no number is enough).
     differences : DataFrame or None
-        The same of the paired differences, run minus baseline, with one row per measure and other run, and the
+        The same for the paired differences, run minus baseline, with one row per measure and other run, and the
         column ``baseline``; None without a baseline.
     baseline : str or None
-        The run that others are compared with.
+        The run that the others are compared with.
     ci : float
         The confidence level.
 
@@ -71,7 +69,7 @@ class PredictionPowered(View):
 
     @property
     def notes(self) -> list[str]:
-        """The assumptions of the intervals, and what they do not show."""
+        """The assumptions and limits of the intervals."""
         assumed = (
             f"{100 * self.ci:g} % intervals. The n human topics are assumed to be a random sample of all topics. N "
             "counts the topics that only the model judged, not those among the n. The interval of the labels alone "
@@ -100,12 +98,9 @@ class PredictionPowered(View):
             blocks += [Heading(f"Differences from {self.baseline}"), _drawn(self.differences)]
         return [*blocks, *map(Sentence, self.notes)]
 
-    def __repr__(self) -> str:
-        return str(self)
-
 
 def _drawn(frame: pd.DataFrame) -> Table:
-    """Return the table of estimates, with intervals beside them."""
+    """Return the table of estimates and intervals."""
     rows: list[Cells] = []
     for row in frame.to_dict("records"):
         estimates = [
@@ -139,7 +134,7 @@ def prediction_powered(
         Per-query values of the same runs and measures by a model's judgments (or clicks, or other labels), on the
         same n topics and N further ones.
     baseline : str, optional
-        The run that others are compared with: the differences on each topic are treated like the values of a run.
+        The run that the others are compared with; the differences on each topic are treated like values of a run.
     ci : float in (0, 1), default 0.95
         Confidence level of the intervals.
 
@@ -152,13 +147,13 @@ def prediction_powered(
     ------
     MultiAspectError
         If there are fewer than 4 human topics, the model lacks a human topic, a run or measure is in one frame
-        only, runs have different topics, rows are duplicated, the aggregate of a measure is not the mean (as of
+        only, runs have different topics, rows are duplicated, the aggregate of a measure is not the mean (as for
         GMAP), or a frame contains aggregates.
 
     Warns
     -----
     MultiAspectWarning
-        If values are NaN, as those of PyTerrier for topics without judgments: these are left out, as by
+        If values are NaN, as PyTerrier's for topics without judgments: these are left out, as in
         `pt_multiaspect.aggregate`.
 
     Notes
@@ -166,20 +161,20 @@ def prediction_powered(
     Let H be the human values and L the model's on the same n topics, and L' the model's on the N topics that are
     not among them. The estimate is λ·mean(L') + mean(H − λL): the model's mean, corrected by its mean error on the
     human topics. It is unbiased for the human mean over all topics up to terms of order 1/n, however biased the
-    model is, if the human topics are a random sample of all topics. It is not if they were chosen, such as the
-    easiest or the first ones. λ is cov(H, L) / ((1 + n/N)·var(L and L')) between 0 and 1, which minimises the
-    variance ("power tuning", PPI++): a useless model gets λ = 0, that is, the human topics alone; so do constant
-    labels, and N = 0.
+    model is, if the human topics are a random sample of all topics; not if they were chosen, such as the easiest or
+    the first ones. λ is cov(H, L) / ((1 + n/N)·var(L and L')), limited to [0, 1], which minimises the variance
+    ("power tuning", PPI++). For a useless model, constant labels or N = 0, λ is 0: the estimate is that of the
+    human topics alone.
 
     The interval is estimate ± t·√(λ²·var(L')/N + s²/n), where s² is the variance of H − λL with the divisor
     n − 2, and t the quantile with n − 2 degrees of freedom, as λ is estimated from the same topics. The usual
-    interval, with the divisor n and the normal quantile, covers too rarely (.82, .89, .92 instead of .95
-    with 6, 12, 20 topics). Intervals are not cut off at the range of the measure. As all t intervals, they cover
-    too rarely for runs with a value of 0 on nearly all topics.
+    interval, with the divisor n and the normal quantile, has too low a coverage (.82, .89, .92 instead of .95
+    with 6, 12, 20 topics). Intervals are not cut off at the range of the measure. As all t intervals, they have too
+    low a coverage for runs with a value of 0 on nearly all topics.
 
     *How many topics.* Estimating λ costs precision: if the correlation of H and L is ρ, the variance decreases by
     the factor (1 − ρ²)·(n − 2)/(n − 3) for large N (Lavenberg, Moeller, Welch), which is below 1 only if
-    ρ² > 1/(n − 2). With n = 3 no correlation suffices, so n − 2 ≥ 2 is required, at least 4 topics; with 4, 6 and
+    ρ² > 1/(n − 2). With n = 3, no correlation suffices, so n − 2 ≥ 2 is required, at least 4 topics; with 4, 6 and
     12 human topics the labels help from correlations of .71, .50 and .32 on.
 
     *How many would halve the interval* (``n_to_halve``). With N fixed, four terms depend on n: 1/n, the quantile,
@@ -279,10 +274,8 @@ def _paired(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any, lis
 
 def _matrix(perquery: pd.DataFrame, title: str) -> tuple[Floats, list[Any], list[Any]]:
     """Return the values of one measure, systems × topics, and the systems and topics, both sorted as text."""
-    try:
+    with errors_of(title):
         values, names, qids, _ = matrix(perquery, least=1)
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{title}: {error}") from None
     return values[:, :, 0], names, qids
 
 
@@ -368,7 +361,7 @@ def _ends(prefix: str, mean: Floats, half: Floats) -> dict[str, Floats]:
 
 @dataclass(frozen=True)
 class _Moments:
-    """The variances and covariances of which the width of the interval is a function, one per run.
+    """The variances and covariances that determine the width of the interval, one per run.
 
     All but the last two have the divisor n − 1.
     """
@@ -376,9 +369,9 @@ class _Moments:
     human: Floats
     labels: Floats
     covariance: Floats
-    #: The number of human topics of which these are.
+    #: The number of human topics.
     n: int
-    #: The number of further topics, and the variance of the labels of these, and of all.
+    #: The number of further topics, and the variances of their labels and of all labels.
     n_further: int
     further: Floats
     every: Floats
@@ -392,7 +385,7 @@ class _Moments:
         products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
         is_constant = (_variance(human) == 0) | (_variance(labels) == 0)
         covariance = np.where(is_constant, 0.0, products.sum(axis=1) / (n - 1))
-        # One further topic has no variance; that of all labels is of the same topics' distribution.
+        # The variance of a single further topic is undefined; that of all labels estimates the same quantity.
         of_further = _variance(further) if n_further > 1 else spread
         return cls(_variance(human), _variance(labels), covariance, n, n_further, of_further, spread)
 
@@ -408,7 +401,7 @@ class _Moments:
     def half_width(self, n: Ints, confidence: float, residual: Floats | None = None) -> Floats:
         """Return half the width of the interval for n human topics, one per run.
 
-        The variance of the residuals follows from the moments; where it is given, it has smaller rounding errors.
+        The variance of the residuals follows from the moments; if it is given, rounding errors are smaller.
         """
         from scipy.special import stdtrit
 
@@ -427,7 +420,7 @@ def _variance(values: Floats) -> Floats:
 
 
 def _n_to_halve(moments: _Moments, half: Floats, n_human: Ints, confidence: float) -> Floats:
-    """Return how many human topics halve the width, found by bisection; NaN if it is 0 or no number does."""
+    """Return the number of human topics that halves the width, by bisection; NaN if it is 0 or no number does."""
 
     def is_short(n: Ints) -> Bools:
         return moments.half_width(n, confidence) > half / 2

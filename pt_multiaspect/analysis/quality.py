@@ -22,13 +22,11 @@ from ..errors import MultiAspectError, choices, counted, warn_once
 from ..io.runs import join, named_runs
 from ._frames import directions, matrix, selected
 
-__all__ = ["document_quality", "zero_aspect_documents"]
-
 TIES = ("average", "first")
 
 LABELS = ("gains", "probabilities")
 
-#: Relative to the maximum of a topic, values closer than this are ties that differ by rounding.
+#: Tolerance for ties, relative to the maximum of a topic (rounding errors).
 _TOLERANCE = 1e-12
 
 
@@ -67,8 +65,8 @@ def zero_aspect_documents(
         counts may be fractions and do not depend on the order of `perquery`. ``'first'``: the first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
-        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. Where no
-        measure has these values, the word 'higher' or 'lower' says what is better.
+        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. For values
+        that are not those of a measure, give 'higher' or 'lower', whichever is better.
 
     Returns
     -------
@@ -91,8 +89,8 @@ def zero_aspect_documents(
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is taken as better; if
-        scales were inferred.
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better;
+        if scales were inferred.
 
     Notes
     -----
@@ -184,8 +182,8 @@ def document_quality(
         first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
-        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. Where no
-        measure has these values, the word 'higher' or 'lower' says what is better.
+        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. For values
+        that are not those of a measure, give 'higher' or 'lower', whichever is better.
 
     Returns
     -------
@@ -207,8 +205,8 @@ def document_quality(
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is taken as better; if
-        scales were inferred.
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better;
+        if scales were inferred.
 
     See Also
     --------
@@ -263,7 +261,7 @@ def document_quality(
 
 
 class _Best:
-    """The best run of each topic and measure, and the documents in it."""
+    """The best run of each topic and measure, with its documents."""
 
     def __init__(
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object

@@ -16,8 +16,6 @@ from ..errors import MultiAspectError, choices, refuse_taken
 from ..kernels.pareto import TOLERANCE, dominates, on_front
 from ._frames import directions, matrix, selected
 
-__all__ = ["system_front"]
-
 #: Columns of the result that are not measures.
 _COLUMNS = ("name", "on_front", "probability", "dominated_by")
 
@@ -45,8 +43,8 @@ def system_front(
         or by their labels.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Two or more measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the
-        labels refer to, for frames without the record, such as those read from files. Where no measure has these
-        values, the word 'higher' or 'lower' says what is better.
+        labels refer to, for frames without the record, such as those read from files. For values that are not those
+        of a measure, give 'higher' or 'lower', whichever is better.
     n_resamples : int, default 1000
         Number of bootstrap samples of the topics.
     seed : int, default 0
@@ -68,7 +66,7 @@ def system_front(
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
 
     Notes
     -----

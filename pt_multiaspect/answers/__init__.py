@@ -1,4 +1,4 @@
-"""Scores of generated answers: several criteria of one answer per run and topic, as long frames."""
+"""Scores of generated answers, one per run and topic, by several criteria, as long frames."""
 
 from .argue import argue_scores
 from .combining import combine

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
-from ..errors import MultiAspectError, choices, counted, number_of
+from ..errors import MultiAspectError, choices, counted, errors_of, number_of
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.records import record
 from ..io.file_contents import Text, as_text, load
@@ -19,20 +19,10 @@ from ..io.run_files import run_files
 from ..kernels.hits import ratio
 from ..strings.identifiers import identifiers
 
-__all__ = [
-    "answers_of",
-    "check_values",
-    "inconsistent_topics",
-    "read_numbers",
-    "score_frame",
-    "texts",
-    "weighted_means",
-]
-
-#: Columns with the name of the run that gave an answer.
+#: Names of the column with the run of an answer.
 RUN_COLUMNS = ("name", "run_id")
 
-#: Values are outside their range by no more than this because of rounding.
+#: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
 
 
@@ -83,7 +73,7 @@ def read_numbers(
 def check_values(
     valid: Bools, column: pd.Series[Any], answers: pd.DataFrame, expected: str, remedy: str = ""
 ) -> None:
-    """Raise an error that begins with `expected` if values are not valid.
+    """Raise an error that begins with `expected` if a value is not valid.
 
     Parameters
     ----------
@@ -107,7 +97,7 @@ def check_values(
 
 
 def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) -> pd.DataFrame:
-    """Return the long frame of scores, with the scores of each answer in adjacent rows.
+    """Return the long frame of scores; those of one answer are in adjacent rows.
 
     Parameters
     ----------
@@ -132,10 +122,8 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
             "value": np.stack(list(scores.values()), axis=1).ravel(),
         }
     )[COLUMNS]
-    try:
-        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run a name of its own")
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{what}: {error}") from None
+    with errors_of(what):
+        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
     record(result, dict.fromkeys(scores))
     return result
 

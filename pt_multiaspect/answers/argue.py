@@ -19,8 +19,6 @@ from ..measures import MM
 from ._frames import answers_of, read_numbers, score_frame, texts
 from .combining import combine
 
-__all__ = ["argue_scores"]
-
 _WHAT = "argue_scores"
 
 #: The counts that each score divides.
@@ -96,7 +94,7 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     table = reports.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
     table = table[(table["qid"] != _OVERALL) & table["measure"].isin(names)]
     table = table.assign(value=read_numbers(table["value"], table, _WHAT, "counts are not negative", high=np.inf))
-    check_distinct(table, ["name", "measure", "qid"], "keep one report, or give each run a name of its own")
+    check_distinct(table, ["name", "measure", "qid"], "keep one report, or give each run its own name")
     reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
     counts = table.pivot(index=["name", "qid"], columns="measure", values="value").reindex(columns=names)
     counts = counts.loc[pd.MultiIndex.from_frame(reports)]

@@ -1,4 +1,4 @@
-"""One value of several criteria of an answer."""
+"""Combination of several criteria of an answer to one value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
-from ..errors import MultiAspectError, choices, counted, refuse_taken, refuse_unknown
+from ..errors import MultiAspectError, choices, counted, errors_of, refuse_taken, refuse_unknown
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import check_distinct, read_long_frame
 from ..integration.aggregators import lower_is_better
@@ -18,33 +18,31 @@ from ..integration.parsing import parse_all
 from ..integration.records import RECORD, record
 from ._frames import ROUNDING
 
-__all__ = ["combine"]
-
 
 def combine(
     perquery: Any, measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str]
 ) -> pd.DataFrame:
     """Combine several criteria of each answer to one value, by the means of CAM, MM, WHAM and GAM, or by TOMA.
 
-    A ranking of one document is its own ideal, so that measures divided by the ideal are 1 for every answer. Here,
-    the values of the criteria replace those of the base on the aspects, and are not divided by an ideal.
+    The ranking of a single document is always ideal, so that measures divided by the ideal are 1 for every answer.
+    Here, the values of the criteria replace the values of the base on the aspects, without this division.
 
     Parameters
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``: criteria in [0, 1], of which 1 is the best, from `nugget_scores`,
         `argue_scores`, `rubric_scores`, `from_criteria` or several of them (``pd.concat``), or values of measures
-        from `evaluate`. Further columns, as of seeds, tell answers apart.
+        from `evaluate`. Further columns, such as a seed, distinguish answers.
     measures : measure, str, sequence of these or mapping
         Means, such as ``"MM"`` or ``CAM(weights={"faithful": 2, "complete": 1})``, or TOMA with declared scales.
-        The parameter `aspects` selects the criteria, ``"MM(aspects='faithful,complete')"``; by default, all of the
-        frame that were not combined by such a measure. Files do not record which these are: select the criteria of
-        a frame that was read from one. A mapping is ``{label: measure}``.
+        The parameter `aspects` selects the criteria, ``"MM(aspects='faithful,complete')"``; by default, all
+        criteria of the frame that were not combined by such a measure. Files do not record which measures these
+        are: select the criteria of a frame that was read from a file.
 
     Returns
     -------
     DataFrame
-        The rows of `perquery`, and one row per answer and measure. A mean is that of the criteria. TOMA is the
+        The rows of `perquery`, and one row per answer and measure. A mean is the mean of the criteria. TOMA is the
         closeness 1 - distance / maximum distance to the best grades, or the relative weight of an explicit order.
 
     Raises
@@ -84,7 +82,7 @@ def combine(
     check_distinct(
         frame,
         ["name", "measure", "qid", *(key for key in keys if key not in ("name", "qid"))],
-        "keep one answer, or give each run a name of its own",
+        "keep one answer, or give each run its own name",
     )
     known = recorded(frame)
     refuse_taken(labelled, known, "a measure of the frame")
@@ -107,14 +105,12 @@ def combine(
         lower = [name for name in names if lower_is_better(known[name])]
         if lower:
             raise MultiAspectError(f"{label}: expected criteria where higher is better, got {choices(lower)}")
-        try:
+        with errors_of(label):
             values = measure.of_criteria(
                 {name: _column(frame, written == name, answer, answers, name) for name in names}
             )
-        except MultiAspectError as error:
-            raise MultiAspectError(f"{label}: {error}") from None
         parts.append(answers.assign(measure=label, value=values))
-        # Joined frames lose their records; of the criteria, higher is better.
+        # Joined frames lose their records of directions; higher is better for all criteria.
         records = dict.fromkeys(name for name in names if known[name] is None) | records | {label: measure}
     result = pd.concat(parts, ignore_index=True)[frame.columns].infer_objects()
     result.attrs = dict(frame.attrs)
@@ -123,7 +119,7 @@ def combine(
 
 
 def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFrame, name: str) -> Floats:
-    """Return the value of a criterion, which some rows of the frame have, for each answer."""
+    """Return the value of a criterion for each answer."""
     values = np.full(len(answers), np.nan)
     values[answer[rows]] = frame["value"].to_numpy()[rows]
     faulty = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))

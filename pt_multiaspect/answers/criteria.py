@@ -26,8 +26,6 @@ from ._frames import (
     weighted_means,
 )
 
-__all__ = ["from_criteria", "rubric_scores"]
-
 
 def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
     """Convert answers judged by several criteria, with one column per criterion, to a long frame.
@@ -38,7 +36,7 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
         One row per answer: a topic (``qid`` or ``query_id``), a run (``name`` or ``run_id``), and one column per
         criterion.
     aspects : Aspects, mapping, str or sequence of str, optional
-        The criteria, and the scales of those that are judged on grades, such as 1 to 5. By default, every numeric
+        The criteria, and the scales of those that are judged by grades, such as 1 to 5. By default, every numeric
         column. Criteria without declared grades have values in [0, 1], of which 1 is the best.
 
     Returns
@@ -101,7 +99,7 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
 
 
 def _warn_of_texts(others: pd.DataFrame, answers: pd.DataFrame, what: str) -> None:
-    """Warn of columns whose texts may be labels, such as yes and no."""
+    """Warn about columns whose texts may be labels, such as yes and no."""
     query = pd.factorize(answers["qid"])[0]
     for name, column in others.items():
         if texts := texts_like_labels(column, query):

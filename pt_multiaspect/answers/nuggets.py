@@ -15,8 +15,6 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, cut, shown, warn_once
 from ._frames import RUN_COLUMNS, answers_of, inconsistent_topics, score_frame, texts, weighted_means
 
-__all__ = ["nugget_scores"]
-
 _WHAT = "nugget_scores"
 
 #: The importance of nuggets, with their weights in the vital and in the weighted scores.
@@ -49,14 +47,13 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
 
     Raises
     ------
-    MultiAspectError
-        If a file cannot be read, a key is missing, also the importance or the assignment of a nugget, or a run has
-        several answers to a topic.
+    If a file cannot be read, if a key is missing (including the importance or the assignment of a nugget), or if a
+    run has several answers to a topic.
 
     Warns
     -----
     MultiAspectWarning
-        In one message: how many assignments are unknown labels, which count as ``not_support``; how many
+        In one message: the number of assignments with unknown labels, which count as ``not_support``; how many
         importances are unknown labels, whose nuggets count in the ``all`` scores only; on how many topics runs were
         judged by different nuggets.
 
@@ -167,7 +164,7 @@ def _labels(nuggets: object, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _unknown(labels: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:
-    """Return a warning of labels that are not known, if there are any, the most frequent ones first."""
+    """Return a warning about unknown labels, if there are any, with the most frequent ones first."""
     unknown = Counter(label for label in labels if label not in known)
     if not unknown:
         return []

@@ -1,4 +1,4 @@
-"""Aspects: what labels mean."""
+"""Aspects and their label scales."""
 
 from .aspect import Aspect, Scale
 from .aspects import Aspects, aspect_name

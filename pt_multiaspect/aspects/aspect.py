@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from .._numbers import exact, number, numbers, spell
 from ..errors import MultiAspectError, choices, refuse_unknown, shown
 
-__all__ = ["Aspect", "Scale"]
-
 #: The highest top grade of a 0..n scale.
 LONGEST = 10**6
 
-#: The settings of `probabilities` that have a name.
+#: The named settings of `probabilities`.
 _NAMED = ("linear", "identity")
 
 _Params = ParamSpec("_Params")
@@ -42,16 +40,16 @@ class Aspect:
     Parameters
     ----------
     grades : sequence of numbers or int, optional
-        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` stands for
-        0, 1, …, n. Without grades the scale is inferred from the judgments: 0 to the
-        maximum label if all labels are whole numbers, else the distinct labels.
+        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` means 0, 1, …, n. Without grades the
+        scale is inferred from the judgments: 0 to the maximum label if all labels are whole numbers, else the
+        distinct labels.
     gains : sequence of numbers, optional
         One gain per grade, in the order of `grades`: used by nDCG-like measures, and by TOMA as
         the coordinate of the grade. Gains must be non-decreasing from the lowest grade to the
         highest. By default the grades themselves (negative ones count as 0, except in TOMA); with
-        ``greater_is_better=False`` their distance to the lowest grade. Declared gains may be negative, for
-        harmful documents: CG, DCG, nDCG, and On and CAM over these, then have values below 0; other measures
-        of gains refuse them.
+        ``greater_is_better=False`` their distance to the lowest grade. Declared gains may be negative, for harmful
+        documents: CG, DCG, nDCG, and On and CAM over these, then have values below 0; other measures of gains raise
+        an error.
     probabilities : sequence of numbers in [0, 1], 'linear' or 'identity', default 'linear'
         One probability per grade that the document satisfies the user in this aspect, multiplied
         by the gain family (uRBPgr, unDCG, uERR). ``'linear'`` maps the grades linearly
@@ -190,7 +188,7 @@ class Aspect:
         raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
 
     def _per_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
-        if isinstance(values, Mapping):  # its keys would be taken for the numbers
+        if isinstance(values, Mapping):  # its keys would be read as the numbers
             raise MultiAspectError(
                 f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in the order of "
                 "the grades"
@@ -285,7 +283,7 @@ class Aspect:
             greater_is_better=self.greater_is_better,
         )
 
-    # For pickle's protocols 0 and 1, and for skops, which do not know slots.
+    # For pickle's protocols 0 and 1, and for skops, which do not support slots.
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in Aspect.__slots__[1:]}

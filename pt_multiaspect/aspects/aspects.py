@@ -10,13 +10,11 @@ from typing import Any, ClassVar
 
 from .._numbers import spell
 from .._writing import write_file
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices, errors_of, shown
 from ..views import Cell, Cells, Column, Heading, Table, fragment
 from .aspect import _KEYS, Aspect
 from .files import FILE_VERSION, read_file, scales_and_name
 from .names import NameRegistry
-
-__all__ = ["Aspects", "aspect_name"]
 
 
 class Aspects(Mapping[str, Aspect]):
@@ -29,14 +27,14 @@ class Aspects(Mapping[str, Aspect]):
         scale to be inferred. The aspect ``relevance`` is the column ``label`` or
         ``relevance`` of the qrels; the name ``label`` is read as ``relevance``.
     name : str, optional
-        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print
-        as their name, unnamed ones print their content. A name declared again refers to the new
-        content, with a warning; measures created earlier keep theirs.
+        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print as their name, unnamed
+        ones print their content. If a name is declared again, it refers to the new content, with a warning;
+        measures created earlier keep theirs.
 
     Raises
     ------
     MultiAspectError
-        If there is no aspect, a scale is invalid, or the name is invalid or that of an aspect.
+        If there is no aspect, a scale is invalid, or the name is invalid or the name of an aspect.
 
     Examples
     --------
@@ -73,10 +71,8 @@ class Aspects(Mapping[str, Aspect]):
                 raise MultiAspectError(
                     f"expected each aspect once, got {column!r} twice (label and relevance are the same aspect)"
                 )
-            try:
+            with errors_of(f"aspect {column!r}"):
                 self._aspects[column] = Aspect.from_spec(aspect)
-            except MultiAspectError as error:
-                raise MultiAspectError(f"aspect {column!r}: {error}") from None
         self.name = name
         self._json = json.dumps(
             {key: aspect.to_spec() for key, aspect in self._aspects.items()},

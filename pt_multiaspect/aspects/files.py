@@ -1,4 +1,4 @@
-"""Files of declared aspects: their version and content."""
+"""Files of declared aspects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .._numbers import read_json
 from ..errors import MultiAspectError, refuse_unknown
 
-#: Ending of strings that are read as file names where aspects are expected.
+#: The suffix of strings that are read as file names where aspects are expected.
 FILE_ENDING = ".json"
 
 #: The version of the files that `Aspects.to_file` writes.
@@ -38,7 +38,7 @@ def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
     Parameters
     ----------
     content : object
-        Either a scale per aspect, or what `Aspects.to_file` writes, recognised by the keys version and aspects.
+        A scale per aspect, or the output of `Aspects.to_file`, recognised by the keys version and aspects.
     """
     if not isinstance(content, Mapping):
         raise MultiAspectError(f"expected a JSON object with a scale per aspect, got {type(content).__name__}")

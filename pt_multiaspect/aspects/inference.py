@@ -9,8 +9,6 @@ from .._numbers import number
 from ..errors import MultiAspectError
 from .aspect import LONGEST
 
-__all__ = ["infer_grades"]
-
 
 def infer_grades(labels: NDArray[np.float64], name: str, *, identity: bool = False) -> tuple[float, ...]:
     """Infer the grades of the aspect `name` from its labels (NaN if unjudged), in increasing order.
@@ -28,7 +26,7 @@ def infer_grades(labels: NDArray[np.float64], name: str, *, identity: bool = Fal
         top = int(distinct[-1])
         if top > LONGEST:
             raise MultiAspectError(
-                f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the column holds "
+                f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the column contains "
                 "times or ids, select other columns, as in aspects=['relevance', …]; if labels, declare the grades"
             )
         return tuple(range(top + 1))

@@ -8,15 +8,14 @@ from typing import Generic, Protocol, TypeVar
 
 from ..errors import MultiAspectError, shown, warn
 
-__all__ = ["NameRegistry"]
-
 
 class Named(Protocol):
     """The content of a registry of names."""
 
     name: str | None
 
-    def to_json(self) -> str: ...
+    def to_json(self) -> str:
+        """Return the content as text."""
 
 
 N = TypeVar("N", bound=Named)
@@ -52,7 +51,7 @@ class NameRegistry(Generic[N]):
     def restore(self, item: N) -> None:
         """Register the name of unpickled or copied content, unless this process has declared the name itself.
 
-        Otherwise a copy of an earlier measure would take the name back.
+        Otherwise a copy of an earlier measure would reassign the name.
         """
         if item.name is not None and item.name not in self._declared:
             self._content[item.name] = item

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 
 from .._numbers import read_json
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices, errors_of, shown
 from .aspects import Aspects, aspect_name
 from .files import FILE_ENDING, scales_and_name
-
-__all__ = ["AspectSpec", "declared_aspects", "parse_aspects", "parse_names", "spell_aspects", "spell_names"]
 
 #: Matches names that can be written in a list separated by commas.
 _PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch
@@ -70,7 +68,7 @@ def parse_aspects(spec: object) -> AspectSpec:
 
 
 def declared_aspects(spec: object) -> Aspects:
-    """Parse declared scales, where there are no judgments to infer them from."""
+    """Parse declared scales; there are no judgments from which they could be inferred."""
     declared = parse_aspects(spec)
     if isinstance(declared, Aspects):
         return declared
@@ -81,9 +79,9 @@ def declared_aspects(spec: object) -> Aspects:
 
 
 def spell_aspects(spec: AspectSpec) -> object:
-    """Return `spec` as printed in measures."""
+    """Return `spec` as measures print it."""
     if isinstance(spec, tuple):
-        # A single name may be, or become, the name of a declared set; relevance cannot.
+        # A single name may be the name of a declared set, now or later; relevance cannot.
         quoted = len(spec) == 1 or not all(map(_PLAIN_NAME, spec)) or spec[-1].endswith(FILE_ENDING)
         if spec != ("relevance",) and quoted:
             return json.dumps(spec, ensure_ascii=False)
@@ -100,10 +98,8 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
             text = spec.strip()
             spec = read_json(text, what) if text.startswith("[") else [part.strip() for part in text.split(",")]
         if isinstance(spec, Iterable) and not isinstance(spec, Mapping | str):
-            try:
+            with errors_of(what):
                 names = tuple(map(aspect_name, spec))
-            except MultiAspectError as error:
-                raise MultiAspectError(f"{what}: {error}") from None
             if names and len(set(names)) == len(names):
                 return names
         raise MultiAspectError(
@@ -114,7 +110,7 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
 
 
 def spell_names(names: tuple[str, ...] | None) -> object:
-    """Return names of aspects as printed in measures."""
+    """Return names of aspects as measures print them."""
     if names is None or all(map(_PLAIN_NAME, names)):
         return None if names is None else ",".join(names)
     return json.dumps(names, ensure_ascii=False)

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from .._numbers import spell
 from .aspect import Aspect
 
-__all__ = ["in_words"]
-
 
 def in_words(aspects: Mapping[str, Aspect]) -> str:
-    """Return the grades of each aspect, lowest first, and what differs from their defaults.
+    """Return the grades of each aspect, lowest first, and the settings that differ from the defaults.
 
     Examples
     --------

@@ -12,8 +12,6 @@ from .base import Base
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Adapter", "adapted_names", "adapter_of", "adapts"]
-
 #: By class, as different measures can have the same name.
 _ADAPTERS: dict[Any, type[Adapter]] = {}
 
@@ -23,11 +21,11 @@ A = TypeVar("A", bound="type[Adapter]")
 class Adapter(Base):
     """A measure of ir-measures that is computed by this package.
 
-    It is a base of other measures. `pt_multiaspect.evaluate` computes the measure itself with it, too, but only if
-    `EQUALS_ORIGINAL`, or `equals_original` where that depends on parameters, states that values are the same.
+    It is a base of other measures. `pt_multiaspect.evaluate` also uses it for the measure itself, but only if
+    `EQUALS_ORIGINAL`, or `equals_original` where that depends on parameters, states that the values are the same.
     """
 
-    #: Whether ir-measures gives the same values, ties included, on labels whose threshold is 1.
+    #: Whether ir-measures returns the same values, including ties, on labels whose threshold is 1.
     EQUALS_ORIGINAL: ClassVar[bool] = False
 
     def __init__(self, measure: Measure) -> None:
@@ -70,7 +68,7 @@ class Adapter(Base):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether ir-measures gives the same values with these parameters."""
+        """Return whether ir-measures returns the same values with these parameters."""
         return self.EQUALS_ORIGINAL
 
 

@@ -13,8 +13,6 @@ from ..kernels.progress import APProgress, Progression
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 
-__all__ = ["AveragePrecision"]
-
 
 @adapts(ir_measures.AP)
 class AveragePrecision(Adapter):

@@ -21,16 +21,14 @@ from ..kernels.target import Target
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Base", "LinearBase"]
-
-#: Sums of contributions exceed the maximum of a range by no more than this because of rounding.
+#: Tolerance for sums of contributions that exceed the maximum of a range because of rounding.
 _ROUNDING = 1e-13
 
 
 class Base(ABC):
     """A single-aspect measure, which multi-aspect measures evaluate on each aspect or on a combination of them.
 
-    Only `score` has to be defined (besides `text` and `at`). The other methods are optional; their defaults
+    Only `text`, `at` and `score` have to be defined. The other methods are optional; their defaults
     mean "unknown", so that bounds and normalisation raise an error. Bases are immutable values, compared and
     hashed by class and parameters.
     """
@@ -110,7 +108,7 @@ class Base(ABC):
         return None
 
     def contributions(self, ranking: Hits, target: Target) -> Floats | None:
-        """Return the contribution of each document of the ranking to the value of its query, or None."""
+        """Return the contribution of each document of the ranking to the value of its query; None if unknown."""
         form = self.additive(target)
         return None if form is None else form.contributions(ranking)
 
@@ -157,7 +155,7 @@ class Base(ABC):
         return ratio(target.gain, ideal[target.query]), None
 
     def exponential(self) -> Base | None:
-        """Return the measure with the gain 2^g - 1, or None if it has no specific form for that.
+        """Return the measure with the gain 2^g - 1, or None if it has no specific form for this gain.
 
         Raises
         ------
@@ -194,7 +192,7 @@ class Base(ABC):
         return check_values(values, rankings.judgments.qids, self.text)
 
     def empty(self, target: Target) -> Bools:
-        """Return which queries have no judged document with a positive gain."""
+        """Return a mask of the queries without a judged document with a positive gain."""
         return target.cached(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
 
     @property
@@ -220,7 +218,7 @@ class Base(ABC):
         return rel
 
     def relevant(self, target: Target) -> Bools:
-        """Return which judged documents count as relevant."""
+        """Return a mask of the judged documents that count as relevant."""
         return target.relevant(self.rel)
 
     def n_relevant(self, target: Target) -> Floats:
@@ -266,13 +264,13 @@ class LinearBase(Base):
         return target.cached(("form", self), lambda: self.linear(target))
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Evaluate rankings; values end at the maximum of the range."""
+        """Evaluate rankings; values are clipped to the maximum of the range."""
         return np.minimum(self.additive(target).values(ranking), self.RANGE[1])
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with gains and discounts."""
         result = self.additive(target).breakdown(ranking)
-        # `score` ends at the maximum of the range.
+        # `score` clips values to the maximum of the range.
         excess = np.maximum(result.values() - self.RANGE[1], 0.0)
         if excess.max(initial=0.0) <= _ROUNDING:
             return result
@@ -289,7 +287,7 @@ def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
     Raises
     ------
     MultiAspectError
-        If a gain is too large for a float; the message names `what` has the exponent, and the `remedy`.
+        If a gain is too large for a float; the message names the exponent as `what`, and ends with the `remedy`.
     """
     largest = exponent.max(initial=0.0)
     if largest >= np.finfo(np.float64).maxexp:

@@ -15,21 +15,11 @@ from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Geometric, Reciprocal
-from ..kernels.hits import Hits, positions
+from ..kernels.hits import Hits
 from ..kernels.progress import CascadeProgress, Progression, RRProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base
-
-__all__ = [
-    "UTILITIES",
-    "Effort",
-    "ExpectedReciprocalRank",
-    "LinearStopping",
-    "RankBiasedStopping",
-    "ReciprocalRank",
-    "linear_stop",
-]
 
 
 @adapts(ir_measures.RR)
@@ -41,12 +31,12 @@ class ReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no cutoff: with one, ir-measures breaks ties as MS MARCO's evaluator."""
+        """Return whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO's evaluator does."""
         return self.cutoff is None
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ranked.reciprocal_rank(ranking, self.relevant(target))
+        return ranking.total(self.contributions(ranking, target))
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
@@ -54,11 +44,7 @@ class ReciprocalRank(Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / rank at the first relevant document, 0 elsewhere."""
-        hit = np.flatnonzero(self.relevant(target)[ranking.row])
-        first = hit[positions(ranking.query[hit]) == 0]
-        contributions = np.zeros(len(ranking.row))
-        contributions[first] = 1.0 / ranking.rank[first]
-        return contributions
+        return ranked.is_first(ranking, self.relevant(target)) / ranking.rank
 
 
 def _stop(target: Target) -> Floats:
@@ -76,7 +62,7 @@ class ExpectedReciprocalRank(Adapter):
     EXPONENTIATES = True
     SORTING_IS_OPTIMAL = True
     READS_UNJUDGED = True
-    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values have five digits.
+    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""

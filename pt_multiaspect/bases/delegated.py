@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from subprocess import CalledProcessError
 from typing import Any
 
@@ -21,27 +22,13 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapted_names, adapter_of
 from .base import Base
 
-__all__ = [
-    "Delegated",
-    "IrMeasures",
-    "as_base",
-    "check_functions",
-    "computed_together",
-    "first_fraction",
-    "function_of",
-    "numbers",
-    "qrels_inputs",
-    "reads_relevance",
-    "run_inputs",
-]
-
-#: Above this label, back ends of ir-measures allocate memory proportional to the label.
+#: The maximum label. For larger ones, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
 
 #: Measures of ir-measures whose values have no maximum.
 _UNBOUNDED = ("NumRel", "NumRelRet", "NumRet", "alpha_DCG")
 
-#: What ir-measures and its back ends raise for measures they cannot compute.
+#: Errors that ir-measures and its back ends raise for measures that they cannot compute.
 _FAILURES = (ValueError, TypeError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
 
 
@@ -80,7 +67,7 @@ class Delegated(Adapter):
         measure = self.measure
         junk = target.source.junk
         gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded(target)
-        # Junk keeps its negative label, as some measures distinguish it from non-relevant documents.
+        # Junk documents keep negative labels, as some measures distinguish them from non-relevant documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
         self._check_labels(labels)
         if self._is_binarised:
@@ -153,26 +140,27 @@ class IrMeasures:
         self._evaluators: list[Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_evaluators": None}  # which hold C objects
+        return {**self.__dict__, "_evaluators": None}  # they contain C objects
 
     def _make_evaluators(self) -> list[Any]:
         plain = _without_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
         evaluators = []
         for group in computed_together(self.measures):
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
-            # Functions of users may look topics up; gdeval fails on query ids that are not numbers.
+            # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
             defined = function_of(group[0]) is not None
             names = self._judgments.qids.astype(object) if defined else numbers(self._judgments.n_queries)
             qrels = self._qrels(labels, names)
             if defined and (columns := qrels_inputs(group)):
                 qrels = self._rows(columns, labels, names)
-            evaluators.append((ir_measures.evaluator(group, qrels), names))
+            with _explained(group):
+                evaluators.append((ir_measures.evaluator(group, qrels), names))
         return evaluators
 
     def _labels_for(self, measure: Measure) -> Floats:
         """Return the labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
 
-        pytrec_eval reads out of bounds on those. The value of a query that is left out is the default, 0.
+        pytrec_eval reads out of bounds on those. Queries that are left out have the default value, 0.
         """
         gain = self._labels.copy()
         for label, value in measure.params["gains"].items():
@@ -220,25 +208,42 @@ class IrMeasures:
         query = self._judgments.queries_of(run["query_id"].to_numpy(dtype=object))
         run, query = run[query >= 0], query[query >= 0]
         values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
-        try:
-            if self._evaluators is None:
-                self._evaluators = self._make_evaluators()
-            for evaluator, names in self._evaluators:
-                row_of = {name: row for row, name in enumerate(names)}
+        if self._evaluators is None:
+            self._evaluators = self._make_evaluators()
+        for evaluator, names in self._evaluators:
+            row_of = {name: row for row, name in enumerate(names)}
+            with _explained(evaluator.measures):
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
                         values[metric.measure][row_of[metric.query_id]] = metric.value
-        except KeyError as error:
-            defined = [measure for measure in self.measures if function_of(measure) is not None]
-            if not defined:
-                raise
-            raise MultiAspectError(
-                f"the function of {choices(defined)} found no column {error}: name the columns that it reads by "
-                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
-            ) from error
-        except _FAILURES as error:
-            raise MultiAspectError(f"ir-measures cannot compute {choices(self.measures)}: {error}") from error
         return values
+
+
+@contextmanager
+def _explained(measures: Collection[Measure]) -> Iterator[None]:
+    """Let errors of ir-measures, and of functions of users, name the measures that they come from."""
+    names = choices(sorted(map(str, measures)))
+    is_defined = any(function_of(measure) is not None for measure in measures)
+    try:
+        yield
+    except KeyError as error:
+        if not is_defined:
+            raise
+        raise MultiAspectError(
+            f"the function of {names} found no column {error}: name the columns that it reads by "
+            "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
+        ) from error
+    except Exception as error:
+        if is_defined:
+            raise MultiAspectError(
+                f"the function of {names} raised {type(error).__name__}: {error}. It reads all rows of a topic in "
+                "the qrels and in the run, in which values may be missing. If it accepts one row each, evaluate "
+                "the answers in a pt.Experiment of their own with perquery=True; the rows of both tables can be "
+                "concatenated"
+            ) from error
+        if isinstance(error, _FAILURES):
+            raise MultiAspectError(f"ir-measures cannot compute {names}: {error}") from error
+        raise
 
 
 def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:
@@ -257,7 +262,7 @@ def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:
 
 
 def function_of(measure: Measure) -> Callable[..., Any] | None:
-    """Return the function of a measure that `ir_measures.define` or `define_byquery` made, None for others."""
+    """Return the function of a measure that `ir_measures.define` or `define_byquery` made, or None."""
     method = getattr(type(measure), "runtime_impl", None)
     if method is None:
         return None
@@ -266,12 +271,12 @@ def function_of(measure: Measure) -> Callable[..., Any] | None:
 
 
 def run_inputs(measures: Iterable[Measure]) -> list[str]:
-    """Return the columns of runs that functions of users name as inputs, except those of every run."""
+    """Return the columns of runs that users' functions name as inputs, except those that every run has."""
     return _inputs(measures, "RUN_INPUTS", ("query_id", "doc_id", "score", "qid", "docno"))
 
 
 def qrels_inputs(measures: Iterable[Measure]) -> list[str]:
-    """Return the columns of qrels that functions of users name as inputs, except those of all qrels."""
+    """Return the columns of qrels that users' functions name as inputs, except those that all qrels have."""
     return _inputs(measures, "QREL_INPUTS", ("query_id", "doc_id", "relevance", "qid", "docno", "label"))
 
 
@@ -283,14 +288,14 @@ def _inputs(measures: Iterable[Measure], attribute: str, usual: Sequence[str]) -
 
 
 def reads_relevance(measure: Measure) -> bool:
-    """Return whether a measure of ir-measures reads labels of relevance, as all do that do not say otherwise."""
+    """Return whether a measure of ir-measures reads relevance labels, which is the default."""
     return function_of(measure) is None or bool(
         {"relevance", "label"} & {*getattr(measure, "QREL_INPUTS", ("label",))}
     )
 
 
 def check_functions(measures: Iterable[Measure]) -> None:
-    """Raise an error for equal measures with different functions, of which ir-measures computes one only.
+    """Raise an error for equal measures with different functions, as ir-measures would compute only one.
 
     Raises
     ------
@@ -302,7 +307,7 @@ def check_functions(measures: Iterable[Measure]) -> None:
         function = function_of(measure)
         if function is not None and functions.setdefault(measure, function) is not function:
             raise MultiAspectError(
-                f"expected measures of different names, got two functions for {measure}; pass each its own name= "
+                f"expected measures of different names, got two functions for {measure}; give each its own name= "
                 "when it is defined"
             )
 

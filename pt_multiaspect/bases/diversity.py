@@ -15,8 +15,6 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from .delegated import IrMeasures, numbers
 
-__all__ = ["DiversityMeasures", "is_diversity_measure"]
-
 _KINDS = tuple(
     type(measure)
     for measure in (
@@ -79,5 +77,5 @@ class DiversityMeasures(IrMeasures):
                 "iteration": self._table["subtopic"],
             }
         )
-        # Of several measures with different parameters, ir-measures computes those of one parameter only.
+        # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
         return [(ir_measures.evaluator([measure], qrels), names) for measure in self.measures]

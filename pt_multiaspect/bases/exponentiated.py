@@ -1,4 +1,4 @@
-"""Bases evaluated on the gains 2^g - 1, for bases without a specific form for them."""
+"""Bases evaluated on the gains 2^g - 1, for bases without a specific form for these gains."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from ..kernels.hits import Hits
 from ..kernels.progress import Progression
 from ..kernels.target import Target
 from .base import Base
-
-__all__ = ["Exponentiated", "exponentiated"]
 
 
 def exponentiated(base: Base) -> Base:

@@ -11,8 +11,6 @@ from ..kernels.hits import Hits, ratio
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 
-__all__ = ["Judged"]
-
 
 @adapts(ir_measures.Judged)
 class Judged(Adapter):
@@ -20,7 +18,7 @@ class Judged(Adapter):
 
     @property
     def reads_gains(self) -> bool:
-        """Return False: only the existence of labels matters."""
+        """Return False, as only the existence of labels matters."""
         return False
 
     def gain(self, target: Target) -> Floats:
@@ -37,5 +35,5 @@ class Judged(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no cutoff: ir-measures breaks ties by docno, ascending."""
+        """Return whether there is no cutoff; with one, ir-measures breaks ties by docno, ascending."""
         return self.cutoff is None

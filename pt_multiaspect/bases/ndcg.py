@@ -15,15 +15,13 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base, LinearBase
 
-__all__ = ["NDCG"]
-
 
 @adapts(ir_measures.nDCG)
 class NDCG(LinearBase, Adapter):
     """nDCG: DCG / DCG of the ideal ranking of all judged documents.
 
-    ``gains`` replaces the gains of the labels it lists. Other labels keep the gains that the aspect declares, or,
-    without declared gains, the label itself, as in ir-measures.
+    ``gains`` replaces the gains of the labels it lists. Other labels keep the gains that the aspect declares or,
+    without declared gains, have their label as gain, as in ir-measures.
     """
 
     ACCEPTS_NEGATIVE_GAINS = True
@@ -40,7 +38,7 @@ class NDCG(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether the gain is the label: gdeval's values of 2^label - 1 have five digits."""
+        """Return whether the gain is the label; with 2^label - 1, gdeval rounds values to five digits."""
         return not self.EXPONENTIATES
 
     def gain(self, target: Target) -> Floats:

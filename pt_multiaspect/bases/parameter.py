@@ -12,8 +12,6 @@ from .delegated import as_base
 from .diversity import is_diversity_measure
 from .strings import UnknownMeasureError, check_params, nearest, read_measure
 
-__all__ = ["Bases", "parse_base", "parse_bases"]
-
 
 @dataclass(frozen=True)
 class Bases:
@@ -52,7 +50,7 @@ class Bases:
             )
 
     def at(self, cutoff: int | None, measure: str) -> Bases:
-        """Set the cutoff of `measure` on the bases that accept one and have none.
+        """Set the cutoff of `measure` on the bases that accept a cutoff and have none.
 
         Raises
         ------

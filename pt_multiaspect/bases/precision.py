@@ -9,13 +9,11 @@ from .._typing import Floats
 from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.forms import Flat, Linear
-from ..kernels.hits import Hits, positions, ratio
+from ..kernels.hits import Hits, ratio
 from ..kernels.progress import Progression, SuccessProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
-
-__all__ = ["Precision", "RPrecision", "Recall", "SetAP", "SetF", "SetPrecision", "SetRecall", "Success"]
 
 
 @adapts(ir_measures.P)
@@ -80,15 +78,12 @@ class Success(Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 at the first relevant document, 0 elsewhere."""
-        hit = np.flatnonzero(self.relevant(target)[ranking.row])
-        contributions = np.zeros(len(ranking.row))
-        contributions[hit[positions(ranking.query[hit]) == 0]] = 1.0
-        return contributions
+        return ranked.is_first(ranking, self.relevant(target)).astype(np.float64)
 
 
 @adapts(ir_measures.SetP)
 class SetPrecision(Adapter):
-    """Set precision: relevant documents retrieved / documents retrieved (at most all relevant, if relative)."""
+    """Set precision: relevant documents retrieved / documents retrieved (relative: at most all relevant)."""
 
     EQUALS_ORIGINAL = True
     BINARY = True

@@ -10,8 +10,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
 
-__all__ = ["GradedRBP", "RankBiasedPrecision"]
-
 
 @adapts(ir_measures.RBP)
 class RankBiasedPrecision(LinearBase, Adapter):
@@ -21,8 +19,8 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no explicit ``rel``, or a cutoff."""
-        # ir-measures computes no RBP without rel or with a cutoff; others break ties in another way.
+        """Return whether there is a cutoff, or no explicit ``rel``."""
+        # ir-measures cannot compute RBP without rel or with a cutoff; otherwise, ties are broken differently.
         return "rel" not in self.params or self.cutoff is not None
 
     def linear(self, target: Target) -> Linear:

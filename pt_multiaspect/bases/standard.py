@@ -18,20 +18,18 @@ from .adapters import adapter_of
 from .base import Base
 from .delegated import IrMeasures
 
-__all__ = ["StandardMeasures", "standard_base"]
-
 
 def standard_base(measure: Measure) -> Base | None:
-    """Return the base whose values on labels as they are equal those of ir-measures, or None.
+    """Return the base whose values on plain labels equal those of ir-measures, or None.
 
-    None for measures that other tools define differently: RR@k and RBP(rel=1) (other ties), ERR,
+    None for measures that other tools define differently: RR@k and RBP(rel=1) (different ties), ERR,
     nDCG(dcg='exp-log2') (five digits), and those with ``judged_only`` or without an adapter. RBP without ``rel`` or
-    with a cutoff, which no tool of ir-measures computes, is the base, too.
+    with a cutoff, which no tool of ir-measures computes, is also returned.
     """
     try:
         measure.validate_params()
     except AssertionError:
-        return None  # ir-measures says what is wrong
+        return None  # ir-measures reports the error
     adapter = adapter_of(measure)
     return adapter if adapter is not None and adapter.equals_original else None
 
@@ -42,7 +40,7 @@ class StandardMeasures:
     Parameters
     ----------
     measures : iterable of ir_measures.Measure
-        Those that have an equal base are computed by it, all others by ir-measures.
+        Measures with an equal base are computed by that base, all others by ir-measures.
     judgments : Judgments
         The judged pairs.
     labels : ndarray of float, shape (n_pairs,)
@@ -57,7 +55,7 @@ class StandardMeasures:
         self._target: Target | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_target": None}  # which is as large as the labels
+        return {**self.__dict__, "_target": None}  # the target is as large as the labels
 
     def values(self, rankings: Rankings, run: Callable[[], pd.DataFrame]) -> dict[Measure, Floats]:
         """Evaluate one run.
@@ -82,7 +80,7 @@ class StandardMeasures:
 
 @dataclass(frozen=True, eq=False)
 class _PlainLabels:
-    """Labels as trec_eval reads them: positive from 1, gains are labels, negative labels count as 0."""
+    """Labels as trec_eval reads them: relevant from 1, gains are the labels, negative labels count as 0."""
 
     label: Floats
 
@@ -101,10 +99,10 @@ class _PlainLabels:
         """Accept negative labels, which count as 0 here."""
 
     def check_rel(self, rel: float) -> None:
-        """Accept any rel: one that no label reaches gives 0, as in trec_eval."""
+        """Accept any ``rel``: if no label reaches it, values are 0, as in trec_eval."""
 
     def at_least(self, rel: float) -> Bools:
-        return np.asarray(self.label >= rel, dtype=np.bool_)  # NaN is not
+        return np.asarray(self.label >= rel, dtype=np.bool_)  # False for NaN
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         gain = np.nan_to_num(self.label)

@@ -18,23 +18,14 @@ from ir_measures import Measure
 from pt_multiaspect_pyterrier import REPLACED
 
 from .. import _validation
-from ..errors import MultiAspectError, choices, refuse_unknown
-
-__all__ = [
-    "UnknownMeasureError",
-    "check_params",
-    "nearest",
-    "read_measure",
-    "trec_names",
-    "with_quotes",
-]
+from ..errors import MultiAspectError, choices, cut, errors_of, refuse_unknown
 
 #: Parser of trec_eval names only.
 trec_names: Callable[[str], list[Measure]] = getattr(
     ir_measures.parse_trec_measure, REPLACED, ir_measures.parse_trec_measure
 )
 
-#: Longer texts are truncated in errors.
+#: Only the beginning of longer names is compared with those of measures, which takes quadratic time.
 _LONGEST = 80
 
 #: Constants as written in other languages.
@@ -45,7 +36,7 @@ class UnknownMeasureError(MultiAspectError):
     """The name of a measure is unknown."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"unknown measure {_short(name)!r}; the nearest names are {nearest(name)}")
+        super().__init__(f"unknown measure {cut(name)!r}; the nearest names are {nearest(name)}")
         self.name = name
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,7 +58,7 @@ def read_measure(text: str) -> Measure:
     Raises
     ------
     MultiAspectError
-        If there is no such measure (`UnknownMeasureError`), a value is not a literal, or a parameter is
+        If the measure is unknown (`UnknownMeasureError`), a value is not a literal, or a parameter is
         unknown, given twice or out of range.
 
     Examples
@@ -101,7 +92,7 @@ def _read(text: str, node: ast.expr) -> Measure:
             raise _malformed(text, "parameters must be given by name")
         keywords, node = node.keywords, node.func
     if not isinstance(node, ast.Name):
-        raise _malformed(text, f"{_short(_written(node))!r} is not a name")
+        raise _malformed(text, f"{cut(_written(node))!r} is not a name")
     measure = ir_measures.measures.registry.get(node.id)
     if measure is None:
         raise UnknownMeasureError(node.id)
@@ -111,7 +102,7 @@ def _read(text: str, node: ast.expr) -> Measure:
     for name, prefix, value in named:
         if name in params:
             raise MultiAspectError(
-                f"{node.id}: {name} is given twice, as {_short(repr(params[name]))} and {_short(_written(value))}"
+                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and {cut(_written(value))}"
             )
         params[name] = _literal(prefix, value)
     return check_params(measure(**params))
@@ -124,20 +115,18 @@ def _literal(prefix: str, node: ast.expr) -> Any:
             keys = Counter(ast.unparse(key) for key in part.keys if key is not None)
             twice = next((key for key, number in keys.items() if number > 1), None)
             if twice is not None:
-                raise MultiAspectError(
-                    f"{_short(prefix + ast.unparse(node))}: the key {_short(twice)} is given twice"
-                )
+                raise MultiAspectError(f"{cut(prefix + ast.unparse(node))}: the key {cut(twice)} is given twice")
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
         written = _written(node)
         if prefix == "@":
-            text = _short(written)
+            text = cut(written)
             raise MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}") from None
         quoting = _Quoting()
         fixed = _written(quoting.visit(ast.parse(written, mode="eval").body))
         cause = quoting.cause or "expected a number, string, list or dict"
-        raise MultiAspectError(f"{_short(prefix + written)}: {cause}, {_short(prefix + fixed)}") from None
+        raise MultiAspectError(f"{cut(prefix + written)}: {cause}, {cut(prefix + fixed)}") from None
 
 
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.unaryop, ast.expr_context)
@@ -159,7 +148,7 @@ class _Quoting(ast.NodeTransformer):
         if text in _CONSTANTS:
             self.cause = self.cause or f"write {_CONSTANTS[text]} for {text}"
             return ast.Name(_CONSTANTS[text])
-        self.cause = self.cause or f"{_short(text)} needs quotes"
+        self.cause = self.cause or f"{cut(text)} needs quotes"
         return ast.Constant(text)
 
 
@@ -184,11 +173,11 @@ def with_quotes(text: str) -> str:
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text  # which read_measure reports
+        return text  # read_measure reports the error
     call = node.left if isinstance(node, ast.BinOp) else node
     if not isinstance(call, ast.Call):
         return text
-    written = text.encode()  # positions are those of UTF-8
+    written = text.encode()  # positions of nodes are in UTF-8
     for part in reversed(list(_without_quotes(keyword.value for keyword in call.keywords))):
         start, end = part.col_offset, part.end_col_offset
         if part.lineno != 1 or part.end_lineno != 1:
@@ -217,7 +206,7 @@ def _is_number(node: ast.expr) -> bool:
 
 def nearest(name: str) -> str:
     """Return the three names of registered measures most similar to `name`, ignoring case."""
-    start = name[:_LONGEST].lower()  # the comparison takes quadratic time
+    start = name[:_LONGEST].lower()
 
     def unlike(known: str) -> tuple[float, str]:
         return -SequenceMatcher(None, start, known.lower()).ratio(), known
@@ -225,7 +214,7 @@ def nearest(name: str) -> str:
     return choices(sorted(ir_measures.measures.registry, key=unlike)[:3])
 
 
-#: Checks that ir-measures does not make.
+#: Checks of parameters that ir-measures lacks.
 _RANGES: Mapping[str, Callable[[Any], object]] = {
     "cutoff": _validation.cutoff,
     "p": _validation.real("p", low=0, high=1),
@@ -237,9 +226,9 @@ _RANGES: Mapping[str, Callable[[Any], object]] = {
 
 
 def check_params(measure: Measure, prefix: str = "") -> Measure:
-    """Return a measure of which all parameters are known and in range, with floats where these are expected.
+    """Check that all parameters of a measure are known and in range, and convert them to floats where expected.
 
-    ir-measures refuses the whole number in ``SetF(beta=2)``.
+    ir-measures rejects the whole number in ``SetF(beta=2)``.
 
     Parameters
     ----------
@@ -276,10 +265,8 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
         if isinstance(value, float) and not math.isfinite(value):
             raise MultiAspectError(f"{name}: expected {param} to be a finite number, got {value}")
         if param in _RANGES and type(measure).__module__.startswith("ir_measures."):
-            try:
+            with errors_of(name):
                 _RANGES[param](value)
-            except MultiAspectError as error:
-                raise MultiAspectError(f"{name}: {error}") from None
     return measure
 
 
@@ -297,10 +284,6 @@ def _check_gains(gains: Mapping[Any, Any]) -> None:
 
 def _malformed(text: str, reason: str) -> MultiAspectError:
     return MultiAspectError(
-        f"cannot read the measure {_short(text)!r}: {_short(reason)}; expected Name(parameter=value)@cutoff, "
+        f"cannot read the measure {cut(text)!r}: {cut(reason)}; expected Name(parameter=value)@cutoff, "
         "with strings in quotes"
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

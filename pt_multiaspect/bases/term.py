@@ -10,8 +10,6 @@ from .._typing import Floats
 from ..kernels.target import Target
 from .base import Base
 
-__all__ = ["Term"]
-
 
 @dataclass(frozen=True, eq=False)
 class Term:
@@ -21,7 +19,7 @@ class Term:
     target: Target
     #: The weight per query, shape (n_queries,).
     weight: Floats
-    #: What the term evaluates, in explanations: the name of an aspect, or empty for all aspects together.
+    #: The name of the term in explanations: that of an aspect, or empty for all aspects together.
     name: str = ""
 
     def check_gains(self, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The commands ``correlate``, ``bounds`` and ``axioms``: what measures tell, and what they can reach."""
+"""The commands ``correlate``, ``bounds`` and ``axioms``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, QRELS_ONLY, R
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
-__all__ = ["axioms", "bounds", "correlate"]
-
 
 @verb(
     "Correlate the system rankings of measures.",
@@ -41,31 +39,31 @@ __all__ = ["axioms", "bounds", "correlate"]
         "--method",
         type=click.Choice(["kendall", "tau_ap", "spearman", "rbo"]),
         default="kendall",
-        help="Default: kendall. The measure of a row is the reference, which matters for tau_ap.",
+        help="Default: kendall. The reference is the measure of the row (relevant for tau_ap).",
     ),
     option(
-        "--by",
+        "--rank-by",
         type=click.Choice(["mean", "query"]),
         default="mean",
-        help="Rank the systems by their means (default), or on each query, and average the correlations.",
+        help="Rank the systems by their means (default), or per query and average the correlations.",
     ),
     option("--ci", is_flag=True, help="Show 95 % bootstrap intervals, with one row per pair of measures."),
     JOBS,
     *TABLE,
     RUNS,
 )
-def correlate(inputs: Inputs, method: str, by: str, ci: bool) -> Sheet:
+def correlate(inputs: Inputs, method: str, rank_by: str, ci: bool) -> Sheet:
     """Correlate the rankings of the runs by the measures."""
     if len(inputs.measures) < 2:
         raise click.UsageError(f"expected at least two measures, got only {next(iter(inputs.measures))}")
-    correlations = correlation(inputs.evaluate(), method, by, ci=0.95 if ci else None)
-    if len(inputs.runs) == 2 and by == "mean" and method != "rbo":
+    correlations = correlation(inputs.evaluate(), method, rank_by, ci=0.95 if ci else None)
+    if len(inputs.runs) == 2 and rank_by == "mean" and method != "rbo":
         warn("the order of two runs is the same or reversed, so that correlations are 1 or -1; give more runs")
     return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())
 
 
 @verb(
-    "Show the maximum values that rankings can reach.",
+    "Show the maximum attainable values.",
     r"""
     Examples:
       pt-multiaspect bounds --qrels relevance=qrels.txt credibility=qcred.txt \
@@ -82,14 +80,14 @@ def correlate(inputs: Inputs, method: str, by: str, ci: bool) -> Sheet:
         "--strategy",
         type=click.Choice(["auto", "exact", "search", "recursive", "sum", "squares", "max"]),
         default="auto",
-        help="How the best ranking is found; see pt_multiaspect.analysis.upper_bound. Default: auto.",
+        help="The method of finding the best ranking; see pt_multiaspect.analysis.upper_bound. Default: auto.",
     ),
     *TABLE,
 )
 def bounds(inputs: Inputs, perquery: bool, strategy: str) -> Sheet:
-    """Show the maximum values that rankings can reach on these judgments.
+    """Show the maximum values that rankings can attain on these judgments.
 
-    The value is that of the best ranking found; no ranking exceeds the bound. They are equal where the maximum
+    The value is that of the best ranking found; no ranking exceeds the bound. Both are equal where the maximum
     is known. Means are over the queries.
     """
     measures = inputs.measures if inputs.requested.suite is None else _with_upper_bounds(inputs.measures)
@@ -120,7 +118,7 @@ def bounds(inputs: Inputs, perquery: bool, strategy: str) -> Sheet:
 
 
 def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[str, ir_measures.Measure]:
-    """Return the measures of a suite for which higher is better; the others have no upper bound to reach."""
+    """Return the measures of a suite for which higher is better; the others have no upper bound."""
     lower = [label for label, measure in measures.items() if lower_is_better(measure)]
     if not lower or not isinstance(measures, Suite):
         return measures
@@ -148,7 +146,7 @@ def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[s
     option("--trials", type=int, default=10_000, metavar="N", help="Maximum trials per property. Default: 10000."),
     option("--documents", type=int, default=5, metavar="N", help="Maximum documents per world, 1-6. Default: 5."),
     option("--seed", type=int, default=0, metavar="N", help="Seed of the sampled worlds. Default: 0."),
-    option("--examples", is_flag=True, help="Show the smallest counterexample or tie of each instead."),
+    option("--examples", is_flag=True, help="Show the smallest counterexample or tie of each property instead."),
     *TABLE,
 )
 def axioms(
@@ -160,7 +158,7 @@ def axioms(
     the grades 0-2. csv, tsv and json have one row per measure and property, with numbers of trials and reasons.
     """
     if examples and (inputs.values["output"] is not None or inputs.format not in ("table", "tsv")):
-        raise click.UsageError("--examples are text: omit --format and --output")
+        raise click.UsageError("--examples prints text only: omit --format and --output")
     scales = inputs.aspects
     check = axiom_checks.check(
         read_measures(inputs.requested, None if inputs.requested.suite is None else scales),

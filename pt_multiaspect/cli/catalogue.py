@@ -1,4 +1,4 @@
-"""The commands ``measures``, ``datasets``, ``demo`` and ``completion``: what the package contains."""
+"""The commands ``measures``, ``datasets``, ``demo`` and ``completion``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ from ..suites.catalogue import NOT_OFFERED, SUITES, settings_of
 from .options import complete_measure, option
 from .verb import verb
 
-__all__ = ["completion", "datasets", "demo", "list_measures", "measures"]
-
-#: The aspects that the help of a suite of any aspects shows.
+#: The aspects in the help of suites that apply to any aspects.
 EXAMPLE_ASPECTS = {"relevance": 2, "credibility": 2}
 
-#: Options are not broken into lines.
+#: Options are not broken across lines.
 _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
@@ -52,7 +50,7 @@ def measures(name: str | None, suites: bool) -> str:
 
 
 def list_of_suites() -> str:
-    """Return a text that lists the suites, and why there is none for some tracks."""
+    """Return a list of the suites, and the reasons why some tracks have none."""
     width = max(map(len, SUITES))
     lines = []
     for name, entry in SUITES.items():
@@ -80,9 +78,9 @@ def suite_help(name: str) -> str:
 
 
 def list_measures() -> str:
-    """Return a text that lists the measures with a description, their source and their parameters."""
+    """Return a list of the measures with their descriptions, sources and parameters."""
     entries = [_summary(measure) for measure in ALL]
-    return "\n\n".join([*entries, "All measures of ir-measures can be used as well, also as a base."])
+    return "\n\n".join([*entries, "All measures of ir-measures can be used as well, also as bases."])
 
 
 def measure_help(name: str) -> str:
@@ -117,7 +115,7 @@ def _parameter(name: str, param: Param) -> str:
     return f"{name}={value}  {param.desc}"
 
 
-@verb("Evaluate and tune three rankers on the collection in the package.", "Example:\n  pt-multiaspect demo")
+@verb("Evaluate and tune three rankers on the package's collection.", "Example:\n  pt-multiaspect demo")
 def demo() -> None:
     """Evaluate and tune three rankers on the collection that the package contains."""
     from ..demo import run_demo
@@ -163,7 +161,7 @@ def datasets(name: str | None, folder: str | None) -> str:
     text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {folder}/scales.json"
     if not runs:
         return text
-    # ir-measures' nDCG takes labels as gains, which is right for scales that start at 0 only.
+    # ir-measures' nDCG takes labels as gains, which is right only for scales that start at 0.
     first = "nDCG@5 " if aspects["relevance"].scale.grades[0] == 0 else ""
     return (
         f"{text}\npt-multiaspect evaluate --qrels {qrels} \\\n"
@@ -172,7 +170,7 @@ def datasets(name: str | None, folder: str | None) -> str:
 
 
 def _list_of_datasets() -> str:
-    """Return a text that lists the collection of the package and the published ones."""
+    """Return a list of the package's collection and the published ones."""
     health = load_health()
     scales = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items())
     size = f"{len(health.topics)} queries, {len(health.documents)} documents, {len(health.qrels)} judgments"
@@ -209,7 +207,7 @@ def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
 
 
 def _write_published(name: str, folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
-    """Write the judgments of a published collection, and the run that was judged if there is one."""
+    """Write the judgments of a published collection, and the judged run if there is one."""
     judged = load(name)
     runs = {}
     if judged.run is not None:
@@ -258,6 +256,6 @@ def completion(shell: str) -> str:
     """Print the script that completes commands, options, measures and files in a shell."""
     program = click.get_current_context().find_root()
     kind = get_completion_class(shell)
-    assert kind is not None  # a choice of the argument
+    assert kind is not None  # ensured by the choices of the argument
     variable = f"_{program.info_name}_COMPLETE".replace("-", "_").upper()
     return kind(program.command, {}, str(program.info_name), variable).source()

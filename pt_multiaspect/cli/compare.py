@@ -1,4 +1,4 @@
-"""The command ``compare``: two runs, query by query."""
+"""The command ``compare``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from .significance import Significance, tested
 from .tables import Sheet, number
 from .verb import Inputs, verb
 
-__all__ = ["compare"]
-
-#: The columns beside those of the runs.
+#: The columns besides those of the runs.
 _COLUMNS = ("measure", "qid", "difference", "wins", "losses", "ties", "p-value", "verdict")
 
 _TEST, _, _ALPHA = SIGNIFICANCE
@@ -34,8 +32,8 @@ _TEST, _, _ALPHA = SIGNIFICANCE
     *MEASURES,
     ASPECTS,
     AVERAGE_OVER,
-    option("-q", "--perquery", is_flag=True, help="Show each query instead, the largest differences first."),
-    option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show N queries per measure only."),
+    option("-q", "--perquery", is_flag=True, help="Show each query instead, largest differences first."),
+    option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show only N queries per measure."),
     _TEST,
     _ALPHA,
     *TABLE,
@@ -44,8 +42,8 @@ _TEST, _, _ALPHA = SIGNIFICANCE
 def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
     """Compare the second RUN with the first.
 
-    Shows the values of both, the second minus the first, on how many queries the second wins, loses and ties, and
-    whether the difference is significant. Wins follow the direction of the measure.
+    Shows the values of both runs, the second minus the first, the number of queries on which the second wins, loses
+    and ties, and whether the difference is significant. Wins take into account whether higher or lower is better.
     """
     if len(inputs.values["runs"]) != 2:
         raise click.UsageError(f"expected two runs, got {len(inputs.values['runs'])}; give two files")
@@ -92,7 +90,7 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
 
 
 def _per_query(values: pd.DataFrame, first: str, second: str, top: int | None) -> Sheet:
-    """Return one row per measure and query, the largest differences first."""
+    """Return one row per measure and query, largest differences first."""
     parts = []
     for measure, rows in values.groupby("measure", sort=False):
         wide = rows.pivot(index="qid", columns="name", values="value")[[first, second]]
@@ -105,5 +103,5 @@ def _per_query(values: pd.DataFrame, first: str, second: str, top: int | None) -
 
 
 def _sheet(frame: pd.DataFrame, shown: pd.DataFrame, first: str, second: str, notes: Sequence[str] = ()) -> Sheet:
-    """Return the sheet of a comparison; for people, the head of the differences names the runs."""
+    """Return the sheet of a comparison; in the readable form, the column of differences names the runs."""
     return Sheet(frame, Sheet.of(shown.rename(columns={"difference": f"{second} - {first}"}), notes).table)

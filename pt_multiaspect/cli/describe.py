@@ -1,4 +1,4 @@
-"""The command ``describe``: what is in the judgments and runs."""
+"""The command ``describe``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..views import frame_table, text_of
 from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, OutputFile, option, output
 from .verb import Incomplete, Inputs, verb
 from .wording import tell
-
-__all__ = ["describe"]
 
 
 @verb(
@@ -38,16 +36,16 @@ __all__ = ["describe"]
         "--write-aspects",
         metavar="FILE",
         type=OutputFile(),
-        help="Write the label scales, as the findings propose to declare them, to a JSON file, to check, edit and "
+        help="Write the label scales that the findings propose to a JSON file, to check, edit and "
         "use as --aspects.",
     ),
     OPTIONAL_RUNS,
 )
 def describe(inputs: Inputs, contingency: tuple[str, str] | None, write_aspects: str | None) -> object:
-    """Describe judgments, runs and label scales, and list what is odd about them.
+    """Describe judgments, runs and label scales, and list oddities.
 
-    Shows the labels of each aspect, the agreement between aspects, and how much of the runs is judged. With
-    measures, shows which of them depend on which scale.
+    Shows the labels of each aspect, the agreement between aspects, and how many documents of the runs are judged.
+    With measures, shows which scales each measure depends on.
     """
     description = described(
         inputs.qrels,

@@ -1,4 +1,4 @@
-"""The command ``evaluate``: a table of runs and measures."""
+"""The command ``evaluate``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ from .options import (
 )
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
-
-__all__ = ["evaluate"]
 
 #: The confidence level of --ci.
 CONFIDENCE = 0.95
@@ -82,7 +80,7 @@ CONFIDENCE = 0.95
         "--on-error",
         type=click.Choice(["raise", "skip"]),
         default="raise",
-        help="If a run cannot be read: stop, or skip it with a warning and exit with code 1. Default: raise.",
+        help="If a run cannot be read, stop (raise, the default), or skip it with a warning and exit with code 1.",
     ),
     option(
         "--resume",
@@ -191,7 +189,7 @@ def _per_query(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> 
     """Return one row per run and query, and one with the aggregate of the run."""
     table = values.pivot(index=["name", "qid"], columns="measure", values="value")[labels].reset_index()
     aggregated = "mean"
-    while (table["qid"] == aggregated).any():  # a query of that name
+    while (table["qid"] == aggregated).any():  # a query may have that name
         aggregated = f"({aggregated})"
     parts = []
     for row, name in enumerate(means["name"]):

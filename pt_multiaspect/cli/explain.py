@@ -1,4 +1,4 @@
-"""The command ``explain``: the value of one query, rank by rank."""
+"""The command ``explain``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..explanation import explain as explained
 from .options import ASPECTS, MEASURES, QRELS_ONLY, RUN, option, output
 from .tables import Sheet
 from .verb import Inputs, verb
-
-__all__ = ["explain"]
 
 #: The formats of files.
 _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".json": "json"}
@@ -32,7 +30,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     option(
         "--format",
         type=click.Choice(list(_SUFFIXES.values())),
-        help="csv, tsv and json are the ranks in full precision. Default: text.",
+        help="csv, tsv and json contain the ranks in full precision. Default: text.",
     ),
     output(_SUFFIXES, "Write to a file, in the format of its suffix: .txt, .html, .csv, .tsv or .json."),
     RUN,
@@ -40,7 +38,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
 def explain(inputs: Inputs, qid: str) -> object:
     """Explain the value of a measure for one query of a run, rank by rank.
 
-    Shows the labels of each document, what the measure made of them, and how much each rank contributes.
+    Shows the labels of each document, how the measure uses them, and how much each rank contributes.
     """
     if len(inputs.measures) > 1:
         hint = "" if inputs.requested.suite is None else "; choose one of the suite with -m LABEL"

@@ -26,15 +26,6 @@ from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import DIRECTORIES, STDIN, Requested, is_measure
 
-__all__ = [
-    "judged_aspects",
-    "pick_run",
-    "read_all_qrels",
-    "read_aspects",
-    "read_measures",
-    "read_runs",
-]
-
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
 
@@ -68,7 +59,7 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFram
 
 
 def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
-    """Return what to read, after checking that there is such a file."""
+    """Return the path to read, after checking that the file exists."""
     if path == STDIN:
         return sys.stdin.buffer
     if os.path.exists(os.path.expanduser(path)):
@@ -91,12 +82,12 @@ def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
     items : sequence of str
         Files, directories, patterns such as ``runs/*.run``, ``-`` for standard input, or ``NAME=`` one of these.
     qrels : sequence of str
-        What is given as qrels, which may be read from standard input too.
+        The arguments for qrels, which may also be read from standard input.
 
     Raises
     ------
     MultiAspectError
-        If nothing is found, a run is given twice, or two runs have the same name.
+        If there is no run, a run is given twice, or two runs have the same name.
     """
     runs: dict[str, str] = {}
     seen: dict[str, str] = {}
@@ -149,7 +140,7 @@ def _files(path: str) -> list[str]:
 
 
 def pick_run(text: str, names: Sequence[str], option: str) -> str:
-    """Return the name of the run that an option refers to by its name, with or without extension, or its path."""
+    """Return the name of the run that an option gives by name, with or without extension, or by path."""
     name = Path(text).name
     for known in (text, name):
         if known in names:
@@ -170,13 +161,13 @@ def pick_run(text: str, names: Sequence[str], option: str) -> str:
 
 
 def _without_extension(name: str) -> tuple[str, str]:
-    """Return a name without its last extension, and without its last two, as of ``bm25.run.gz``."""
+    """Return a name without its last extension, and without its last two, as in ``bm25.run.gz``."""
     stem = Path(name).stem
     return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".zst") else stem
 
 
 def read_aspects(text: str | None) -> Aspects | None:
-    """Read declared scales from JSON, or from a file of it."""
+    """Read declared scales from JSON, or from a JSON file."""
     if text is None:
         return None
     try:
@@ -197,16 +188,16 @@ def read_aspects(text: str | None) -> Aspects | None:
 def read_measures(
     requested: Requested, aspects: Aspects | None, qrels: pd.DataFrame | None = None
 ) -> Mapping[str, ir_measures.Measure]:
-    """Parse measures, and let those that declare no scales use `aspects`, and those without groups the given ones.
+    """Parse measures, and set the scales and groups of those that declare none.
 
     Parameters
     ----------
     requested : Requested
-        One or more measures each (see `parse_list`), or labels of the suite, the suite, and the file of groups.
+        The measures (see `parse_list`) or labels of the suite, the suite, and the file of groups.
     aspects : Aspects or None
-        The scales. Single-aspect measures of this package use that of relevance.
+        The scales. Single-aspect measures of this package use the scale of relevance.
     qrels : DataFrame, optional
-        The judgments, whose columns the aspects must match; not checked without.
+        The judgments, whose columns the aspects must match; not checked if None.
 
     Returns
     -------
@@ -216,13 +207,13 @@ def read_measures(
     Raises
     ------
     MultiAspectError
-        If a measure cannot be parsed, the qrels lack a declared aspect, there is no such suite, or groups have no
+        If a measure cannot be parsed, the qrels lack a declared aspect, the suite is unknown, or groups have no
         effect.
 
     Warns
     -----
     MultiAspectWarning
-        If an aspect of the qrels is not declared, or a measure of ir-measures cannot use what is declared.
+        If an aspect of the qrels is not declared, or a measure of ir-measures cannot use the declared scale.
     """
     groups = None if requested.groups is None else _read_groups(requested.groups)
     chosen = None if requested.suite is None else _suite(requested, aspects, groups)
@@ -251,7 +242,7 @@ def read_measures(
 
 
 def _suite(requested: Requested, aspects: Aspects | None, groups: Groups | None) -> Suite:
-    """Return the suite that is asked for; scales and groups that it does not take may be for other measures."""
+    """Return the requested suite; scales and groups that it does not accept may be for other measures."""
     name = str(requested.suite)
     settings = {"aspects": aspects, "groups": groups}
     if requested.texts:

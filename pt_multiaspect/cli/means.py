@@ -23,16 +23,14 @@ from ..views import Cell, Column, Mark, Row, Sentence, latex_of
 from .significance import Significance, tested
 from .tables import DECIMALS, Sheet, number
 
-__all__ = ["JUDGED", "Means", "judged_fractions"]
-
-#: How many of the first ranks --judged looks at.
+#: The number of ranks that --judged considers.
 JUDGED = 10
 
 
 def judged_fractions(
     runs: Mapping[str, object], qrels: pd.DataFrame, aspects: Aspects | None
 ) -> dict[str, list[float]]:
-    """Return which fraction of the first documents of each run is judged, by column, over the queries it has."""
+    """Return the fraction of the first documents of each run that is judged, per aspect, over its queries."""
     with silenced():
         judged = retrieved(runs, read(qrels, aspects)).judged_at
     return {
@@ -43,24 +41,24 @@ def judged_fractions(
 
 @dataclass(frozen=True)
 class Means:
-    """The means of runs, with what is shown beside them.
+    """The means of runs, with tests, intervals and notes.
 
     Parameters
     ----------
     values : DataFrame
         The result of `pt_multiaspect.evaluate`.
     means : DataFrame
-        The result of `pt_multiaspect.aggregate`, whose runs are shown in its order.
+        The result of `pt_multiaspect.aggregate`, in the order of the output.
     labels : list of str
         The measures.
     n_judged : int
-        The number of judged topics; where means are over fewer, notes tell.
+        The number of judged topics; notes state which means are over fewer.
     confidence : float or None
         The confidence level of the intervals in `means`, None without.
     baseline : str or None
-        The run that others are tested against.
+        The run that the others are tested against.
     by : mapping of str to str or None
-        The groups of topics, which `means` has too.
+        The groups of topics, as in `means`.
     significance : Significance
         The test.
     judged : mapping of str to list of float
@@ -127,7 +125,7 @@ class Means:
         return ["name"] if self.by is None else ["group", "name"]
 
     def _marks(self, values: Floats, lower_is_better: bool) -> list[Mark]:
-        """Mark the best values over the topics of each group, unless the group has none for the measure."""
+        """Mark the best values over the topics of each group, if it has values for the measure."""
         if self.by is None:
             return best_marks(values, lower_is_better)
         marks: list[Mark] = []
@@ -137,7 +135,7 @@ class Means:
         return marks
 
     def _latex(self) -> str:
-        """Return the table for papers, which is that of `pt_multiaspect.systems_table`, with what was added."""
+        """Return the table for papers: that of `pt_multiaspect.systems_table`, with the added columns and notes."""
         names = self.means["name"].tolist()
         compared = {} if self.baseline is None else {"baseline": self.baseline, **self.significance.options}
         (table,) = systems_table(
@@ -161,7 +159,7 @@ class Means:
         return latex_of(replace(table, columns=columns, rows=rows, notes=notes), comments=self.advice)
 
     def _counted(self, heads: Sequence[str]) -> str | None:
-        """Return the number of topics of each column, None if no topic is left out."""
+        """Return the number of topics of each column, or None if no topic is left out."""
         counts = self.values.groupby("measure", sort=False)["qid"].nunique()
         if (counts == self.n_judged).all():
             return None

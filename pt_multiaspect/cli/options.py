@@ -1,4 +1,4 @@
-"""Options that verbs share, and how command lines are parsed."""
+"""Options that commands share, and parsing of command lines."""
 
 from __future__ import annotations
 
@@ -25,51 +25,21 @@ from .significance import ALPHA, CORRECTIONS, TESTS
 from .tables import FORMATS, SUFFIXES
 from .wording import in_options, of_mixed_directory
 
-__all__ = [
-    "ARGUMENTS",
-    "ASPECTS",
-    "AVERAGE_OVER",
-    "BY",
-    "DIRECTORIES",
-    "HUMAN",
-    "JOBS",
-    "MEASURES",
-    "OPTIONAL_MEASURES",
-    "OPTIONAL_RUNS",
-    "QRELS",
-    "QRELS_ONLY",
-    "RUN",
-    "RUNS",
-    "SIGNIFICANCE",
-    "STDIN",
-    "TABLE",
-    "TABLE_OR_LINES",
-    "Command",
-    "Group",
-    "OutputDirectory",
-    "OutputFile",
-    "Requested",
-    "complete_measure",
-    "is_measure",
-    "option",
-    "output",
-]
-
 #: The options with one file per aspect.
 _QRELS, _HUMAN = "--qrels", "--human"
 
-#: Stands for standard input.
+#: The argument for standard input.
 STDIN = "-"
 
 
 class Command(click.Command):
-    """A command whose --qrels, --human and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
+    """A command whose --qrels, --human and -m accept several values, as in ``--qrels relevance=a.txt cost=b.txt``.
 
-    It refuses to write what it reads, and its errors name options.
+    It does not overwrite its input, and its errors name options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, in which one --qrels, --human or -m may have several values."""
+        """Parse arguments, where one --qrels, --human or -m may have several values."""
         ctx.meta[ARGUMENTS] = list(args)
         try:
             return super().parse_args(ctx, _repeated(args))
@@ -78,7 +48,7 @@ class Command(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, after checking that it does not write what it reads."""
+        """Run the command, after checking that it does not overwrite its input."""
         for param in self.params:
             if isinstance(param.type, OutputFile | OutputDirectory) and ctx.params[str(param.name)] is not None:
                 _check_not_read(ctx, param, param.type)
@@ -89,10 +59,10 @@ class Command(click.Command):
             raise MultiAspectError(message) from error
 
 
-#: Where the context of a command has its arguments.
+#: The key of the arguments in the context of a command.
 ARGUMENTS = "pt_multiaspect.arguments"
 
-#: Where the context of a command has the directories of runs, by file.
+#: The key of the directories of runs, by file, in the context of a command.
 DIRECTORIES = "pt_multiaspect.directories"
 
 
@@ -122,19 +92,19 @@ class OutputFile(click.Path):
 
 
 class OutputDirectory(click.Path):
-    """A directory to write files to, made if there is none."""
+    """A directory to write files to, created if it does not exist."""
 
     def __init__(self, example: str) -> None:
         super().__init__(file_okay=False)
         self.example = example
 
     def written(self, value: str) -> str:
-        """Return a file as will be written."""
+        """Return a file that would be written."""
         return os.path.join(value, self.example)
 
 
 def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory) -> None:
-    """Refuse to write what this command reads (most likely, the output was forgotten), or would read next time."""
+    """Raise an error if the output is a file that this command reads, now or the next time."""
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
@@ -159,14 +129,14 @@ def _resolved(path: str) -> Path:
 
 
 def _is_beside(written: str, files: set[Path], path: str) -> bool:
-    """Return whether a file would be in a directory with `files` of a pattern or directory, and match that."""
+    """Return whether a file would be among the `files` of a pattern or directory."""
     name, pattern = os.path.basename(written), "*" if os.path.isdir(path) else os.path.basename(path)
     is_match = name[0] != "." and fnmatch(name, pattern)
     return is_match and _resolved(os.path.dirname(written)) in {file.parent for file in files}
 
 
 def _files(path: str) -> set[Path]:
-    """Return the files of a path, directory or pattern, none if there are none."""
+    """Return the files of a path, directory or pattern, which may be none."""
     try:
         return {_resolved(file) for file in run_files(path)} if path else set()
     except MultiAspectError:
@@ -174,7 +144,7 @@ def _files(path: str) -> set[Path]:
 
 
 def _repeated(args: list[str]) -> list[str]:
-    """Repeat --qrels and --human before each further ASPECT=FILE, and -m before each further measure."""
+    """Insert --qrels or --human before each further ASPECT=FILE, and -m before each further measure."""
     result: list[str] = []
     following: tuple[str, Callable[[str], bool]] | None = None
     awaits_value = False
@@ -200,10 +170,10 @@ def is_measure(text: str) -> bool:
     try:
         return bool(parse_list([text]))
     except MultiAspectError:
-        return re.fullmatch(r"[\w.()=,]+@\d+", text) is not None  # most likely, a measure that is misspelt
+        return re.fullmatch(r"[\w.()=,]+@\d+", text) is not None  # probably a misspelt measure
 
 
-#: Options that take several values, and whether an argument after the first one is another.
+#: Options with several values, and functions that tell whether an argument is a further value.
 _SEVERAL: dict[str, Callable[[str], bool]] = {
     _QRELS: lambda arg: "=" in arg,
     _HUMAN: lambda arg: "=" in arg,
@@ -213,14 +183,14 @@ _SEVERAL: dict[str, Callable[[str], bool]] = {
 
 
 class Group(click.Group):
-    """Commands; an unknown one is answered with the nearest."""
+    """A group of commands that suggests the nearest one for an unknown name."""
 
     command_class = Command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named, or refuse an unknown one."""
+        """Return the named command, or raise an error if it is unknown."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
             known = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(self.list_commands(ctx))}"
@@ -229,7 +199,7 @@ class Group(click.Group):
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the measures whose names begin so."""
+    """Return the measures whose names begin with the given text."""
     return [CompletionItem(name) for name in sorted(ir_measures.measures.registry) if name.startswith(incomplete)]
 
 
@@ -239,7 +209,7 @@ def _complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 @dataclass(frozen=True)
 class Requested:
-    """The measures that a command is asked for: as texts, as a suite, and the file of their groups."""
+    """The requested measures: as texts or as a suite, with the file of their groups."""
 
     texts: tuple[str, ...]
     suite: str | None = None
@@ -255,7 +225,7 @@ def option(*names: str, **settings: Any) -> click.Option:
 
 
 def output(formats: Mapping[str, str], help: str, **settings: Any) -> click.Option:
-    """Return the option --output, whose file has the format of its suffix."""
+    """Return the option --output, where the suffix of the file sets the format."""
     return option("-o", "--output", metavar="FILE", type=OutputFile(formats), help=help, **settings)
 
 
@@ -304,7 +274,7 @@ def _qrels(end: str = "") -> click.Option:
     )
 
 
-#: The qrels, which verbs of several runs also accept as their first argument.
+#: The qrels, which commands of several runs also accept as their first argument.
 QRELS = _qrels(" Without this option, the first argument is a qrels file of relevance.")
 QRELS_ONLY = _qrels()
 HUMAN = option(
@@ -335,11 +305,13 @@ BY = option(
     type=click.Path(dir_okay=False),
     help="Groups of topics, one line per topic: the query id, a blank or tab, and the name of the group.",
 )
-#: The test, the correction for several runs, and the level.
+#: The test, the correction for several runs, and the significance level.
 SIGNIFICANCE = (
     option("--test", type=click.Choice(TESTS), help="The test, two-sided and paired. Default: t."),
     option(
-        "--correction", type=click.Choice(CORRECTIONS), help="For testing several runs, per measure. Default: holm."
+        "--correction",
+        type=click.Choice(CORRECTIONS),
+        help="The correction for testing several runs, per measure. Default: holm.",
     ),
     option("--alpha", type=click.FloatRange(0, 1, True, True), help=f"Significance level. Default: {ALPHA}."),
 )
@@ -355,7 +327,7 @@ JOBS = option(
 
 def _table(of_values: bool) -> tuple[click.Option, ...]:
     lines = (
-        f"{', '.join(VALUE_FORMATS)} are lines that other tools read, of aggregates and with -q of topics. "
+        f"{', '.join(VALUE_FORMATS)} are lines for other tools: aggregates or, with -q, topics. "
         if of_values
         else ""
     )
@@ -374,7 +346,7 @@ def _table(of_values: bool) -> tuple[click.Option, ...]:
     )
 
 
-#: The options of verbs whose result is a table, and of those whose result may also be lines of values.
+#: The options of commands that return a table, and of those that may also return lines of values.
 TABLE, TABLE_OR_LINES = _table(False), _table(True)
 RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN...", type=click.Path())
 OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...]", type=click.Path())

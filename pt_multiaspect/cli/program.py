@@ -1,4 +1,4 @@
-"""The program ``pt-multiaspect``: its commands, warnings, errors and exit codes."""
+"""The program ``pt-multiaspect``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from .explain import explain
 from .options import Group
 from .report import report
 from .wording import NAME, in_options, tell, usage
-
-__all__ = ["main", "program"]
 
 _EPILOG = """\b
 Start with your own files:
@@ -103,11 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except BrokenExecutor:  # of --jobs
+    except BrokenExecutor:  # from --jobs
         return _fail("a process ended early: it was interrupted, or memory ran out; use fewer --jobs", 1)
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
-    except ImportError as error:  # an optional package
+    except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
 

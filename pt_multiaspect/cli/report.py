@@ -1,4 +1,4 @@
-"""The command ``report``: an experiment as one page."""
+"""The command ``report``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from .inputs import judged_aspects, pick_run
 from .options import ASPECTS, BY, HUMAN, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, option, output
 from .verb import Inputs, verb
 
-__all__ = ["report"]
-
 
 @verb(
-    "Write a report to look at, one HTML file.",
+    "Write a report as one HTML file.",
     r"""
     Examples:
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \
@@ -32,14 +30,14 @@ __all__ = ["report"]
     option(
         "--base", default="nDCG@10", metavar="MEASURE", help="The measure of each aspect alone. Default: nDCG@10."
     ),
-    option("--baseline", metavar="RUN", help="The run that others are tested against when the page opens."),
+    option("--baseline", metavar="RUN", help="The run that the others are tested against when the page opens."),
     *SIGNIFICANCE,
     option(
         "--depth",
         type=click.IntRange(min=1),
         default=10,
         metavar="N",
-        help="Ranks shown of each ranking. Default: 10.",
+        help="Number of ranks shown per ranking. Default: 10.",
     ),
     BY,
     option("--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page."),
@@ -48,11 +46,11 @@ __all__ = ["report"]
     RUNS,
 )
 def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: str) -> None:
-    """Evaluate runs, and write a report to look at and to send: one HTML file.
+    """Evaluate runs, and write a report as one HTML file.
 
-    It shows the judgments, a table of systems to sort and filter, the aspects against each other, correlations
-    and discriminative power of the measures, and the rankings of any two runs for a query, side by side. By
-    default with TOMA@10, CAM@10 and MM@10, or AP and RR for a single aspect.
+    It shows the judgments, a table of systems to sort and filter, plots of the aspects against each other,
+    correlations and discriminative power of the measures, and any two rankings of a query side by side. The default
+    measures are TOMA@10, CAM@10 and MM@10, or AP and RR for a single aspect.
     """
     if inputs.aspects is not None:
         check_aspects(inputs.aspects, judged_aspects(inputs.qrels), "--aspects")

@@ -24,7 +24,7 @@ ALPHA = 0.05
 
 CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
 
-#: Values of a query that differ by at most this, relative to the maximum of the measure, are ties.
+#: Tolerance for ties between values of a query, relative to the maximum of the measure.
 _TOLERANCE = 1e-12
 
 
@@ -44,7 +44,7 @@ class Significance:
 
     @property
     def is_corrected(self) -> bool:
-        """Return whether the levels are corrected; 'tukey' corrects for the number of pairs itself."""
+        """Return whether a correction is applied; 'tukey' itself corrects for the number of pairs."""
         return self.correction != "none" and self.test != "tukey"
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ def tested(
     values : DataFrame
         The result of `pt_multiaspect.evaluate`.
     baseline : str
-        The name of the run that others are compared with.
+        The name of the run that the others are compared with.
     significance : Significance
         The test, its correction and the significance level.
     by : mapping of str to str or None
@@ -71,8 +71,8 @@ def tested(
     -------
     DataFrame
         The result of `compare_with_baseline`, with the columns ``wins losses ties``, the numbers of queries on
-        which the run is better than, worse than and equal to the baseline, and ``verdict``: 'better' or 'worse'
-        if the difference is significant, else ''. Better follows the direction of the measure.
+        which the run is better than, worse than and equal to the baseline, and ``verdict``: 'better' or 'worse' if
+        the difference is significant, else ''. 'better' means lower where lower is better.
     """
     tests = compare_with_baseline(values, baseline, by=by, **significance.options)
     known = recorded(values)

@@ -1,4 +1,4 @@
-"""Output of verbs: tables and results for people in a terminal, and for programs everywhere else."""
+"""Output of commands: readable tables for terminals, values in full precision for programs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ from .._writing import write_file
 from ..errors import MultiAspectError, choices
 from ..views import Cell, Column, Sentence, Table, latex_of, markdown_of, text_of
 
-__all__ = ["DECIMALS", "FORMATS", "SUFFIXES", "Sheet", "chosen_format", "number", "write"]
-
 #: Names of the formats that can be printed.
 FORMATS = ("table", "csv", "tsv", "json", "md", "tex")
 
-#: The format of each kind of file.
+#: The format of each file suffix.
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".tex": "tex", ".md": "md"}
 
-#: Decimals of the formats for people.
+#: Decimals of the readable formats.
 DECIMALS = 4
 
-#: Texts in cells keep their beginning and their end where room is short.
+#: If a table is too wide, texts in cells are shortened in the middle.
 _NAME = 12
 
 
@@ -43,9 +41,9 @@ class Sheet:
     frame : DataFrame
         The values in full precision, for programs.
     table : Table
-        The cells and notes for people.
+        The cells and notes to be read.
     latex : callable, optional
-        Returns the LaTeX, if that is another table.
+        Returns the LaTeX code, if it shows a different table.
     """
 
     frame: pd.DataFrame
@@ -54,7 +52,7 @@ class Sheet:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Sheet:
-        """Return the sheet of a frame, which people read with four decimals."""
+        """Return the sheet of a frame; its readable form has four decimals."""
         rows = [[number(value) for value in row] for row in frame.itertuples(index=False, name=None)]
         left = [column == 0 or not is_numeric_dtype(dtype) for column, dtype in enumerate(frame.dtypes)]
         columns = [
@@ -72,12 +70,12 @@ class Sheet:
         notes: Sequence[str],
         latex: Callable[[], str] | None = None,
     ) -> Sheet:
-        """Return the sheet of a frame, with cells for people of which all rows are shown."""
+        """Return the sheet of a frame with readable cells, of which all rows are shown."""
         return cls(frame, Table(columns, rows, most=len(rows), notes=[Sentence(note) for note in notes]), latex)
 
 
 def number(value: object) -> str:
-    """Return a value as shown to people: floats with four decimals."""
+    """Return the readable form of a value: floats with four decimals."""
     if not isinstance(value, float):
         return str(value)
     if value != value:
@@ -87,7 +85,7 @@ def number(value: object) -> str:
 
 
 def chosen_format(name: str | None, output: str | None, formats: Mapping[str, str] = SUFFIXES) -> str:
-    """Return the format that is asked for: by name, by the suffix of the file, or by where output goes.
+    """Return the format given by name, by the suffix of the file, or by the kind of output.
 
     Parameters
     ----------
@@ -96,7 +94,7 @@ def chosen_format(name: str | None, output: str | None, formats: Mapping[str, st
     output : str or None
         The value of --output.
     formats : mapping of str to str
-        The formats of a verb by suffix.
+        The formats of a command by suffix.
 
     Returns
     -------
@@ -134,7 +132,7 @@ def write(shown: object, format: str, output: str | None) -> None:
         write_file(str(output), content.getvalue())
         return
     elif format == "table" and output is None and sys.stdout.isatty():
-        # On Windows, Click translates the codes of bold text.
+        # On Windows, Click translates the codes for bold text.
         click.echo(text_of([shown.table], shutil.get_terminal_size().columns, emphasis=True), file=sys.stdout)
         return
     else:
@@ -154,7 +152,7 @@ def _json(sheet: Sheet) -> str:
 
 
 _TEXTS: dict[str, Callable[[Sheet], str]] = {
-    # One line per row, however long, for tools that read lines.
+    # One line per row, whatever its length, for tools that read lines.
     "table": lambda sheet: text_of([sheet.table], sys.maxsize),
     "csv": lambda sheet: str(sheet.frame.to_csv(index=False, lineterminator="\n")),
     "tsv": lambda sheet: str(sheet.frame.to_csv(index=False, lineterminator="\n", sep="\t")),

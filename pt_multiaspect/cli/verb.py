@@ -1,4 +1,4 @@
-"""The skeleton of a verb: what its options give, and where its result goes."""
+"""Commands: shared options, input and output."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ from .significance import Significance
 from .tables import SUFFIXES, chosen_format, write
 from .wording import NAME, tell
 
-__all__ = ["Incomplete", "Inputs", "verb"]
-
-#: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
+#: The names of the parameters that commands share and receive as `Inputs`; see `options`.
 _SHARED = frozenset(
     (
         "qrels", "human", "measures", "suite", "groups", "aspects", "average_over", "topic_groups", "test",
@@ -42,12 +40,12 @@ _SHARED = frozenset(
 
 
 class Inputs:
-    """The options that verbs share. Files are read on first use, qrels before runs.
+    """The options that commands share. Files are read on first use, qrels before runs.
 
     Parameters
     ----------
     values : mapping of str to object
-        The values of the options of a verb, by name.
+        The values of the options of a command, by name.
     format : str
         The format of the output.
     """
@@ -56,7 +54,7 @@ class Inputs:
         self.values = values
         self.format = format
         self.requested = Requested(values.get("measures", ()), values.get("suite"), values.get("groups"))
-        #: The run that others are tested against, which a verb sets.
+        #: The run that the others are tested against; set by a command.
         self.baseline: str | None = None
         self.skipped: list[str] = []
 
@@ -93,16 +91,16 @@ class Inputs:
 
     @property
     def significance(self) -> Significance:
-        """The test, its correction and its level."""
+        """The test, its correction and the significance level."""
         return Significance(**{option.removeprefix("--"): self.values[option[2:]] for option in self.tests_given})
 
     @property
     def tests_given(self) -> list[str]:
-        """The options of the test that are given."""
+        """The given options of the test."""
         return [f"--{name}" for name in ("test", "correction", "alpha") if self.values.get(name) is not None]
 
     def evaluate(self, qrels: pd.DataFrame | None = None, **settings: Any) -> pd.DataFrame:
-        """Return the values of the runs, as a long frame; by --qrels unless others are given."""
+        """Return the values of the runs, as a long frame; with --qrels unless other qrels are given."""
         settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
         judged, measures = self.qrels if qrels is None else qrels, self.measures
         result = evaluate(self.runs, judged, measures, progress=sys.stderr.isatty(), **settings)
@@ -110,7 +108,7 @@ class Inputs:
         return result
 
     def provenance(self, command: str) -> dict[str, Any]:
-        """Return what ran, without the runs that were skipped."""
+        """Return the provenance of the values, without skipped runs."""
         judgments = Judgments.of(self.qrels)
         qrels: dict[str, object] = {}
         for name in ("qrels", "human"):
@@ -134,17 +132,19 @@ class Inputs:
 
 
 def _write_provenance(inputs: Inputs, output: str) -> None:
-    """Write what ran beside an output file."""
+    """Write the provenance of an output file to a second file."""
     context = click.get_current_context()
     command = shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
+    path = f"{output}.ir_metadata.yml"
     try:
-        write_file(f"{output}.ir_metadata.yml", as_yaml(inputs.provenance(command)))
+        write_file(path, as_yaml(inputs.provenance(command)))
+        tell(f"wrote versions, digests, scales and measures to {path}")
     except OSError as error:
         tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")
 
 
 def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
-    """Return the first argument as the qrels, and the others as runs, where several arguments are possible."""
+    """Return the first argument as qrels and the others as runs, if several arguments are possible."""
     several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
     if several is None or len(arguments) < 1 + several.required:
         raise click.MissingParameter(ctx=click.get_current_context(), param=QRELS)
@@ -153,7 +153,7 @@ def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter
 
 @dataclass(frozen=True)
 class Incomplete:
-    """A result that lacks something, so that the exit code is 1; the errors are told after it."""
+    """An incomplete result, for which the exit code is 1; the errors are printed after it."""
 
     shown: object
     errors: list[str] = field(default_factory=list)
@@ -168,16 +168,16 @@ class Incomplete:
 def verb(
     summary: str, examples: str, *params: click.Parameter, name: str | None = None
 ) -> Callable[[Callable[..., object]], Command]:
-    """Make a command of a function that computes what the command shows.
+    """Make a command from a function that returns the output.
 
     Parameters
     ----------
     summary : str
-        What the list of commands says.
+        The description in the list of commands.
     examples : str
-        The end of the help.
+        The examples at the end of the help.
     *params : click.Parameter
-        The options and arguments, in the order of the help. Those of `options` that verbs share are given to the
+        The options and arguments, in the order of the help. Those that commands share (`options`) are given to the
         function as one `Inputs`, its first argument, if there are any; others by their names.
     name : str, optional
         The name of the command. By default that of the function, whose docstring is the help.
@@ -185,7 +185,7 @@ def verb(
     Returns
     -------
     callable
-        A decorator. What the function returns (a `Sheet`, a result, a text, None or one of these as `Incomplete`)
+        A decorator. The return value of the function (a `Sheet`, a result, a text, None or an `Incomplete`)
         is printed, or written to --output, in the format of --format or of the suffix.
     """
     shared = {str(param.name) for param in params} & _SHARED

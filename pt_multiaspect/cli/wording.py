@@ -11,11 +11,9 @@ import click
 from ..errors import choices, did_you_mean
 from ..views import printable
 
-__all__ = ["NAME", "in_options", "of_mixed_directory", "tell", "usage"]
-
 NAME = "pt-multiaspect"
 
-#: What messages for Python say, and what they say here.
+#: Parts of messages for Python, and their replacements on the command line.
 _WORDS = {
     "Declare them to get comparable values on other qrels, batches or folds, as in ": "Declare them with --aspects "
     "FILE ('pt-multiaspect describe --write-aspects FILE' writes them) to get comparable values on other qrels, or "
@@ -49,7 +47,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"suite\('([\w-]+)'\) requires divergence=.*": r"the suite \1 requires divergences, which the command line "
         r"has no option for: use pt_multiaspect.suite",
         r"suite\('([\w-]+)'\): ": r"the suite \1: ",
-        # The columns of frames, and sets of aspects declared in Python, mean nothing here.
+        # The columns of frames, and sets of aspects declared in Python, have no meaning here.
         r"(the qrels have no column for the aspect .*); expected aspects among ([^(]*) \(columns: .*?\)": r"\1; "
         r"expected aspects among \2, or a further --qrels ASPECT=FILE",
         r"; declare them as in Groups\(.*\)$": "; give them with --groups FILE",
@@ -98,7 +96,7 @@ def in_options(message: str) -> str:
 
 
 def of_mixed_directory(message: str, directories: Mapping[str, str]) -> str:
-    """Say how to leave a file out, if a message is about a file of a directory of runs.
+    """Add how to leave a file out to a message about a file in a directory of runs.
 
     Parameters
     ----------
@@ -119,7 +117,7 @@ def of_mixed_directory(message: str, directories: Mapping[str, str]) -> str:
 
 
 def usage(error: click.UsageError) -> str:
-    """Return the message of an error in the arguments, alike for all versions of Click."""
+    """Return the message of an error in the arguments, which is the same for all versions of Click."""
     command = None if error.ctx is None else error.ctx.command
     if isinstance(error, click.NoSuchOption):
         known = [option for param in command.params for option in param.opts] if command is not None else []
@@ -136,7 +134,7 @@ def usage(error: click.UsageError) -> str:
 
 
 def _reason(error: click.BadParameter) -> str:
-    """Return what is wrong with a value."""
+    """Return the message of an error in a value."""
     unknown = re.match(r"'(.*?)' is not one of ", error.message)
     if unknown is not None and error.param is not None and isinstance(error.param.type, click.Choice):
         known = error.param.type.choices
@@ -147,7 +145,7 @@ def _reason(error: click.BadParameter) -> str:
     return error.message.rstrip(".")
 
 
-#: What to give for a parameter that is missing.
+#: Remedies for missing parameters.
 _REMEDIES = {
     "qrels": ": give ASPECT=FILE for each aspect, as in --qrels relevance=qrels.txt credibility=qcred.txt",
     "runs": ": give run files, directories, or patterns in quotes",
@@ -157,7 +155,7 @@ _REMEDIES = {
 
 
 def _titled(param: click.Parameter) -> str:
-    """Return an option by its long name, and an argument by what it stands for."""
+    """Return the long name of an option, or the metavar of an argument."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)
     return "RUN" if param.name in ("run", "runs") else str(param.name).upper()

@@ -21,7 +21,7 @@ QUERY_COLUMNS = ("qid", "query_id")
 DOCUMENT_COLUMNS = ("docno", "doc_id")
 
 
-#: The iteration of TREC qrels, which is the subtopic in diversity collections, and may be anything else elsewhere.
+#: The column of TREC qrels that contains the subtopic in diversity collections, and anything else in others.
 ITERATION_COLUMNS = ("iteration", "iter")
 
 #: Columns with the subtopic of a judgment, as in diversity collections.
@@ -30,11 +30,16 @@ SUBTOPIC_COLUMNS = (*ITERATION_COLUMNS, "subtopic", "subtopic_id")
 #: The remedy for qrels by subtopic where one label per document is expected.
 BY_SUBTOPIC = "from_subtopics makes each subtopic an aspect"
 
-#: Columns that identify a judgment and cannot be aspects.
-IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", *SUBTOPIC_COLUMNS, "Q0", "q0")
+#: A generated answer, and gold answers, in frames of pyterrier_rag and FlashRAG.
+_GENERATED, _GOLD = "qanswer", ("gold_answer", "gold_answers", "golden_answers")
+
+#: Columns that identify a judgment, or hold answers, and cannot be aspects.
+IDENTIFIERS = (
+    *QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", *SUBTOPIC_COLUMNS, "Q0", "q0", _GENERATED, *_GOLD
+)  # fmt: skip
 
 
-#: Marks the documents that a user already knows; an aspect only on request.
+#: The column that marks documents a user already knows; an aspect only if selected.
 KNOWN = "known"
 
 
@@ -43,8 +48,27 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
         got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
-        raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}")
+        raise MultiAspectError(
+            f"{what}: expected one column {' or '.join(candidates)}, got {got}{answers_remedy(frame.columns)}"
+        )
     return frame[present[0]]
+
+
+def answers_remedy(columns: Collection[Hashable]) -> str:
+    """Return how answers, one per query and without documents, are evaluated; nothing for other frames."""
+    if not {*QUERY_COLUMNS}.isdisjoint(columns) and {*DOCUMENT_COLUMNS}.isdisjoint(columns):
+        if _GENERATED in columns:
+            return (
+                ". Answers have no docno: give each row of the ranking its answer, as in "
+                "ranking.merge(answers[['qid', 'qanswer']], on='qid', how='left'). Evaluate answers alone in a "
+                "pt.Experiment with measures of answers only, and judgments of answers by pt_multiaspect.answers"
+            )
+        if not {*_GOLD}.isdisjoint(columns):
+            return (
+                ". Give each judged document the gold answers of its query, as in "
+                "qrels.merge(answers, on='qid', how='left')"
+            )
+    return ""
 
 
 def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:
@@ -60,7 +84,7 @@ def is_numeric(column: pd.Series[Any]) -> bool:
         return False
     values = pd.Series(column[column.notna()], dtype=object)
     if pd.api.types.infer_dtype(values) != "string":
-        # A column with at least one number is an invalid label column rather than no label column.
+        # A column with at least one number is an invalid label column rather than a column of text.
         if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
             return True
         if not all(isinstance(value, Hashable) for value in values):  # lists, dicts and arrays
@@ -76,7 +100,7 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype(object)
     if column.dtype.kind in "mMc" or isinstance(column.dtype, pd.PeriodDtype):
-        return np.full(len(column), np.nan)  # pandas would count nanoseconds or days
+        return np.full(len(column), np.nan)  # pandas would convert times to nanoseconds or days
     try:
         values: Any = pd.to_numeric(column, errors="coerce")
         if values.dtype.kind == "c":
@@ -93,7 +117,7 @@ def as_floats(column: pd.Series[Any]) -> Floats:
 def read_labels(column: pd.Series[Any]) -> Floats:
     """Return a column of labels as floats, NaN where it has no number.
 
-    16- and 32-bit floats are read as the decimals they print as: 0.1 differs between 32 and 64 bits.
+    16- and 32-bit floats are read as the decimal numbers they are printed as: 0.1 differs between 32 and 64 bits.
     """
     own_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
     if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
@@ -107,7 +131,7 @@ def read_labels(column: pd.Series[Any]) -> Floats:
     return as_floats(column)
 
 
-#: Names of columns that rarely hold labels.
+#: Names of columns that rarely contain labels.
 _UNLIKELY = re.compile(
     r"(assessor|annotator|judge|worker|user|session|topic)(_?(id|no|nr|number|name))?|"
     r"(.*_)?id|index|timestamp|time|date|year|rank|score|fold|price",
@@ -115,7 +139,7 @@ _UNLIKELY = re.compile(
 ).fullmatch
 
 
-#: Number of grades of the longest common scale, 0 to 10.
+#: Number of grades of the longest scale in common use, 0 to 10.
 USUAL_GRADES = 11
 
 
@@ -124,7 +148,7 @@ CODES = {"effectiveness": "codes of categories: effective, inconclusive, ineffec
 
 
 def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
-    """Return the reason why a column, one of those in `names`, is unlikely to hold labels, if there is one."""
+    """Return the reason why a column, one of `names`, is unlikely to contain labels, or None."""
     if name in CODES:
         return CODES[name]
     if name[-2:] in ("_x", "_y") and {f"{name[:-2]}_x", f"{name[:-2]}_y"} <= set(names):
@@ -134,7 +158,7 @@ def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
     usual = re.sub(r"(\.\d+|_[xy])$", "", name.strip().lower())
     usual = "relevance" if usual == "label" else usual
     if usual != name and usual in names:
-        return f"its name is like {usual}"
+        return f"its name resembles {usual}"
     distinct = np.unique(labels[~np.isnan(labels)])
     if (distinct != np.floor(distinct)).any():
         return "values that are not whole numbers"
@@ -150,19 +174,19 @@ _TEXTS = re.compile(
     re.IGNORECASE,
 ).fullmatch
 
-#: Text is doubtful if it has no more than so many different values.
+#: The maximum number of distinct texts that may be labels.
 _MOST_TEXTS = 10
 
 
 def is_far_above(distinct: Floats) -> bool:
-    """Return whether the last of distinct labels, in increasing order, is far above the others, as codes are."""
+    """Return whether the last of distinct labels, in increasing order, is far above the others, like a code."""
     return len(distinct) > 2 and bool(distinct[-1] > max(USUAL_GRADES, 3 * distinct[-2]))
 
 
 def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
-    """Return the distinct texts of a column that may hold labels such as yes and no, else nothing.
+    """Return the distinct texts of a column if they may be labels, such as yes and no, else an empty list.
 
-    Labels are few and differ between the documents of a query, which text about queries does not.
+    Labels are few and differ between the documents of a query, unlike text about queries.
     """
     name = str(column.name)
     if _UNLIKELY(name) or _TEXTS(name):

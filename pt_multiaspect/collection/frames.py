@@ -1,4 +1,4 @@
-"""Frames and columns of other libraries: those of Polars, PyArrow and narwhals, and Arrow data of any library."""
+"""Frames and columns of other libraries: Polars, PyArrow, narwhals, and any library with Arrow data."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import pandas as pd
 
 from ..errors import MultiAspectError
 
-__all__ = ["as_frame", "as_pandas", "in_memory", "is_frame", "is_saved_index", "plain_column", "to_pandas"]
-
 #: Methods of objects that export their data as Arrow arrays.
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 
-#: Methods that compute the data of frames that are not in memory, such as those of Spark, Polars and Dask.
+#: Methods that compute the data of lazy frames, such as those of Spark, Polars and Dask.
 _COMPUTING = ("toPandas", "collect", "compute")
 
 
@@ -27,16 +25,16 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     Parameters
     ----------
     obj : object
-        A DataFrame of pandas (returned as it is, if no column is left out), Polars or narwhals, a Table of
-        PyArrow, any object that offers ``to_pandas()`` and has columns, or one that offers Arrow data, which is
-        read once; see `in_memory`.
+        A DataFrame of pandas (returned unchanged, if no column is left out), Polars or narwhals, a Table of
+        PyArrow, any object with ``to_pandas()`` and columns, or an object with Arrow data, which is read once; see
+        `in_memory`.
 
     Returns
     -------
     pandas.DataFrame or None
         None if `obj` is not a data frame, such as an array, a dict or a list. Numeric columns keep
-        their types; missing values are NaN or None; columns of bytes become text if they are UTF-8. Where pandas
-        has saved a row index is left out.
+        their types; missing values are NaN or None; columns of bytes become text if they are UTF-8. A row index
+        that pandas has saved is left out.
 
     Raises
     ------
@@ -66,7 +64,7 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
 
 
 def as_pandas(obj: Any) -> Any:
-    """Return a data frame of any library as a pandas DataFrame, and anything else as it is; see `to_pandas`."""
+    """Return a data frame of any library as a pandas DataFrame, and anything else unchanged; see `to_pandas`."""
     frame = to_pandas(obj)
     return obj if frame is None else frame
 
@@ -85,12 +83,12 @@ def is_frame(obj: object) -> bool:
     Parameters
     ----------
     obj : object
-        Anything.
+        Any object.
 
     Returns
     -------
     bool
-        Also True for Arrow data without a type that tells whether they are a frame or a single column.
+        Also True for Arrow data of unknown type, which may be a frame or a single column.
 
     Raises
     ------
@@ -114,20 +112,20 @@ def is_frame(obj: object) -> bool:
 def in_memory(obj: Any) -> Any:
     """Read Arrow data of any library into a frame or column that can be read again and again.
 
-    Arrow data are what objects offer by the Arrow PyCapsule interface, such as relations of DuckDB, tables of
-    arro3, arrays of nanoarrow, and readers of PyArrow and ADBC. Some can be read only once, after which they are
-    empty: a function that reads its argument several times must do so from the result of this one.
+    Arrow data are exported by the Arrow PyCapsule interface, for example by relations of DuckDB, tables of arro3,
+    arrays of nanoarrow, and readers of PyArrow and ADBC. Some can be read only once, after which they are empty: a
+    function that reads its argument several times must use the result of this function.
 
     Parameters
     ----------
     obj : object
-        Anything.
+        Any object.
 
     Returns
     -------
     object
         A DataFrame or Series of Polars or, if it is not installed, a Table or ChunkedArray of PyArrow. Frames and
-        columns of pandas, Polars, PyArrow and narwhals, and all that is not Arrow data, as they are.
+        columns of pandas, Polars, PyArrow and narwhals, and objects without Arrow data, are returned unchanged.
 
     Raises
     ------
@@ -145,7 +143,7 @@ def in_memory(obj: Any) -> Any:
             continue
         try:
             return read(module, obj)
-        except Exception as error:  # Polars, PyArrow and the owner of the data have errors of their own
+        except Exception as error:  # Polars, PyArrow and the source of the data raise different errors
             raise MultiAspectError(f"the Arrow data of {_type_name(obj)} cannot be read: {error}") from error
     raise MultiAspectError(
         f"reading the Arrow data of {_type_name(obj)} requires PyArrow 16 or newer, which is part of the extra "
@@ -164,7 +162,7 @@ def plain_column(values: Any) -> Any:
     Returns
     -------
     object
-        An object of pandas or Polars for Arrow data, all else as it is.
+        An object of pandas or Polars for Arrow data; other objects are returned unchanged.
     """
     values = values.to_native() if hasattr(values, "to_native") else in_memory(values)
     # NumPy would read missing values of a dictionary-encoded column as its last distinct value.
@@ -174,7 +172,7 @@ def plain_column(values: Any) -> Any:
 
 
 def is_saved_index(column: object) -> bool:
-    """Return whether a column is one in which pandas saves a row index that is not 0, 1, 2 and so on."""
+    """Return whether a column is a saved row index of pandas (other than 0, 1, 2, …)."""
     return re.fullmatch(r"__index_level_\d+__", str(column)) is not None
 
 
@@ -190,7 +188,7 @@ def _converted(obj: Any) -> pd.DataFrame:
     if hasattr(obj, "to_pandas"):
         try:
             converted = obj.to_pandas()
-        except Exception as error:  # a package that is missing, or values that pandas does not have
+        except Exception as error:  # a missing package, or values that pandas does not support
             raise MultiAspectError(f"a {_type_name(obj)} cannot be converted to pandas: {error}") from error
         if isinstance(converted, pd.DataFrame):
             return converted
@@ -223,18 +221,18 @@ def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _values(column: Any) -> np.ndarray[Any, Any]:
-    # A column of nothing but missing values has no type, so it is not a column of numbers.
+    # A column of missing values only has no type, so it is not a column of numbers.
     if str(column.dtype) == "Null":
         return np.full(len(column), None, dtype=object)
     if "Struct" in str(column.dtype):  # an array would lose the names of the fields
         return pd.Series(column.to_list(), dtype=object).to_numpy()
     values = np.asarray(column.to_numpy())
-    # Arrays of one length make a matrix.
+    # Arrays of equal length would become a matrix.
     return values if values.ndim == 1 else pd.Series(list(values), dtype=object).to_numpy()
 
 
 def _is_arrow(obj: object) -> bool:
-    """Return whether an object offers its data by Arrow only, unlike those of pandas, Polars and PyArrow."""
+    """Return whether an object can only be read as Arrow data, unlike those of pandas, Polars and PyArrow."""
     own = (pd.DataFrame, pd.Series, pd.Index, np.ndarray, Mapping, type)
     if isinstance(obj, own) or hasattr(obj, "to_pandas") or hasattr(obj, "iter_columns"):
         return False
@@ -254,15 +252,15 @@ def _by_pyarrow(pyarrow: Any, obj: Any) -> Any:
         column = pyarrow.chunked_array([pyarrow.array(obj)])
     if not pyarrow.types.is_struct(column.type):
         return column
-    if not column.num_chunks:  # which PyArrow 16 does not convert
+    if not column.num_chunks:  # PyArrow 16 cannot convert it
         return pyarrow.schema(list(column.type)).empty_table()
     return pyarrow.Table.from_struct_array(column)
 
 
-#: In order of preference: Polars hands strings to the join without an object per row.
+#: In order of preference: Polars passes strings to the join without an object per row.
 _READERS: dict[str, Callable[[Any, Any], Any]] = {"polars": _by_polars, "pyarrow": _by_pyarrow}
 
-#: Attributes of the versions that read Arrow data of other libraries.
+#: Attributes that exist in versions that read Arrow data of other libraries.
 _IMPORTING: dict[str, Callable[[Any], tuple[Any, str]]] = {
     "polars": lambda polars: (polars.Series, "__arrow_c_stream__"),
     "pyarrow": lambda pyarrow: (pyarrow.ChunkedArray, "__arrow_c_stream__"),

@@ -13,14 +13,12 @@ from ..errors import SWAPPED, MultiAspectError, choices, shown
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from .frames import is_frame, to_pandas
 
-__all__ = ["check_strings", "qrels_frame", "shown_row"]
-
-#: More keys are not the aspects of a document, but the documents of a query.
+#: The maximum number of keys that are read as the aspects of a document; more are the documents of a query.
 _MOST_ASPECTS = 100
 
 
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
-    """Return qrels as a frame, and whether its label columns have positions but no names."""
+    """Return qrels as a frame, and whether its label columns are unnamed."""
     frame, is_positional = _qrels_in_any_form(qrels)
     for position, column in enumerate(frame.columns):
         if column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
@@ -101,13 +99,13 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
 def shown_row(row: object) -> str:
     """Return a description of a row that is not a namedtuple, for an error message."""
     if hasattr(row, "to_numpy"):
-        return "columns, as ir-measures makes of data frames of other libraries: convert these to pandas first"
+        return "columns, as ir-measures reads data frames of other libraries: convert them to pandas first"
     return f"{row!r} …"
 
 
 @cache
 def _ends_strings_at_nul() -> bool:
-    """Return whether pandas compares strings up to a NUL character only, as before version 3.1."""
+    """Return whether pandas compares strings only up to a NUL character, as before version 3.1."""
     return len(pd.unique(np.array(["a", "a\0"], dtype=object))) < 2
 
 
@@ -119,7 +117,7 @@ def check_strings(column: pd.Series[Any], what: str) -> None:
     strings = values.tolist()
     try:
         joined = "".join(strings)
-    except TypeError:  # much slower, and rare
+    except TypeError:  # much slower, but rare
         strings = [value for value in strings if isinstance(value, str)]
         joined = "".join(strings)
     if "\0" in joined:

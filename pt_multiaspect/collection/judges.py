@@ -18,9 +18,7 @@ from ..kernels import opinions
 from .label_rules import is_doubtful
 from .long_judgments import JUDGE, LongJudgments
 
-__all__ = ["COMBINATIONS", "from_long"]
-
-#: How the labels of several judges become one.
+#: The methods of combining the labels of several judges.
 COMBINATIONS = ("median", "mean", "majority")
 
 
@@ -48,7 +46,7 @@ def from_long(
     judge : str or None, default 'judge'
         The column of judges. The default is read if it exists; None ignores it.
     combine : {'median', 'mean', 'majority'}, default 'median'
-        How the labels of several judges become one; see Notes.
+        The method of combining the labels of several judges; see Notes.
     aspects : Aspects, mapping or str, optional
         The scales of the judges. Scales of criteria that are not declared are inferred from the labels of all
         judges. Declare scales that do not start at 0, and codes such as −1 for a failed judgment
@@ -62,39 +60,39 @@ def from_long(
         One row per (query, document) in the order of their first rows: ``qid docno`` and one column per
         criterion (``label`` for relevance), declared ones first. Labels are integers if all are whole numbers,
         else floats, NaN where no judge gave a label. ``attrs["aspects"]`` contains the scales for ``aspects=`` of
-        measures, as JSON, ``attrs["notes"]`` what was combined.
+        measures, as JSON; ``attrs["notes"]`` describes what was combined.
 
     Raises
     ------
     MultiAspectError
         If a column is missing, a label is not a number or not on its scale, a label is negative on a scale that
-        is not declared, a judge gave a document two labels on a criterion (equal ones count once), a declared
+        is not declared, a judge gave a document two labels on a criterion (equal labels count once), a declared
         criterion does not occur, or two criteria differ only in case or spaces.
 
     Warns
     -----
     MultiAspectWarning
-        If an inferred scale may start at 1, or most documents with several labels have no majority. With 'mean',
-        if the threshold is not declared, and nearly all documents reach the default, the second grade, or only
-        those on which all judges agree.
+        If an inferred scale may start at 1, or most documents with several labels have no majority. With 'mean', if
+        the threshold is not declared, and the default, the second grade, is reached by nearly all documents, or
+        only by those on which all judges agree.
 
     See Also
     --------
     analysis.judge_agreement : Krippendorff's α per criterion.
-    analysis.judge_sensitivity : How the order of systems depends on the judges.
+    analysis.judge_sensitivity : Dependence of the order of systems on the judges.
 
     Notes
     -----
-    Pass ``attrs["aspects"]`` (or `name`) to measures. Scales inferred from combined labels would be shorter where
+    Pass ``attrs["aspects"]`` (or `name`) to measures. Scales inferred from combined labels would be shorter if
     the highest grade is never the median.
 
-    - 'median' is a grade of the scale. Of an even number of labels, the lower of the two in the middle is taken.
+    - 'median' is a grade of the scale. If the number of labels is even, it is the lower of the two in the middle.
     - 'majority' is the most frequent grade, the lowest of tied ones. With two judges, it is the lower label.
-    - 'mean' is the arithmetic mean. The means become grades of their own, between those declared: gains and
+    - 'mean' is the arithmetic mean. The means become additional grades between the declared ones: gains and
       probabilities are interpolated linearly, and a mean counts as positive if it reaches the lowest positive
       grade of the judges' scale. It assumes that the distances between grades are meaningful.
 
-    All judges have the same weight. A document that fewer judges labelled has the label of these.
+    All judges have the same weight. If only some judges labelled a document, their labels are combined.
 
     Examples
     --------
@@ -138,7 +136,7 @@ def from_long(
         columns[aspect] = labels
     notes += [f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}" for aspect in judged.inferred]
     result = judged.wide(columns)
-    # As text, which survives Parquet files.
+    # As text, which can be saved in Parquet files.
     result.attrs = {"aspects": Aspects(scales, name=name).to_json(), "notes": notes}
     return result
 
@@ -152,7 +150,7 @@ def _note(name: str, combine: str, n_judges: int, n_labels: Ints) -> str:
 
 
 def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
-    """Return a note on the number of documents without a majority; warn if most have none."""
+    """Return a note on the number of documents without a majority; warn if this is the case for most."""
     n_tied = int((opinions.majority(pair, grade, len(n_labels))[1] > 1).sum())
     n_several = int((n_labels > 1).sum())
     if 2 * n_tied > n_several:
@@ -178,7 +176,7 @@ def _means(aspect: Aspect, pair: Ints, grade: Ints, n_pairs: int) -> Floats:
 
 
 def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
-    """Return the scale with the means as further grades; gains and probabilities are interpolated."""
+    """Return the scale with the means as additional grades; gains and probabilities are interpolated."""
     scale = aspect.scale
     sign = 1.0 if scale.greater_is_better else -1.0
     upwards = np.unique(sign * np.append(scale.grades, labels[~np.isnan(labels)]))

@@ -49,13 +49,11 @@ from .columns import (
 from .inputs import qrels_frame
 from .views import AspectView
 
-__all__ = ["Judgments", "MissingAspectError", "numbered"]
-
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 
 def numbered(times: int) -> list[str]:
-    """Return names of queries that sort in the order of their numbers."""
+    """Return query names whose alphabetical order is that of their numbers."""
     return [f"{number:09d}" for number in range(times)]
 
 
@@ -66,7 +64,7 @@ class MissingAspectError(MultiAspectError):
 class Judgments(Memo):
     """The judgments of a collection, ready to be joined with any number of runs.
 
-    Built once from wide qrels, used for all runs and measures.
+    They are built once from wide qrels and used for all runs and measures.
 
     Parameters
     ----------
@@ -123,9 +121,9 @@ class Judgments(Memo):
         self.docnos: NDArray[np.object_] = docnos[self._first]
         self._frame = frame
         self._labels: dict[str, Floats] = {}
-        #: Where scales that are not declared are inferred from, if not from these judgments.
+        #: The judgments from which undeclared scales are inferred, if not these.
         self._origin: Judgments | None = None
-        #: The queries as the user names them, in which they differ from `qids` if one is repeated.
+        #: The queries as the user names them; different from `qids` if a query is repeated.
         self.original_qids: NDArray[np.object_] = self.qids
         #: The aspects of measures that do not name any.
         self.label_names: tuple[str, ...] = self._names_of(frame)
@@ -154,11 +152,11 @@ class Judgments(Memo):
     @property
     def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:
         """Return everything that the values of measures depend on, for digests."""
-        # Values do not depend on the names of the rows.
+        # Values do not depend on the row index.
         return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
     def is_of(self, frame: pd.DataFrame) -> bool:
-        """Return whether these are the judgments of a frame, as it is now.
+        """Return whether these are the judgments of a frame in its present state.
 
         Parameters
         ----------
@@ -168,9 +166,12 @@ class Judgments(Memo):
         Returns
         -------
         bool
-            False also for a frame with the same judgments in another form.
+            Also False for a frame with the same judgments in another form.
         """
-        return self._frame.equals(frame)
+        try:
+            return self._frame.equals(frame)
+        except ValueError:  # pandas 2 cannot compare arrays within lists
+            return False
 
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
@@ -187,7 +188,7 @@ class Judgments(Memo):
         Parameters
         ----------
         kept : ndarray of bool, shape (n_queries,)
-            Which queries to keep.
+            A mask of the queries to keep.
 
         Returns
         -------
@@ -211,7 +212,7 @@ class Judgments(Memo):
         Returns
         -------
         Judgments
-            Its queries are named so that they are in the order of their numbers; documents are sorted by name.
+            Judgments whose queries are sorted by number and whose documents are sorted by name.
         """
         rows = np.flatnonzero(self.pool_query[self._pair] == query)
         rows = rows[np.argsort(self.docnos[self._pair[rows]], kind="stable")]
@@ -258,27 +259,27 @@ class Judgments(Memo):
         return np.asarray(values[self._pair])
 
     def relabelled(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
-        """Return judgments of the same pairs with other labels, for rankings that are joined already.
+        """Return judgments of the same pairs with other labels, for rankings that are already joined.
 
         Parameters
         ----------
         labels : mapping of str to ndarray
             The labels of each aspect, one per row of the qrels these judgments were built from, NaN if missing.
         scales : Judgments
-            Where scales that measures do not declare are inferred from.
+            The judgments from which undeclared scales are inferred.
 
         Returns
         -------
         Judgments
             The judgments, with an empty cache.
         """
-        result = copy(self)  # without what is cached
+        result = copy(self)  # without the cached properties
         result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
         result._origin = scales
         return result
 
     def queries_of(self, qids: NDArray[np.object_]) -> Ints:
-        """Return the position of each of `qids` among the judged queries, -1 for others."""
+        """Return the position of each of `qids` among the judged queries, or -1."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
     def query_of(self, qid: object) -> int:
@@ -364,7 +365,7 @@ class Judgments(Memo):
             raise MultiAspectError(
                 f"expected one label in column {column_name} for {self._where(self._pair[row])}, got "
                 f"{spell(float(kept[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
-                + (f". If the column {columns[0]} holds subtopics, {BY_SUBTOPIC}" if columns else "")
+                + (f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}" if columns else "")
             )
         return result
 
@@ -451,11 +452,11 @@ class Judgments(Memo):
         return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Warn of aspects that are unlikely to hold labels, and of columns of text that may hold some."""
+        """Warn about aspects that are unlikely to be labels, and about columns of text that may be labels."""
         for column, texts in self.text_columns.items():
             warn_once(
-                f"the qrels column {column} holds text ({choices(map(repr, texts))}), so it is not evaluated as an "
-                f"aspect. {text_remedy(column, texts)}; otherwise, select the aspects, as in "
+                f"the qrels column {column} contains text ({choices(map(repr, texts))}), so it is not evaluated as "
+                f"an aspect. {text_remedy(column, texts)}; otherwise, select the aspects, as in "
                 f"aspects={list(names)!r}",
                 key=f"text in {column}",
             )
@@ -465,13 +466,13 @@ class Judgments(Memo):
             likely = [name for name in names if name not in doubtful] or list(names)
             warn_once(
                 "no aspects were selected, so every numeric column of the qrels is an aspect, including some "
-                f"that are unlikely to hold labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. "
+                f"that are unlikely to contain labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. "
                 f"Select the aspects, as in aspects={likely!r}, or declare their scales",
                 key=f"columns: {choices(map(repr, doubtful))}",
             )
 
     def view(self, name: str, spec: AspectSpec) -> AspectView:
-        """Return one aspect by name, on the scale that `spec` declares, if it does."""
+        """Return one aspect by name, on the scale that `spec` declares, if any."""
         name = aspect_name(name)
         if spec is None:
             return self.views((name,))[0]

@@ -1,4 +1,4 @@
-"""Rules of labels and scales: measures warn by them, and `describe` lists them."""
+"""Rules for labels and scales, on which the warnings of measures and the findings of `describe` are based."""
 
 from __future__ import annotations
 
@@ -13,32 +13,14 @@ from .._typing import Ints
 from ..aspects.aspect import Aspect
 from .columns import USUAL_GRADES, is_far_above, shortened
 
-__all__ = [
-    "JUNK",
-    "MIN_POOL",
-    "LabelCounts",
-    "LabelFinding",
-    "as_given",
-    "constant",
-    "doubtful_threshold",
-    "far_above",
-    "is_doubtful",
-    "labels_below",
-    "never_judged",
-    "rescaled",
-    "short",
-    "start_at_one",
-    "starts_at_one_note",
-]
-
-#: Labels by which TREC marks junk.
+#: Labels that mark junk documents in TREC collections.
 JUNK = (-1, -2)
 
-#: Minimum number of judged documents for rules about fractions of them.
+#: Minimum number of judged documents for rules about fractions of documents.
 MIN_POOL = 10
 
-#: The default threshold is doubtful on scales of so many grades, from this fraction of positive documents, or below
-#: that one if the judged documents would be expected to include `MIN_POOL` positive ones.
+#: The default threshold is doubtful on scales of at least this many grades, from this fraction of positive
+#: documents, or below the last one if the judged documents would be expected to include `MIN_POOL` positive ones.
 LONG_SCALE, MOSTLY, RARELY = 6, 0.85, 0.01
 
 
@@ -47,12 +29,12 @@ class LabelCounts:
     """Number of documents with each grade of an aspect: the input of the rules."""
 
     name: str
-    #: With its grades, given or inferred.
+    #: The aspect with its grades, declared or inferred.
     aspect: Aspect
     inferred: bool
     #: The number of documents judged on any aspect.
     n_documents: int
-    #: By grade; labels below the lowest grade count as it.
+    #: Numbers by grade; labels below the lowest grade count as that grade.
     counts: Ints
     #: Distinct labels below the lowest grade.
     below: tuple[float, ...]
@@ -72,26 +54,26 @@ class LabelCounts:
 class LabelFinding:
     """A finding about the labels of an aspect."""
 
-    #: 'error', 'warning' or 'note'; measures do not warn of notes.
+    #: 'error', 'warning' or 'note'; measures do not warn about notes.
     severity: str
     text: str
     #: The remedy, a sentence for warnings.
     advice: str = ""
     #: The declaration to use instead, if known.
     declaration: Aspect | None = None
-    #: Whether the aspect is better left out.
+    #: Whether the aspect should be left out.
     leave_out: bool = False
 
 
 def never_judged(labels: LabelCounts) -> LabelFinding | None:
-    """Find an aspect without any label, unless the documents are so few that this may be by chance."""
+    """Find an aspect without any label, unless there are so few documents that this may be chance."""
     if labels.n_judged or labels.n_documents < MIN_POOL:
         return None
     return LabelFinding(
         "error",
         f"all labels of {labels.name} are missing ({labels.n_documents} documents), so no run scores on it",
         "Leave it out with aspects=, or check how the column was made: a merge by ids that do not match leaves "
-        "labels missing. In a part of the qrels (a batch, a fold), this may be as intended",
+        "labels missing. In a part of the qrels (a batch, a fold), this may be intended",
         leave_out=True,
     )
 
@@ -115,7 +97,7 @@ def labels_below(labels: LabelCounts) -> LabelFinding | None:
 
 
 def far_above(labels: LabelCounts) -> LabelFinding | None:
-    """Find a label of relevance far above the others; other columns with such labels are doubtful as aspects."""
+    """Find a label of relevance far above the others; other columns with such labels are unlikely to be aspects."""
     present = labels.aspect.scale.grades[np.flatnonzero(labels.counts)]
     if labels.name != "relevance" or not labels.inferred or not is_far_above(present):
         return None
@@ -137,7 +119,7 @@ def constant(labels: LabelCounts) -> LabelFinding | None:
     text = f"every judged document has the label {spell(scale.grades[grade[0]])}"
     if labels.name == "relevance" and grade[0] >= scale.threshold:
         return LabelFinding("note", f"{text}; documents that are not relevant are not in the qrels")
-    advice = f"Leave it out with aspects=: {labels.name} cannot tell documents apart"
+    advice = f"Leave it out with aspects=: {labels.name} cannot distinguish documents"
     return LabelFinding("warning", text, advice, leave_out=True)
 
 
@@ -147,7 +129,7 @@ def doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
 
 
 def start_at_one(labels: LabelCounts) -> Aspect | None:
-    """Return the aspect on a scale that starts at 1, if its scale was inferred from 0 but no label is 0."""
+    """Return the aspect on a scale that starts at 1, if its inferred scale starts at 0 but no label is 0."""
     aspect, scale = labels.aspect, labels.aspect.scale
     if not labels.inferred or scale.identity or scale.is_fractional or aspect.threshold is not None:
         return None
@@ -186,7 +168,7 @@ def _starts_above_zero(labels: LabelCounts) -> LabelFinding | None:
 
 
 def is_doubtful(positive: float, n_judged: int, n_grades: int) -> bool:
-    """Return whether a default threshold is doubtful, by the fraction of positive documents and the scale."""
+    """Return whether a default threshold is doubtful, given the fraction of positive documents and the scale."""
     return (
         n_grades >= LONG_SCALE
         or (positive >= MOSTLY and n_judged >= MIN_POOL)
@@ -197,7 +179,7 @@ def is_doubtful(positive: float, n_judged: int, n_grades: int) -> bool:
 def _threshold(labels: LabelCounts) -> LabelFinding | None:
     aspect, n_judged, positive = labels.aspect, labels.n_judged, labels.positive
     scale, n_grades = aspect.scale, len(aspect.scale)
-    # A threshold that is declared, or is the only one possible, is doubtful by the documents alone.
+    # A threshold that is declared, or is the only one possible, is doubtful because of the documents alone.
     settled = aspect.threshold is not None or n_grades == 2
     if not n_judged or n_grades < 2 or not is_doubtful(positive, n_judged, 2 if settled else n_grades):
         return None
@@ -222,7 +204,7 @@ def _threshold(labels: LabelCounts) -> LabelFinding | None:
 
 
 def _with_threshold(aspect: Aspect, index: int) -> str:
-    """Return the declaration of the aspect with the grade at `index` as threshold, as printed in advice."""
+    """Return the declaration of the aspect with the grade at `index` as threshold, as it is printed in advice."""
     spec, grade = aspect.to_spec(), spell(aspect.scale.grades[index])
     if isinstance(spec, int):
         return f"Aspect({spec}, threshold={grade})"
@@ -237,12 +219,12 @@ def _spec(aspect: Aspect) -> dict[str, Any]:
 
 
 def as_given(labels: LabelCounts) -> Aspect:
-    """Return the aspect as it was given, without grades that were inferred."""
+    """Return the aspect as declared, without inferred grades."""
     return Aspect(**{**_spec(labels.aspect), "grades": None}) if labels.inferred else labels.aspect
 
 
 def short(labels: LabelCounts) -> Aspect:
-    """Return the aspect, without its grades if they were inferred and are more fractions than one would list."""
+    """Return the aspect; without its grades if they were inferred and are too many fractions to list."""
     scale = labels.aspect.scale
     return as_given(labels) if scale.is_fractional and len(scale) > USUAL_GRADES else labels.aspect
 
@@ -250,8 +232,8 @@ def short(labels: LabelCounts) -> Aspect:
 def rescaled(labels: LabelCounts, grades: Sequence[float], unjudged: Sequence[float]) -> Aspect | None:
     """Return an aspect with further codes of unjudged documents and, if its scale is declared, other grades.
 
-    Its threshold stays if that is still possible. None if it declares gains or probabilities of each grade, as
-    those of further grades are not known.
+    The threshold is kept if possible. Return None if the aspect declares gains or probabilities, as those of
+    further grades are unknown.
     """
     aspect, scale = labels.aspect, labels.aspect.scale
     spec = _spec(aspect)

@@ -30,11 +30,9 @@ from .columns import (
 )
 from .inputs import qrels_frame
 
-__all__ = ["JUDGE", "LongJudgments"]
-
 _WHAT = "long judgments"
 
-#: The column of judges that is read without being named, if it exists.
+#: The default column of judges, read if it exists.
 JUDGE = "judge"
 
 
@@ -63,7 +61,7 @@ class LongJudgments:
     ) -> LongJudgments:
         """Read and check long judgments. The parameters are those of `from_long`.
 
-        `warn` tells whether to warn of inferred scales that may start at 1.
+        `warn` tells whether to warn about inferred scales that may start at 1.
         """
         table, _ = qrels_frame(frame)
         check_distinct_columns(table, _WHAT)
@@ -123,7 +121,7 @@ class LongJudgments:
         return len(self.qids)
 
     def of(self, number: int) -> Bools:
-        """Return which labels are those of one criterion, given by its number."""
+        """Return a mask of the labels of one criterion, given by its number."""
         return np.asarray(self.criterion == number)
 
     def combined(self, pair: Ints, grade: Ints, combine: str) -> Ints:
@@ -155,7 +153,7 @@ class _Rows:
         return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {self.criteria[criterion]}{by}"
 
     def check_finite(self, column: pd.Series[Any], labels: Floats, pair: Ints, criterion: Ints) -> None:
-        """Raise for labels that are neither missing nor finite numbers."""
+        """Raise an error for labels that are neither missing nor finite numbers."""
         faulty = np.flatnonzero((np.isnan(labels) & column.notna().to_numpy()) | np.isinf(labels))
         if len(faulty):
             row = int(faulty[0])
@@ -195,7 +193,7 @@ class _Rows:
             first, second = order[twice[0]], order[twice[0] + 1]
             # Without a column of judges, several judges are the likely cause.
             remedy = (
-                "; if they are of different judges, name the column of judges, judge=…"
+                "; if they are from different judges, name the column of judges, judge=…"
                 if self.judges == ("",)
                 else ". Keep one of a judge's labels, or combine them first"
             )
@@ -207,7 +205,7 @@ class _Rows:
 
 
 def _names(criteria: Sequence[Any]) -> list[str]:
-    """Return the aspects of criteria, which must be names of columns."""
+    """Return the aspects of criteria, which must be valid column names."""
     names: dict[str, str] = {}
     for criterion in criteria:
         name = aspect_name(criterion)

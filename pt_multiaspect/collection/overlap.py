@@ -12,28 +12,19 @@ from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
 
-__all__ = [
-    "are_grades",
-    "warn_if_swapped",
-    "warn_of_missing_topics",
-    "warn_of_no_common_document",
-    "warn_of_no_common_query",
-    "warn_of_unlabelled_topics",
-]
-
-#: Smaller collections are examples, whose topics everybody sees.
+#: Minimum number of topics for warnings; smaller collections are examples.
 _MIN_TOPICS = 5
 
-#: Fewer retrieved or judged documents do not tell whether the ids are of one collection.
+#: Minimum number of retrieved and of judged documents to conclude that the ids do not match.
 _MIN_DOCUMENTS = 10
 
-#: Labels are grades of a scale that is no longer than this one, 0 to 10.
+#: Maximum number of distinct values of columns that may be labels (0 to 10).
 _MOST_GRADES = 11
-#: Fewer documents per query do not tell whether labels are scores.
+#: Minimum number of documents per query to conclude that labels are scores.
 _MIN_POOL = 5
-#: Fewer rows do not tell whether scores are labels.
+#: Minimum number of rows to conclude that scores are labels.
 _MIN_ROWS = 10
-#: The scores of a run differ, except for some.
+#: Minimum fraction of distinct values per query of labels that look like scores.
 _MOSTLY = 0.9
 
 
@@ -72,7 +63,7 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
 
 
 def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
-    """Warn if a run lacks judged topics that count for some measure."""
+    """Warn if a run lacks judged topics that some measure includes."""
     lacking = counted.copy()
     lacking[rankings.judgments.queries_of(np.intersect1d(rankings.source.qids, rankings.judgments.qids))] = False
     n_missing = int(lacking.sum())
@@ -87,7 +78,7 @@ def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
 
 
 def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments) -> None:
-    """Warn of topics without a label on one aspect that have a document above the lowest grade on another."""
+    """Warn about topics without a label on one aspect and with a document above the lowest grade on another."""
     if judgments.n_queries < _MIN_TOPICS:
         return
 
@@ -129,7 +120,7 @@ def warn_if_swapped(rankings: Rankings, name: str) -> None:
         scores = choices(f"{score:g}" for score in np.unique(run.score))
         warn_of_run(
             f"few scores ({scores}), as documents have grades, but nearly every judged document of a query has a "
-            "label of its own, as documents have scores",
+            "different label, as documents have scores",
             SWAPPED,
             run=name,
             key=f"{name} {len(run)} {len(judgments)} {scores}",
@@ -143,9 +134,9 @@ def _like_scores(judgments: Judgments) -> bool:
         return False
     try:
         labels, query = judgments.labels(judgments.label_names[0]), judgments.pool_query
-    except MultiAspectError:  # several labels of a document, as by subtopic, or what evaluating reports
+    except MultiAspectError:  # several labels of a document, as by subtopic, or errors that the evaluation reports
         return False
-    for rows in (np.flatnonzero(query == query[:1]), slice(None)):  # one query tells the usual case
+    for rows in (np.flatnonzero(query == query[:1]), slice(None)):  # one query is sufficient in the usual case
         pairs = np.unique(np.stack([query[rows], labels[rows]]), axis=1).shape[1]
         if np.isnan(labels[rows]).any() or pairs < _MOSTLY * len(labels[rows]):
             return False

@@ -1,4 +1,4 @@
-"""A run joined with judgments: sorted once, shared by all measures."""
+"""A run joined with judgments, which is sorted once for all measures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from ..strings.texts import Texts, Words
 from .judgments import Judgments
 from .run import Run
 
-__all__ = ["Ranking", "Rankings"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ranking(Hits):
@@ -35,7 +33,7 @@ class Ranking(Hits):
 
     @property
     def ties(self) -> Ints:
-        """Return one number per retrieved document of the whole run, equal for tied documents of a query."""
+        """Return one number per retrieved document of the run, which is equal for tied documents of a query."""
         return self.run.levels
 
     def labels(self, column: str) -> Floats:
@@ -43,7 +41,7 @@ class Ranking(Hits):
         return self.judgments.labels(column)
 
     def frame(self) -> pd.DataFrame:
-        """Return the whole run as a frame whose scores count down, see `Rankings.rescored`."""
+        """Return the whole run as a frame with decreasing integer scores, see `Rankings.rescored`."""
         return self.run.rescored()
 
 
@@ -78,7 +76,7 @@ class Rankings(Memo):
         self.source = source = Run.of(run)
         docnos, scores = source.docnos, _rounded(source, dtype)
         position = judgments.queries_of(source.qids)
-        #: How many queries the run and the qrels share.
+        #: The number of queries that the run and the qrels have in common.
         self.n_common = int((position >= 0).sum())
         query = position[source.query]
         if self.n_common < len(source.qids):
@@ -86,7 +84,7 @@ class Rankings(Memo):
             query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
         row, keys = judgments.pairs.lookup(query, docnos)
         first = heads(query)
-        # Rows of a query are mostly together.
+        # Rows of a query are mostly adjacent.
         last = _last_occurrences(query, docnos, keys, first if len(first) == self.n_common else None)
         if last is not None:
             query, scores, docnos, row = query[last], scores[last], docnos.take(last), row[last]
@@ -129,7 +127,7 @@ class Rankings(Memo):
 
     def relabelled(self, judgments: Judgments) -> Rankings:
         """Return the same rankings with `judgments` of the same pairs, see `Judgments.relabelled`."""
-        result = copy(self)  # without what is cached
+        result = copy(self)  # without the cached properties
         result.judgments = judgments
         return result
 
@@ -197,7 +195,7 @@ class Rankings(Memo):
 def _rounded(run: Run, dtype: ScoreType) -> Scores:
     """Return the scores in the precision of comparisons."""
     with np.errstate(over="ignore"):
-        # -0 and 0 are the same score, also where a small number becomes one of them.
+        # -0 and 0 are the same score, also if a small number is rounded to one of them.
         if dtype is np.float64:
             return run.score + np.float64(0)
         short = run.score.astype(np.float32) + np.float32(0)
@@ -205,7 +203,7 @@ def _rounded(run: Run, dtype: ScoreType) -> Scores:
     return short
 
 
-#: Minimum number of neighbours in a query to tell that most scores are equal.
+#: Minimum number of neighbours in a query to conclude that most scores are equal.
 _MIN_PAIRS = 4
 
 
@@ -214,7 +212,7 @@ def _warn_of_lost_precision(
 ) -> None:
     """Warn if most scores of a query differ, but are equal as 32-bit floats.
 
-    Adjacent rows tell: runs are sorted, and where most scores are equal, most neighbours are in any order.
+    Only adjacent rows are compared: if most scores are equal, so are most neighbours, in any order of rows.
     """
     lost = np.flatnonzero((short[1:] == short[:-1]) & (values[1:] != values[:-1]) & (codes[1:] == codes[:-1]))
     if not len(lost):
@@ -235,7 +233,7 @@ def _warn_of_lost_precision(
 
 
 def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | None) -> Bools | None:
-    """Return which rows are the last of their query and document; None if all are."""
+    """Return a mask of the last row of each query and document; None if all rows are."""
     repeated = repeated_pairs(query, docnos, keys, begins)
     if repeated is None:
         return None

@@ -1,4 +1,4 @@
-"""The rows of a run, in the one form between its file or frame and its rankings."""
+"""The rows of a run: the intermediate form between its file or frame and its rankings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_
 from .frames import in_memory, to_pandas
 from .inputs import check_strings, shown_row
 
-__all__ = ["Run", "about_run"]
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -35,7 +33,7 @@ class Run:
     query: Ints
     docnos: Texts
     score: Floats
-    #: Further columns, which measures of users read.
+    #: Further columns, which users' measures read.
     others: pd.DataFrame | None = None
 
     @classmethod
@@ -63,7 +61,7 @@ class Run:
         check_distinct_columns(frame, "a run")
         queries, documents = (id_column(frame, names, "a run") for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
         for column in (queries, documents):
-            if not is_arrow(column):  # whose bytes are compared
+            if not is_arrow(column):  # bytes of Arrow strings are compared
                 check_strings(column, "a run")
         codes, distinct = Texts.of_column(queries, "the run").codes()
         qids, docnos = distinct.decode(), Texts.of_column(documents, "the run")
@@ -86,7 +84,7 @@ class Run:
         return len(self.score)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # As bytes: joblib would write arrays to files, and keep these until all runs are evaluated.
+        # As bytes: joblib would write arrays to files, and keep the files until all runs are evaluated.
         heads = np.flatnonzero(np.diff(self.query, prepend=-1))
         blocks = as_bytes(self.query[heads]), as_bytes(np.diff(heads, append=len(self)))
         return _restored, (self.qids.tolist(), *blocks, self.docnos, self.score.tobytes(), self.others)
@@ -108,17 +106,17 @@ def _restored(
 
 @contextmanager
 def about_run(title: str) -> Iterator[None]:
-    """Let errors about a run begin with its title, or its file, instead of the word run."""
+    """Begin errors about a run with its title or file instead of the word run."""
     try:
         yield
     except MultiAspectError as error:
         message = re.sub("^(a |the )?run: ", "", str(error))
         name = title.removeprefix("run ")
-        raise MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}") from None  # a file may be its name
+        raise MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}") from None
 
 
 def _frame(run: object) -> pd.DataFrame:
-    """Return a run in any form as a frame of pandas."""
+    """Return a run in any form as a pandas DataFrame."""
     frame = to_pandas(run)
     if frame is not None:
         return frame
@@ -147,7 +145,7 @@ def _frame(run: object) -> pd.DataFrame:
 
 
 def _scores(frame: pd.DataFrame, where: Any) -> Floats:
-    """Return the scores of a run; `where` returns the words for a row in an error."""
+    """Return the scores of a run; `where` returns the description of a row for errors."""
     if "score" not in frame.columns:
         remedy = ""
         if "rank" in frame.columns:
@@ -168,7 +166,7 @@ def _scores(frame: pd.DataFrame, where: Any) -> Floats:
 
 
 def _of_polars(frame: Any) -> Run | None:
-    """Read a frame of Polars without an object per row; None if it is none, or must be converted or explained."""
+    """Read a Polars frame without an object per row; None if it must be read in another way."""
     if not hasattr(frame, "iter_columns") or type(frame).__module__.partition(".")[0] != "polars":
         return None
     queries, documents = (
@@ -190,7 +188,7 @@ def _of_polars(frame: Any) -> Run | None:
 
 
 def _texts_of(series: Any) -> Texts:
-    """Return strings of Polars, none of which is missing, as bytes."""
+    """Return Polars strings, none of which is missing, as bytes."""
     joined = series.str.join("").item().encode()
     offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
     return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)

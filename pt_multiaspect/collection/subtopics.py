@@ -25,8 +25,6 @@ from .columns import (
 from .inputs import qrels_frame
 from .judgments import Judgments
 
-__all__ = ["as_subtopics", "from_subtopics", "judged_by_subtopic"]
-
 _LABEL_COLUMNS = ("label", "relevance")
 
 
@@ -139,10 +137,10 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     Queries have different subtopics: the third subtopics of two queries have nothing but their number in
     common, and a query with two subtopics has no document with a positive label on ``subtopic_3``. By default, CAM
     counts such an aspect as 0, and MM, GAM and WHAM are 0 for the query: use ``empty="drop"`` to leave
-    it out. `Subtopics` leaves it out by itself.
+    it out. `Subtopics` always leaves it out.
 
     Subtopics without a positive label in any query, such as the 0 that marks non-relevant documents in some
-    collections, become no aspect; their documents stay in the result.
+    collections, do not become aspects; their documents stay in the result.
 
     Examples
     --------
@@ -177,7 +175,7 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
 
 
 def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
-    """Return the labels of relevance by subtopic, for the diversity measures of ir-measures.
+    """Return the relevance labels by subtopic, for the diversity measures of ir-measures.
 
     Parameters
     ----------
@@ -200,7 +198,7 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
     """
     frame = judgments.content[0]
     remedy = (
-        f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); of judgments by subtopic, keep "
+        f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); for judgments by subtopic, keep "
         "the subtopics in a column subtopic, or iteration as from ir_measures.read_trec_qrels"
     )
     present = [column for column in SUBTOPIC_COLUMNS if column in frame.columns]
@@ -229,9 +227,9 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
             else f"judge no document for two values of {present[0]}"
         )
         warn_once(
-            f"{measure} takes the column {present[0]} of the qrels for subtopics, although the qrels {why}, unlike "
-            "judgments by subtopic. If the column holds something else, such as rounds of judging, the values are "
-            f"meaningless: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it holds "
+            f"{measure} reads the column {present[0]} of the qrels as subtopics, although the qrels {why}, unlike "
+            "judgments by subtopic. If the column contains something else, such as rounds of judging, the values "
+            f"are meaningless: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it contains "
             "subtopics, rename it to subtopic",
             key=f"{present[0]} as subtopics: {why}",
         )

@@ -24,17 +24,15 @@ from .label_rules import (
     never_judged,
 )
 
-__all__ = ["AspectView"]
-
 
 @dataclass(frozen=True, eq=False)
 class AspectView:
     """One aspect of all judged documents, coded on its scale."""
 
     name: str
-    #: The aspect with its grades, given or inferred.
+    #: The aspect with its grades, declared or inferred.
     aspect: Aspect
-    #: Whether the scale had to be inferred.
+    #: Whether the scale was inferred.
     inferred: bool
     n_queries: int
     pool_query: Ints
@@ -42,15 +40,15 @@ class AspectView:
     label: Floats
     #: The values of `grade`.
     grade_index: Ints
-    #: The aspect with all labels, which the rules of labels read, if this one is gated.
+    #: If this aspect is gated, the aspect with all labels, to which the rules for labels apply.
     ungated: AspectView | None = None
 
     @property
     def grade(self) -> Ints:
-        """Return grade indices, 0 for the lowest grade, for labels below it, and without a label.
+        """Return grade indices; 0 for the lowest grade, labels below it, and missing labels.
 
-        Reading them warns of labels that are likely to be codes. Measures of the labels themselves, such as
-        preference codes, do not read them.
+        Issues a warning about labels that are likely to be codes. Measures that use the labels themselves, such as
+        preference codes, do not call it.
         """
         self._warn_of_codes()
         return self.grade_index
@@ -89,12 +87,12 @@ class AspectView:
 
     @cached_property
     def known(self) -> Bools:
-        """Return which documents have a label."""
+        """Return a mask of the documents with a label."""
         return ~np.isnan(self.label)
 
     @cached_property
     def positive(self) -> Bools:
-        """Return which documents are at or above the threshold."""
+        """Return a mask of the documents at or above the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
 
     def check_threshold(self) -> None:
@@ -109,7 +107,7 @@ class AspectView:
 
     @cached_property
     def probability(self) -> Floats:
-        """Return P of the gain family, with one more element at the end for unjudged documents."""
+        """Return P of the gain family; the last element is for unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
         self._warn_of_codes()
@@ -129,7 +127,7 @@ class AspectView:
         return 1.0 if self.scale.identity else float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
-        """Return which documents have a label at least as good as `rel`, in the direction of the scale."""
+        """Return a mask of the documents with a label at least as good as `rel`, in the direction of the scale."""
         with np.errstate(invalid="ignore"):
             return np.asarray(
                 self.label >= rel if self.scale.greater_is_better else self.label <= rel, dtype=np.bool_
@@ -144,7 +142,7 @@ class AspectView:
     def check_rel(self, rel: float) -> None:
         """Warn if no grade reaches `rel`, so that no document can be relevant on this aspect.
 
-        Few labels do not show the top of an inferred scale, so nothing is said of those.
+        Few labels do not show the top of an inferred scale, so there is no warning for them.
         """
         few = self.inferred and (len(self.scale) == 1 or int(self.known.sum()) < MIN_POOL)
         if self.scale.reaches(rel) or few:
@@ -163,12 +161,12 @@ class AspectView:
 
     @cached_property
     def junk(self) -> Floats:
-        """Return the negative part of labels (of turned scales, from the lowest grade), else 0; NaN if unjudged."""
+        """Return the negative part of labels (from the lowest grade if lower is better), or 0; NaN if unjudged."""
         upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
         return np.minimum(upwards, 0.0)
 
     def check_gains(self, measure: str) -> None:
-        """Raise an error if gains below 0 are declared; called by measures that are not defined for these."""
+        """Raise an error if gains below 0 are declared; called by measures that are not defined for them."""
         if self.aspect.has_negative_gains:
             gains = choices(map(spell, self.scale.gains.tolist()))
             raise MultiAspectError(
@@ -177,10 +175,10 @@ class AspectView:
             )
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
-        """Return the declared gains, or else the labels, at least 0, with the gains of some labels replaced.
+        """Return the declared gains, or else the labels (at least 0), with the gains of some labels replaced.
 
-        ir-measures keeps labels that `gains` does not list as gains; here, declared gains come before that. It
-        takes negative ones for 0, which is another meaning than that of the negative gains of an aspect.
+        ir-measures keeps the labels that `gains` does not list as gains; here, declared gains take precedence.
+        `gains` treats negative values as 0, unlike the negative gains of an aspect.
         """
         if self.aspect.has_negative_gains and min(gains.values(), default=0) < 0:
             raise MultiAspectError(
@@ -200,7 +198,7 @@ class AspectView:
         return gain
 
     def gated(self, passed: Bools) -> AspectView:
-        """Return the aspect with the lowest grade for the documents that do not pass; unjudged ones stay so."""
+        """Return the aspect with the lowest grade for documents that do not pass; unjudged ones remain so."""
         lowest = np.where(self.known, self.scale.grades[0], np.nan)
         return replace(
             self,

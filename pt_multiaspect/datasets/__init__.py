@@ -1,4 +1,4 @@
-"""Collections judged on several aspects: one in the package, published ones by name, those of ir_datasets."""
+"""Collections judged on several aspects: the package's own, published ones, and those of ir_datasets."""
 
 from __future__ import annotations
 

@@ -17,19 +17,17 @@ from ..aspects.aspects import Aspects
 from ..collection.columns import CODES
 from ..errors import MultiAspectError, choices, refuse_unknown, warn_once
 
-__all__ = ["WideQrels", "from_irds"]
-
 _COLUMNS = {"query_id": "qid", "doc_id": "docno", "relevance": "label", "redibility": "credibility"}
 
 _KEYS = ("qid", "docno", "iteration", "label")
 
 _UNSTATED = "ir_datasets does not state the codes of {}: their scale is inferred unless you declare it"
 
-#: The aspects by record type, relevance only if the track says more of it than its grades. None is a scale that is
-#: not known and therefore inferred.
+#: The aspects by record type; relevance only if the track defines more than its grades. None is an unknown scale,
+#: which is inferred.
 _ASPECTS: dict[str, dict[str, Aspect | None]] = {
-    # understandability: 0 very hard to 100 very easy. The task's program counts it as positive from 50, and weighs
-    # it by the label, where a document is relevant at all.
+    # understandability: 0 very hard to 100 very easy. The task's program counts it as positive from 50, and
+    # weights relevant documents by it.
     "EhealthQrel": {
         "relevance": Aspect(2, probabilities=[0, 1, 1]),
         "trustworthiness": Aspect(100),
@@ -70,9 +68,9 @@ class WideQrels:
     aspects : Aspects
         The scales, for ``aspects=`` of measures. Aspects without grades are inferred from the qrels.
     notes : tuple of str
-        What is not known of the labels, and what was left out.
+        Unknown properties of the labels, and omitted fields.
     run : DataFrame or None
-        The rankings ``qid docno score`` whose results were judged, if the judgments are those of one ranking per
+        The rankings ``qid docno score`` whose results were judged, if the judgments are of one ranking per
         query.
 
     Examples
@@ -96,9 +94,9 @@ def from_irds(
 ) -> WideQrels:
     """Read the judgments of a dataset of ir_datasets that has several judged aspects.
 
-    Scales are declared as far as ir_datasets or the track states them: grades of relevance as documented in
-    the dataset, codes for junk as the lowest grade, CLEF eHealth's trustworthiness and understandability from
-    0 to 100. Fields that are not labels are left out, and no meaning of codes is guessed.
+    Scales are declared where ir_datasets or the track states them: grades of relevance as documented in the
+    dataset, codes for junk as the lowest grade, CLEF eHealth's trustworthiness and understandability from 0 to 100.
+    Fields that are not labels are left out, and meanings of codes are not guessed.
 
     Parameters
     ----------
@@ -125,7 +123,7 @@ def from_irds(
     Warns
     -----
     MultiAspectWarning
-        If a numeric field is left out of which it is not known whether it contains labels.
+        If a numeric field is left out because it is unknown whether it contains labels.
 
     Notes
     -----
@@ -145,7 +143,7 @@ def from_irds(
     kind, fields = type(records[0]).__name__, [_COLUMNS.get(field, field) for field in records[0]._fields]
     qrels = pd.DataFrame(records, columns=fields)
     for field in [field for field in fields if isinstance(qrels[field].iloc[0], Enum)]:
-        qrels[field] = pd.Series([one.name for one in qrels[field]], index=qrels.index, dtype=object)
+        qrels[field] = pd.Series([value.name for value in qrels[field]], index=qrels.index, dtype=object)
         _check_one_row_per_pair(name, qrels, field)
     if "subtopic_id" in fields:
         raise MultiAspectError(
@@ -209,9 +207,9 @@ def _records(name: str, dataset: Any) -> tuple[list[Any], Mapping[Any, str]]:
 
 
 def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
-    """Return the scale of relevance by the documented grades, None if these are not numbers.
+    """Return the scale of relevance by the documented grades, None if they are not numbers.
 
-    Negative codes mark junk and count as the lowest grade. Without a grade 0, junk is a grade of its own of gain 0.
+    Negative codes mark junk and count as the lowest grade. Without a grade 0, junk is a separate grade with gain 0.
     """
     codes = sorted(definitions) if all(isinstance(code, Integral) for code in definitions) else []
     grades = [code for code in codes if code >= 0]

@@ -18,8 +18,6 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..io.data_files import DataFile, Repository, first_fields
 from .irds import WideQrels
 
-__all__ = ["CollectionInfo", "info", "load", "names"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CollectionInfo:
@@ -30,7 +28,7 @@ class CollectionInfo:
     name : str
         The name for `load`.
     title : str
-        What was judged.
+        A description of what was judged.
     aspects : Aspects
         The scales, for ``aspects=`` of measures.
     source : str
@@ -38,11 +36,11 @@ class CollectionInfo:
     files : tuple of str
         The files in the data directory; empty if the collection is not offered for download.
     licence : str
-        The licence of the files, as far as their repository states one.
+        The licence of the files, if their repository states one.
     citation : str
-        What to cite.
+        The publications to cite.
     notes : tuple of str
-        What to know before using the labels.
+        Remarks on the use of the labels.
 
     Examples
     --------
@@ -108,7 +106,7 @@ def info(name: str) -> CollectionInfo:
     Returns
     -------
     CollectionInfo
-        What is known of the collection.
+        The description of the collection.
 
     Raises
     ------
@@ -142,9 +140,9 @@ def info(name: str) -> CollectionInfo:
 def load(name: str) -> WideQrels:
     """Read the judgments of a published collection, which are downloaded on first use.
 
-    Files are looked for in the directory that the environment variable ``PT_MULTIASPECT_DATA`` names, by default
-    the user's cache directory. Missing ones are downloaded from one commit of the collection's repository. On every
-    use, their content is compared with a checksum.
+    Files are read from the directory in the environment variable ``PT_MULTIASPECT_DATA``, by default the user's
+    cache directory. Missing files are downloaded from one commit of the collection's repository. On every use,
+    their content is compared with a checksum.
 
     Parameters
     ----------
@@ -160,8 +158,8 @@ def load(name: str) -> WideQrels:
     Raises
     ------
     MultiAspectError
-        If the name is unknown, a file cannot be downloaded (the message says which file to put where), or it does
-        not contain what was published.
+        If the name is unknown, a file cannot be downloaded (the message says which file to put where), or its
+        content is not the published one.
     ImportError
         If a download is necessary and pooch, which is part of the extra ``data``, is not installed.
 
@@ -223,7 +221,7 @@ def _one_file_per_aspect(files: dict[str, DataFile]) -> tuple[pd.DataFrame, None
 
 
 def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the rankings of ten assessors, who judge the same documents: each has queries of their own."""
+    """Read the rankings of ten assessors, who judge the same documents for different queries."""
     (file,) = files.values()
     rows = [[field.decode() for field in fields] for fields in file.rows(file.read())]
     assessor, query, rank, docno, relevance, credibility = (list(column) for column in zip(*rows, strict=True))
@@ -240,7 +238,7 @@ def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return qrels, qrels[["qid", "docno"]].assign(score=-np.array(rank, dtype=np.float64))
 
 
-#: What reads the qrels and, if one ranking per query was judged, the run.
+#: Functions that read the qrels and, if one ranking per query was judged, the run.
 _READERS: dict[str, Callable[[dict[str, DataFile]], tuple[pd.DataFrame, pd.DataFrame | None]]] = {
     "one file per aspect": _one_file_per_aspect,
     "a66": _a66,

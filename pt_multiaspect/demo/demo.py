@@ -15,8 +15,6 @@ from ..datasets import Collection, load_health
 from ..views import Block, Cell, Column, Heading, Items, Sentence, Table, text_of
 from .pipelines import ReadabilityReranker, TfidfRetriever
 
-__all__ = ["run_demo"]
-
 _WIDTH = 80
 
 
@@ -43,7 +41,7 @@ def _search(
     collection: Collection,
     metric: str,
 ) -> float:
-    """Return the weight that pt.GridSearch picks for `metric`. The re-ranker is not changed."""
+    """Return the weight that pt.GridSearch selects for `metric`. The re-ranker is not changed."""
     with contextlib.redirect_stdout(io.StringIO()):  # GridSearch prints its result
         _, setting = pt.GridSearch(
             pipeline,
@@ -64,7 +62,7 @@ def _example(
     picked: dict[str, float],
     measure: Any,
 ) -> None:
-    """Show what passages contribute in both rankings of the query that gains most from the second setting."""
+    """Show the contributions of passages in both rankings of the query that gains most from the second setting."""
     import pt_multiaspect as ma
 
     runs = []
@@ -73,8 +71,8 @@ def _example(
         reranker.weight = weight
         runs.append(pipeline.transform(collection.topics))
     reranker.weight = before
-    one, other = (pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs)
-    gains = {qid: other[qid][str(measure)] - one[qid][str(measure)] for qid in collection.topics["qid"]}
+    first, second = (pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs)
+    gains = {qid: second[qid][str(measure)] - first[qid][str(measure)] for qid in collection.topics["qid"]}
     qid = max(gains, key=lambda key: gains[key])
     query = collection.topics.set_index("qid").loc[qid, "query"]
     judged = collection.qrels[collection.qrels["qid"] == qid].set_index("docno").drop(columns="qid")
@@ -103,10 +101,10 @@ def _example(
         ]
         columns = [Column("rank"), *(Column(head, left=True) for head in ("docno", "grades", "part", "passage"))]
         _show(stream, Sentence(f"weight {weight:.1f}, picked by {metric}"), Table(columns, rows))
-    found = explained[1].compare(explained[0]).documents.iloc[0]
+    document = explained[1].compare(explained[0]).documents.iloc[0]
     conclusion = (
-        f"What makes the difference is {found['docno']} ({grades.get(found['docno'], '-/-/-')}), at rank "
-        f"{found['rank_a']} instead of {found['rank_b']}: it adds {found['difference']:.3f}. By Chebyshev "
+        f"What makes the difference is {document['docno']} ({grades.get(document['docno'], '-/-/-')}), at rank "
+        f"{document['rank_a']} instead of {document['rank_b']}: it adds {document['difference']:.3f}. By Chebyshev "
         "distance, a passage is as good as its weakest aspect: a relevant one that only clinicians understand "
         "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2)."
     )
@@ -116,7 +114,7 @@ def _example(
 def _experiment(
     stream: TextIO, collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]
 ) -> None:
-    """Evaluate the systems in one pt.Experiment, and show one row per measure, as their names are long."""
+    """Evaluate the systems in one pt.Experiment, and show one row per measure."""
     title = Heading("pt.Experiment: multi-aspect measures next to nDCG (* best in row)")
     table = pt.Experiment(
         list(systems.values()),
@@ -156,19 +154,19 @@ def _tuning(
     picked = {metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics}
     lines = [f'GridSearch(metric="{metric}") picks weight {weight:.1f}' for metric, weight in picked.items()]
     _show(stream, *map(Sentence, lines))
-    one, other = picked.values()
-    if one == other:
+    first_weight, second_weight = picked.values()
+    if first_weight == second_weight:
         _show(stream, Sentence("Both measures pick the same weight here."))
         return picked
     by_weight = scan.set_index("tran_0_weight")
     changes = [
-        f"{name} {by_weight.loc[one, column]:.3f} to {by_weight.loc[other, column]:.3f}"
+        f"{name} {by_weight.loc[first_weight, column]:.3f} to {by_weight.loc[second_weight, column]:.3f}"
         for name, column in aspects.items()
     ]
     reason = (
         f"{metrics[0]} considers relevance only, TOMA all three aspects, and they pick different settings. "
-        f"Going from {one:.1f} to {other:.1f} changes nDCG@5 of each aspect: {', '.join(changes)}. The "
-        "optimised measure decides which trade-off is made."
+        f"Going from {first_weight:.1f} to {second_weight:.1f} changes nDCG@5 of each aspect: {', '.join(changes)}"
+        ". The optimised measure decides which trade-off is made."
     )
     _show(stream, Sentence(reason))
     return picked
@@ -177,14 +175,14 @@ def _tuning(
 def run_demo(stream: TextIO | None = None) -> None:
     """Demonstrate the package on the collection that it contains.
 
-    Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect
-    measures, then tunes a parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a
-    few seconds. All numbers are computed, none are stored.
+    Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect measures, then tunes a
+    parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a few seconds. All numbers are computed, none is
+    stored.
 
     Parameters
     ----------
     stream : file object, optional
-        Where to print. Standard output by default.
+        The stream to print to. Standard output by default.
     """
     import ir_measures
 

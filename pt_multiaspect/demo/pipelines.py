@@ -13,8 +13,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from .._validation import choice, count
 from ..errors import MultiAspectError, choices, counted, refuse_repeated
 
-__all__ = ["ReadabilityReranker", "TfidfRetriever", "readability"]
-
 Analyzer = Literal["word", "char"]
 
 _VECTORIZER: dict[str, dict[str, Any]] = {
@@ -61,7 +59,7 @@ def readability(text: str) -> float:
 
 
 def _check_documents(documents: pd.DataFrame) -> None:
-    """Refuse documents without ``docno`` or ``text``, or with a repeated ``docno``."""
+    """Raise an error for documents without ``docno`` or ``text``, or with a repeated ``docno``."""
     missing = [column for column in ("docno", "text") if column not in documents.columns]
     if missing:
         raise MultiAspectError(f"documents: expected columns docno and text, got {choices(documents.columns)}")
@@ -158,11 +156,11 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         else:
             scores = np.empty((0, len(self._docnos)))
         best = np.argsort(-scores, axis=1, kind="stable")[:, : self.num_results]
-        found = np.take_along_axis(scores, best, axis=1)
-        query, place = np.nonzero(found > 0)
+        top_scores = np.take_along_axis(scores, best, axis=1)
+        query, rank = np.nonzero(top_scores > 0)
         results = inp.iloc[query].reset_index(drop=True)
         results = results.assign(
-            docno=pd.Series(self._docnos[best[query, place]], dtype=object), score=found[query, place]
+            docno=pd.Series(self._docnos[best[query, rank]], dtype=object), score=top_scores[query, rank]
         )
         return _rank(results)
 
@@ -183,7 +181,7 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         )
 
     def __hash__(self) -> int:
-        # Not of num_results, which GridSearch changes while the transformer is a dictionary key.
+        # Not a hash of num_results, which GridSearch changes while the transformer is a dictionary key.
         return hash((TfidfRetriever, self._analyzer, len(self._documents)))
 
 
@@ -279,5 +277,5 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
         )
 
     def __hash__(self) -> int:
-        # Not of weight, which GridSearch changes while the transformer is a dictionary key.
+        # Not a hash of the weight, which GridSearch changes while the transformer is a dictionary key.
         return hash((ReadabilityReranker, len(self._documents)))

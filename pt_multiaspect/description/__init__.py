@@ -1,4 +1,4 @@
-"""Figures and findings of judgments and runs: `describe`."""
+"""Description of judgments and runs: figures and findings."""
 
 from .report import Description, describe
 

@@ -18,7 +18,7 @@ Strings = NDArray[np.object_]
 _ZEROS = re.compile(r"^(\D*)0+(?=\d)")
 _FLOAT = re.compile(r"^(\d+)\.0+$")
 
-#: The ways in which identifiers differ that people take for the same, and how to make a column equal.
+#: Differences between identifiers that look alike, each with the method call that removes it from a column.
 _MENDS = (
     (lambda text: "".join(text.split()), r'.str.replace(r"\s+", "", regex=True)'),
     (str.casefold, ".str.casefold()"),
@@ -28,7 +28,7 @@ _MENDS = (
 
 
 def plain(text: str) -> str:
-    """Reduce an identifier to what people see in it: no blanks, case, leading zeros or decimal point."""
+    """Remove blanks, case, leading zeros and decimal points of an identifier."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\ufeff", "").replace("\u200b", "")
     text = "".join(text.split()).casefold()
@@ -38,7 +38,7 @@ def plain(text: str) -> str:
 
 
 def mend(first: str, second: str) -> str:
-    """Return the method calls on a string column that make two identifiers which look alike equal."""
+    """Return the method calls on a string column that make two similar identifiers equal."""
     calls = ""
     for change, call in _MENDS:
         changed = change(first), change(second)
@@ -51,13 +51,13 @@ def mend(first: str, second: str) -> str:
 
 
 def plain_ids(texts: Sequence[str]) -> list[str]:
-    """`plain` of many identifiers, all at once where that is possible."""
+    """Apply `plain` to many identifiers, if possible at once."""
     blob = "\n".join(texts)
     if not blob.isascii() or blob.count("\n") != len(texts) - 1:
         return [plain(text) for text in texts]
     blob = re.sub(r"[^\S\n]+", "", blob.casefold())
     result = blob.split("\n")
-    # Zeros and decimal points change the length: identifiers of one length stay apart without it.
+    # Removing zeros and decimal points changes the length, so it is not needed if all lengths are equal.
     if len(set(map(len, result))) > 1:
         blob = re.sub(r"(?m)^(\d+)\.0+$", r"\1", blob)
         result = re.sub(r"(?m)^([^\d\n]*)0+(?=\d)", r"\1", blob).split("\n")

@@ -1,4 +1,4 @@
-"""Rules about one aspect, or about one beside another."""
+"""Rules about one aspect or a pair of aspects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..views import percent
 from .figures import Figures, Finding
 from .scales import records, used_labels
 
-#: Labels are taken for codes if they are so many times the length of the scale above it.
+#: Labels are considered codes if they are this many times the length of the scale above it.
 _FAR = 3
 
 
@@ -27,8 +27,8 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "error",
                 view.name,
-                f"{int(count[label > 1].sum())} labels are no probabilities, up to {spell(float(label[-1]))}; "
-                "measures that multiply probabilities refuse them",
+                f"{int(count[label > 1].sum())} labels are not probabilities, up to {spell(float(label[-1]))}; "
+                "measures that multiply probabilities reject them",
                 changes={view.name: Aspect(label.tolist())},
             )
         off = figures.judged.off_scale.get(view.name)
@@ -44,7 +44,7 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "error",
             view.name,
-            f"{len(off)} labels are not declared grades ({listed}); the grades are {scale}, and measures refuse "
+            f"{len(off)} labels are not declared grades ({listed}); the grades are {scale}, and measures reject "
             f"others. Check first that these are the labels of {view.name} and that its top grade is "
             f"{spell(scale.grades[-1])}",
             changes=None if changed is None else {view.name: changed},
@@ -52,16 +52,16 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
 
 
 def labels(figures: Figures) -> Iterator[Finding]:
-    """Find what measures warn of."""
+    """Find the causes of measures' warnings."""
     for view in figures.judged.views:
         counts = view.label_counts
-        for found in (never_judged(counts), constant(counts) or doubtful_threshold(counts), labels_below(counts)):
-            if found is None:
+        for finding in (never_judged(counts), constant(counts) or doubtful_threshold(counts), labels_below(counts)):
+            if finding is None:
                 continue
             changes = None
-            if found.leave_out or found.declaration is not None:
-                changes = {view.name: found.declaration}
-            yield Finding(found.severity, view.name, found.text, changes=changes)
+            if finding.leave_out or finding.declaration is not None:
+                changes = {view.name: finding.declaration}
+            yield Finding(finding.severity, view.name, finding.text, changes=changes)
 
 
 def code_on_top(figures: Figures) -> Iterator[Finding]:
@@ -89,14 +89,14 @@ def code_on_top(figures: Figures) -> Iterator[Finding]:
             )
         elif independent:
             text = (
-                f"the highest label, {spell(top)}, may be a code rather than a grade: unlike the lower labels "
-                f"it has nothing to do with {', '.join(foreseen['other'])}"
+                f"the highest label, {spell(top)}, may be a code rather than a grade: unlike the lower labels, "
+                f"it is unrelated to {', '.join(foreseen['other'])}"
             )
         elif len(lower):
             severity = "note"
             text = (
                 f"documents with the highest label, {spell(top)}, are on average less relevant than those with "
-                f"{spell(below)}; sound scales do that too, but check that it is a grade"
+                f"{spell(below)}; this also happens with valid scales, but check that it is a grade"
             )
         if text and severity == "note":
             yield Finding(severity, view.name, text, f"ma.describe(qrels).contingency({view.name!r}, 'relevance')")
@@ -113,7 +113,7 @@ def no_positive(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 row.aspect,
-                f"{row.topics_without_positive} of {n_topics} topics have no positive document: there the aspect "
+                f"{row.topics_without_positive} of {n_topics} topics have no positive document: there, the aspect "
                 "is 0 for every run, and so are MM and GAM",
                 "ma.CAM(empty='drop')",
             )
@@ -130,7 +130,7 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 view.name,
-                f"the column is unlikely to hold labels ({reason}), but is evaluated as an aspect, as none were "
+                f"the column is unlikely to contain labels ({reason}), but is evaluated as an aspect, as none were "
                 "selected",
                 f"ma.describe(qrels, aspects={[name for name in figures.judged.names if name != view.name]!r})",
             )
@@ -144,21 +144,21 @@ def text_column(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "warning",
             column,
-            f"the column holds text ({', '.join(map(repr, texts))}), so it is not evaluated; if it holds labels, "
-            "map them to numbers, the lowest grade to 0",
+            f"the column contains text ({', '.join(map(repr, texts))}), so it is not evaluated; if the texts "
+            "are labels, map them to numbers, the lowest grade to 0",
             f"qrels[{column!r}] = {text_mapping(column, texts)}",
         )
 
 
 def reversed_scale(figures: Figures) -> Iterator[Finding]:
-    """Find aspects whose grades run against relevance."""
+    """Find aspects whose grades are negatively correlated with relevance."""
     for row in records(figures.between):
         if "relevance" not in (row.first, row.second) or not row.tau < -0.2:
             continue
-        other = row.second if row.first == "relevance" else row.first
-        view = figures.judged.view(other)
+        name = row.second if row.first == "relevance" else row.first
+        view = figures.judged.view(name)
         assert view is not None
-        # Gains, probabilities and a threshold that were declared do not apply to the turned scale.
+        # Gains, probabilities and a threshold that were declared do not apply to the reversed scale.
         turned = Aspect(
             None if view.inferred else sorted(view.scale.grades.tolist()),
             greater_is_better=not view.scale.greater_is_better,
@@ -167,16 +167,16 @@ def reversed_scale(figures: Figures) -> Iterator[Finding]:
         sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
         yield Finding(
             "warning" if sure else "note",
-            other,
+            name,
             f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
             f"{number_of(row.topics, 'topic')} {row.tau:.2f})",
-            f"ma.describe(qrels).contingency('relevance', {other!r})",
-            {other: turned} if sure else None,
+            f"ma.describe(qrels).contingency('relevance', {name!r})",
+            {name: turned} if sure else None,
         )
 
 
 def copied(figures: Figures) -> Iterator[Finding]:
-    """Find aspects whose labels are those of another."""
+    """Find aspects whose labels are those of another aspect."""
     distinct = dict(zip(figures.per_aspect["aspect"], figures.per_aspect["distinct"], strict=True))
     for row in records(figures.between):
         several = min(distinct[row.first], distinct[row.second]) > 1
@@ -186,7 +186,7 @@ def copied(figures: Figures) -> Iterator[Finding]:
                 f"{row.first}, {row.second}",
                 f"the labels are the same on all {row.both} documents judged on both; one may be a copy"
                 if row.same == "equal"
-                else f"each label of one stands for one label of the other on all {row.both} documents judged on "
+                else f"each label of one corresponds to one of the other on all {row.both} documents judged on "
                 "both; one may be a recoded copy",
                 changes={row.second if row.first == "relevance" else row.first: None},
             )

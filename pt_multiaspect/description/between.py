@@ -1,4 +1,4 @@
-"""Aspects beside each other: what is judged on both, how they rank documents, what each adds to a distance."""
+"""Pairs of aspects: overlap of judgments, rank correlation, and contributions to a distance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .scales import Judged
 #: Tables of cells up to this size are counted without sorting.
 _MOST_CELLS = 4_000_000
 
-#: Aspects with more labels have no label that stands for much.
+#: Maximum number of labels of an aspect whose highest label is compared with others.
 _MOST_LABELS = 200
 
 PAIR_COLUMNS = ["first", "second", "both", "only_first", "only_second", "tau", "tau_error", "topics", "same"]
@@ -27,7 +27,7 @@ TOP_COLUMNS = ["aspect", "other", "top", "next", "z", "expected", "z_next"]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Elements with two codes in groups: each (group, x, y) there is once, in that order, with how often."""
+    """Elements with two codes in groups: the distinct (group, x, y), sorted, with their numbers."""
 
     group: Ints
     x: Ints
@@ -44,7 +44,7 @@ class Cells:
         group, x, y : ndarray of int, shape (n,)
             The group, from 0 to ``n_groups - 1``, and two non-negative codes of each element.
         n_groups : int
-            How many groups there are.
+            The number of groups.
         """
         n_x, n_y = int(x.max(initial=0)) + 1, int(y.max(initial=0)) + 1
         keys = (group.astype(np.int64) * n_x + x) * n_y + y
@@ -63,13 +63,13 @@ class Cells:
         return cls.count(first.pool_query[both], first.grade[both], second.grade[both], first.n_queries)
 
     def turned(self) -> Cells:
-        """Return the same with x and y exchanged."""
+        """Return the same cells with x and y exchanged."""
         order = np.lexsort((self.x, self.y, self.group))
         return Cells(self.group[order], self.y[order], self.x[order], self.weight[order], self.n_groups)
 
 
 def kendall(cells: Cells) -> Floats:
-    """Kendall's τ-b of x and y within each group, NaN where one of them is constant."""
+    """Return Kendall's τ-b of x and y within each group, NaN where one of them is constant."""
     n_groups, weight = cells.n_groups, cells.weight
     total = _pairs(sums(cells.group, weight, n_groups))
     ties_x = _tied_pairs(cells.group, cells.x, weight, n_groups)
@@ -87,34 +87,34 @@ def _pairs(counts: Ints | Floats) -> Floats:
 
 
 def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
-    """Per group, the pairs of elements with the same code."""
+    """Return the number of pairs of elements with the same code, per group."""
     n_codes = int(code.max(initial=0)) + 1
     level, element = np.unique(group.astype(np.int64) * n_codes + code, return_inverse=True)
     return sums(level // n_codes, _pairs(sums(element.reshape(-1), weight, len(level))), n_groups)
 
 
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
-    """Per group, the weight of pairs whose earlier element has the greater value.
+    """Return the weight of the pairs whose earlier element has the larger value, per group.
 
-    Two values differ first at some bit: bit by bit from the highest, elements with equal higher
-    bits stay together, and every 0 pairs with the ones before it.
+    Bits are compared from the highest to the lowest. Elements with equal higher bits form a block, in which each 0
+    is paired with the ones before it.
     """
     result = np.zeros(n_groups)
     block = group.astype(np.int64)
     for bit in range(int(values.max(initial=0)).bit_length() - 1, -1, -1):
         order = np.argsort(block, kind="stable")
         block, values, weight, group = block[order], values[order], weight[order], group[order]
-        one = (values >> bit) & 1
-        before = np.cumsum(weight * one) - weight * one
+        bits = (values >> bit) & 1
+        before = np.cumsum(weight * bits) - weight * bits
         starts = np.flatnonzero(np.append(True, block[1:] != block[:-1])) if len(block) else np.zeros(0, int)
         before -= np.repeat(before[starts], np.diff(starts, append=len(block)))
-        result += sums(group, np.where(one == 0, weight * before, 0), n_groups)
-        block = block * 2 + one
+        result += sums(group, np.where(bits == 0, weight * before, 0), n_groups)
+        block = block * 2 + bits
     return result
 
 
 def between(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Overlap and rank correlation of pairs of aspects, and how the highest labels fare on other aspects."""
+    """Return tables of pairs of aspects, and of their highest labels compared on other aspects."""
     rows, tops = [], []
     for first, second in combinations(judged.views, 2):
         cells = Cells.of(first, second)
@@ -135,12 +135,12 @@ def between(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
             }
         )
         tops += [top_label(first, second, cells), top_label(second, first, cells.turned())]
-    found = [row for row in tops if row]
-    return pd.DataFrame(rows, columns=PAIR_COLUMNS), pd.DataFrame(found, columns=TOP_COLUMNS)
+    top_rows = [row for row in tops if row]
+    return pd.DataFrame(rows, columns=PAIR_COLUMNS), pd.DataFrame(top_rows, columns=TOP_COLUMNS)
 
 
 def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
-    """Tell whether one aspect's labels are a copy of the other's: 'equal', 'recoded', or ''."""
+    """Return whether one aspect's labels are a copy of the other's: 'equal', 'recoded', or ''."""
     both = first.known & second.known
     if not both.any():
         return ""
@@ -155,7 +155,7 @@ def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
 
 def contingency(first: AspectView, second: AspectView) -> pd.DataFrame:
     """Count the documents of each pair of labels; a missing label is NaN."""
-    rows, row = np.unique(first.label, return_inverse=True)  # NaN last, once
+    rows, row = np.unique(first.label, return_inverse=True)  # NaN is last
     columns, column = np.unique(second.label, return_inverse=True)
     counts = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
     return pd.DataFrame(
@@ -180,20 +180,20 @@ def gap_shares(
     views : sequence of AspectView
         The aspects.
     axes : {'equal', 'gains'}
-        Whether the gains of each aspect are stretched to the span 0..1.
+        Whether the gains of each aspect are used as they are or rescaled to 0..1 ('equal').
     exponent : float, default 2
-        That of the Minkowski distance, infinite for the Chebyshev distance.
+        The exponent of the Minkowski distance, infinite for the Chebyshev distance.
     weights : sequence of float, optional
-        Stretches the axis of each aspect.
+        The factor of the axis of each aspect.
     gate : str, optional
-        Documents with the lowest grade of this aspect count as the worst tuple.
+        Documents with the lowest grade on this aspect count as the lowest tuple.
 
     Returns
     -------
     shares : ndarray of float, shape (n_views,)
         The mean over documents of gap_a^p / Σ gap^p; NaN if no document is counted.
     n_documents : int
-        The documents counted: those judged on any aspect that are not at distance 0.
+        The number of documents: those judged on any aspect that are not at distance 0.
     """
     per_grade = gaps_to_best([view.scale for view in views], axes)
     shut = np.zeros(len(views[0].grade), dtype=np.bool_)
@@ -228,15 +228,15 @@ def association(cells: Cells, x: Floats, y: Floats, kept: Bools | None = None) -
 
 
 def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, object] | None:
-    """Compare the documents with the highest label of an aspect with others, on another aspect.
+    """Compare the documents with the highest label of an aspect with the others, on another aspect.
 
     Returns
     -------
     dict or None
-        ``top`` and ``next``, the two highest labels; ``z``, by how many standard errors the documents
-        with the top label differ from all others on the other aspect; ``expected``, the same if they
-        continued the trend of the lower labels; ``z_next``, against the documents with the next label
-        only. None for aspects of fewer than three labels, or very many.
+        ``top`` and ``next``, the two highest labels; ``z``, the difference on the other aspect between the
+        documents with the top label and all others, in standard errors; ``expected``, this difference if they
+        continued the trend of the lower labels; ``z_next``, the difference from the documents with the next label.
+        None for aspects with fewer than three labels, or very many.
     """
     used = np.unique(cells.x)
     if not 3 <= len(used) <= _MOST_LABELS:

@@ -1,4 +1,4 @@
-"""Properties of the scales that a measure reads, found by changing them and watching its values."""
+"""Properties of scales that a measure depends on, found by changing them."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from .scales import Judged
 PROPERTIES = ("scale", "threshold", "gains", "probabilities")
 COLUMNS = ["measure", "aspect", "inferred", *PROPERTIES]
 
-#: The probe: topics, and documents of each. Scales longer than this are thinned out.
+#: The probe: number of topics, documents per topic, and grades; longer scales are thinned out.
 _TOPICS, _DOCUMENTS, _LONGEST = 30, 8, 21
 
 
 def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Tell which measures depend on which scales, and which cannot be computed.
+    """Return which measures depend on which scales, and which cannot be computed.
 
     Returns
     -------
     table : DataFrame
-        One row per measure and aspect it takes in: ``inferred`` tells whether the measure has to
-        infer the scale, the others whether its values change with a grade added at the top
-        (``scale``), with the ``threshold``, ``gains`` and ``probabilities``; None where that could
-        not be found out. Measures of ir-measures read labels as they are and have no rows.
+        One row per measure and aspect that it evaluates: ``inferred`` tells whether the measure uses an inferred
+        scale; the others tell whether its values change with a grade added at the top (``scale``), and with the
+        ``threshold``, ``gains`` and ``probabilities``; None if unknown. Measures of ir-measures use plain labels
+        and have no rows.
     refused : dict of str to str
-        What is wrong, by measure.
+        The errors by measure.
     """
     rows, refused = [], {}
     for label, measure in measures.items():
@@ -55,13 +55,13 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
             views = measure.views(judged.judgments)
         except MultiAspectError:
             continue
-        found = depends_on(measure, views)
-        rows += [{"measure": label, "aspect": v.name, "inferred": v.inferred, **found[v.name]} for v in views]
+        properties = depends_on(measure, views)
+        rows += [{"measure": label, "aspect": v.name, "inferred": v.inferred, **properties[v.name]} for v in views]
     return pd.DataFrame(rows, columns=COLUMNS), refused
 
 
 def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> str | None:
-    """Return why a measure cannot be computed on judgments, found by evaluating an empty run."""
+    """Return the error of a measure that cannot be computed on judgments, found with an empty run."""
     try:
         Plan(judgments, {label: measure}).values(Rankings({}, judgments))
     except MultiAspectError as error:
@@ -70,37 +70,37 @@ def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> 
 
 
 def depends_on(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
-    """By aspect, which properties of its scale a measure reads.
+    """Return, by aspect, whether a measure depends on each property of its scale; None if unknown.
 
-    The measure is evaluated on small random rankings, once with the scales as they are and once with each
-    property changed: what leaves every value as it is, it does not read. None stands for unknown.
+    The measure is evaluated on small random rankings, once with the original scales and once with each property
+    changed. It does not depend on properties whose changes leave all values equal.
     """
     scales = {view.name: _thinned(view.aspect) for view in views}
     generator = random.Random(0)
     rankings = _probe(scales, generator)
     reference = _values(measure, scales, rankings)
-    found = {}
+    result = {}
     for name, aspect in scales.items():
-        found[name] = {
+        result[name] = {
             changed: _reads(
                 reference,
-                [_values(measure, {**scales, name: other}, rankings) for other in _changed(aspect, changed)],
+                [_values(measure, {**scales, name: variant}, rankings) for variant in _changed(aspect, changed)],
             )
             for changed in PROPERTIES
         }
-    return found
+    return result
 
 
 def _reads(reference: Floats | None, changed: list[Floats | None]) -> bool | None:
-    """Return whether any of the changed values differ; None if some could not be computed and the others do not."""
-    values = [other for other in changed if other is not None]
-    if reference is not None and any(np.abs(reference - other).max() > 1e-12 for other in values):
+    """Return whether any of the changed values differ; None if this is unknown."""
+    values = [result for result in changed if result is not None]
+    if reference is not None and any(np.abs(reference - result).max() > 1e-12 for result in values):
         return True
     return False if reference is not None and len(values) == len(changed) else None
 
 
 def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
-    """Return the values of the measure on `scales`; None if it refuses them."""
+    """Return the values of the measure on `scales`; None if it rejects them."""
     aspects = Aspects(scales)
     try:
         if "aspects" in measure.SUPPORTED_PARAMS:
@@ -128,7 +128,7 @@ def _thinned(aspect: Aspect) -> Aspect:
 def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool) -> Aspect:
     return Aspect(
         grades.tolist(),
-        # Grades below 0 count as 0; declared as gains, they would be those of harmful documents.
+        # Grades below 0 count as 0; as declared gains, they would be those of harmful documents.
         gains=None if np.array_equal(gains, grades) else gains.tolist(),
         probabilities="identity" if probabilities is None else probabilities.tolist(),
         threshold=None if threshold is None else float(threshold),
@@ -137,7 +137,7 @@ def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, thresho
 
 
 def _changed(aspect: Aspect, what: str) -> list[Aspect]:
-    """Return the aspect with one property changed, in the ways that could matter."""
+    """Return the aspect with one property changed, in all ways that may have an effect."""
     scale = aspect.scale
     grades, gains, upwards = scale.grades, scale.gains, scale.greater_is_better
     probabilities = None if scale.identity else scale.probabilities
@@ -145,9 +145,9 @@ def _changed(aspect: Aspect, what: str) -> list[Aspect]:
     if what == "threshold":
         others = [grade for at, grade in enumerate(grades) if at > 0 and at != scale.threshold]
         picked = {others[0], others[len(others) // 2], others[-1]} if others else set()
-        return [_aspect(grades, gains, probabilities, other, upwards) for other in sorted(picked)]
+        return [_aspect(grades, gains, probabilities, grade, upwards) for grade in sorted(picked)]
     if what == "gains":
-        # Bent, so that neither rank nor proportion nor differences stay.
+        # A non-linear change, so that neither ratios nor differences are kept.
         span = (gains[-1] - gains[0]) or 1.0
         bent = gains + span * np.linspace(0.1, 1.7, len(gains)) ** 3
         return [_aspect(grades, bent, probabilities, threshold, upwards)]
@@ -166,7 +166,7 @@ def _changed(aspect: Aspect, what: str) -> list[Aspect]:
 
 
 def _probe(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:
-    """Random judgments on the grades of the scales, and rankings of them with a few unjudged documents."""
+    """Return rankings with random judgments on the grades of the scales, and a few unjudged documents."""
     pairs = [(f"q{topic:02}", f"d{number}") for topic in range(_TOPICS) for number in range(_DOCUMENTS)]
     qrels = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
     for name, aspect in scales.items():

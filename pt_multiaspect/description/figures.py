@@ -1,4 +1,4 @@
-"""Figures of judgments and runs, which rules read, and the findings of rules."""
+"""Figures of judgments and runs, and findings about them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .between import between
 from .retrieved import Retrieved
 from .scales import Judged, label_counts, per_aspect
 
-#: The remedy of findings that no declaration answers.
+#: The remedy of findings that no declaration resolves.
 LOOK = "ma.describe(qrels).labels"
 
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """All that was counted: what rules look at."""
+    """The figures that the rules use."""
 
     judged: Judged
     per_aspect: pd.DataFrame
@@ -63,10 +63,10 @@ class Finding:
     severity: str
     aspects: str
     finding: str
-    #: Code to paste, if there are no changes.
+    #: Code to paste if there are no changes.
     remedy: str = LOOK
-    #: By aspect, the scale to declare instead, None to leave the aspect out; empty if the scales are to be
-    #: declared as they are.
+    #: By aspect, the scale to declare instead, or None to leave the aspect out; empty if the present scales are to
+    #: be declared.
     changes: Mapping[str, Aspect | None] | None = None
 
 
@@ -86,7 +86,7 @@ def _scale(aspect: Aspect) -> str:
 
 
 def has_distance(measure: Measure) -> bool:
-    """Return whether a measure is a TOMA by a Minkowski distance, to which each aspect adds its part."""
+    """Return whether a measure is TOMA with a Minkowski distance, to which all aspects contribute."""
     if "distance" not in measure.SUPPORTED_PARAMS or measure["order"] is not None:
         return False
     return exponent_of(measure["distance"]) is not None

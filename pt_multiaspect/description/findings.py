@@ -1,4 +1,4 @@
-"""Findings: what is odd about the figures, most serious first, and the scales that they propose together."""
+"""Findings about the figures, most serious first, and the scales that they propose together."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from . import aspect_rules, run_rules
 from .figures import LOOK, Figures, Finding, declaration
 from .scales import read
 
-__all__ = ["SEVERITIES", "findings", "proposed", "tabulated"]
-
-#: "error": values are refused or mean nothing; "warning": they are likely not what is wanted; "note": look.
+#: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note": for information.
 SEVERITIES = ("error", "warning", "note")
 
 Rule = Callable[[Figures], Iterator[Finding]]
 
-#: Findings of equal severity come in this order.
+#: The rules in the order of findings with equal severity.
 RULES: tuple[Rule, ...] = (
     aspect_rules.out_of_scale,
     run_rules.look_alike,
@@ -50,7 +48,7 @@ _DECLARING: tuple[Rule, ...] = (
     aspect_rules.labels,
 )
 
-#: How often the proposed scales are looked at again.
+#: Maximum number of times that the proposed scales are checked.
 _MOST_ROUNDS = 20
 
 
@@ -61,9 +59,9 @@ def findings(figures: Figures, rules: Sequence[Rule] = RULES) -> list[Finding]:
 
 
 def proposed(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
-    """Return the scales with the changes of findings, made one after another until none is left.
+    """Return the scales with the changes of findings, applied one after another until none is left.
 
-    Each change is seen in the light of the others: without a code, or turned, a scale has another threshold.
+    Changes depend on each other: if a code is removed or a scale reversed, its threshold differs.
     """
     judged = figures.judged
     scales = {view.name: as_given(view.label_counts) for view in judged.views}

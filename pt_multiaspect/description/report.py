@@ -1,4 +1,4 @@
-"""`describe`: everything counted, as tables, as text for a terminal and as HTML."""
+"""The function `describe` and its result: tables, also as text and HTML."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from .retrieved import retrieved
 from .scales import Judged, read
 from .view import blocks
 
-__all__ = ["Description", "describe"]
-
 
 def describe(
     qrels: object,
@@ -40,19 +38,19 @@ def describe(
     *,
     topics: object = None,
 ) -> Description:
-    """Describe judgments, runs and measures, and list what is odd about them.
+    """Describe judgments, runs and measures, and list oddities.
 
     Parameters
     ----------
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, a numeric column per aspect; see `pt_multiaspect.Judgments`.
+        Wide qrels, with one numeric column per aspect; see `pt_multiaspect.Judgments`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
-        Which aspects, and their scales, as in every measure; by default all label columns on inferred scales.
-        Labels that are not declared grades are counted, where measures refuse them.
+        The aspects and their scales, as in every measure; by default all label columns, on inferred scales. Labels
+        that are not declared grades are counted; measures reject them.
     runs : mapping of str to run, sequence of runs, or run, optional
         As in `pt_multiaspect.evaluate`.
     measures : measure, str, sequence or mapping of these, optional
-        As in `pt_multiaspect.evaluate`: tells which of them depend on which scale or threshold.
+        As in `pt_multiaspect.evaluate`: the description tells which of them depend on which scale or threshold.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines among the runs run on, as in `pt_multiaspect.evaluate`. Only their judgments are
         described.
@@ -60,19 +58,19 @@ def describe(
     Returns
     -------
     Description
-        Prints as a report of at most 80 columns, shows as HTML in a notebook, and has every figure as a
-        DataFrame.
+        The result prints as a report of at most 80 columns, is shown as HTML in notebooks, and contains all figures
+        as data frames.
 
     Raises
     ------
     MultiAspectError
-        If the qrels or a run cannot be read at all.
+        If the qrels or a run cannot be read.
 
     Notes
     -----
-    Nothing is changed on its own: `Description.findings` lists what to look at, each with a remedy as code to
-    paste. The remedies that declare scales are one declaration, `Description.proposed`. Warnings that evaluation
-    would give are not given here.
+    Nothing is changed automatically: `Description.findings` lists what to check, each with a remedy as code to
+    paste. All remedies that declare scales are combined in one declaration, `Description.proposed`. The warnings of
+    an evaluation are not issued.
 
     Examples
     --------
@@ -107,7 +105,7 @@ def describe(
 
 
 def _refuse_runs(aspects: object) -> None:
-    """Raise if runs are given in place of aspects."""
+    """Raise an error if runs are given in place of aspects."""
     values = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
     if isinstance(aspects, list | tuple):
         values += aspects
@@ -119,27 +117,27 @@ def _refuse_runs(aspects: object) -> None:
 
 
 def _is_ranking(scores: object) -> bool:
-    """Return whether something is ``{docno: score}`` or ``{qid: {docno: score}}`` and not keys of an aspect."""
+    """Return whether a value is ``{docno: score}`` or ``{qid: {docno: score}}``, not the keys of an aspect."""
     if not isinstance(scores, Mapping) or not scores or set(scores) & set(_KEYS):
         return False
     return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
 
 
 class Description(View):
-    """The result of `describe`, which alone makes it.
+    """Result of `describe`.
 
-    Printing gives a report of at most 80 columns, a notebook shows the same as HTML. The findings come first.
+    It prints as a report of at most 80 columns, which notebooks show as HTML, beginning with the findings.
 
     Parameters
     ----------
     figures : Figures
-        All that was counted.
+        The figures.
     found : list of Finding
         The findings, most serious first.
     scales : mapping of str to Aspect
         The scales that the findings propose.
     shares : DataFrame
-        The part of each aspect in TOMA's distance.
+        The fraction that each aspect contributes to TOMA's distance.
     name : str or None
         The name of the aspects, if they have one.
 
@@ -147,38 +145,38 @@ class Description(View):
     ----------
     findings : DataFrame
         Columns ``severity aspects finding remedy``, most serious first. Severity is 'error' (values are
-        refused or mean nothing), 'warning' (likely not what is wanted) or 'note'. A remedy is code to paste,
-        with ``import pt_multiaspect as ma`` and names such as ``qrels`` and ``runs`` for what was given.
+        rejected or meaningless), 'warning' (likely not as intended) or 'note'. A remedy is code to paste,
+        with ``import pt_multiaspect as ma`` and names such as ``qrels`` and ``runs`` for the arguments.
     aspects : Aspects
         The scales, declared or inferred, ready for ``aspects=`` and `Aspects.to_file`.
     proposed : Aspects
-        The scales as errors and warnings among the findings propose to declare them: their changes are made one
-        after another until none of these findings is left. Check them before use.
+        The scales that the errors and warnings among the findings propose: their changes are applied one after
+        another until none of these findings is left. Check them before use.
     per_aspect : DataFrame
         One row per aspect: ``aspect``, ``scale`` ('declared' or 'inferred'), ``grades``, ``threshold``,
         ``judged`` and ``missing`` pairs, labels ``below_scale`` (junk) and ``out_of_scale``, ``distinct`` labels,
         ``topics`` with any judgment, ``positive`` (the fraction of judged documents that reach the threshold)
         and ``topics_without_positive``.
     labels : DataFrame
-        ``aspect label kind count share``: how many judged documents have each label, as a fraction too.
+        ``aspect label kind count share``: the number of judged documents with each label, and their fraction.
     between : DataFrame
         One row per pair of aspects: documents judged on ``both``, ``only_first``, ``only_second``; the mean
         over ``topics`` of Kendall's τ-b within the topic (``tau``), with its standard error
         (``tau_error``); whether labels are the ``same`` ('equal', 'recoded' or '').
     distance_shares : DataFrame
-        ``order aspect share documents``: what part of TOMA's distance each aspect makes up, the mean over
-        judged documents of gap_a^p / Σ gap^p. Documents at distance 0 are left out. For the Euclidean
-        distance with ``axes='equal'`` and ``axes='gains'``, and for every TOMA given.
+        ``order aspect share documents``: the fraction that each aspect contributes to TOMA's distance, the mean
+        over judged documents of gap_a^p / Σ gap^p. Documents at distance 0 are left out. There are rows for the
+        Euclidean distance with ``axes='equal'`` and ``axes='gains'``, and for each TOMA in `measures`.
     runs : DataFrame
         One row per run: ``topics`` in common with the qrels, topics ``missed``, ``unjudged_topics`` (not in the
         qrels), ``documents``, those ``repeated`` for a topic, and the fraction with ``tied`` scores.
     judged_at : DataFrame
         ``name aspect judged@5 judged@10 judged@20``: the fraction of the first k ranks that is judged on the
-        aspect, over the topics the run has.
+        aspect, over the topics of the run.
     alike : DataFrame
         ``where what first second count``: identifiers that look alike but differ.
     top_labels : DataFrame
-        How documents with the highest label of each aspect fare on the others, in standard errors.
+        The documents with the highest label of each aspect, compared on the others, in standard errors.
     measures : DataFrame
         ``measure aspect inferred scale threshold gains probabilities``: whether the values of a measure
         change with each of these, found by changing them on small random rankings; None for unknown.
@@ -217,7 +215,7 @@ class Description(View):
         shares: pd.DataFrame,
         name: str | None,
     ) -> None:
-        #: Whether the report shows the proposed declaration as an option of the command line.
+        #: Whether the report shows the proposed declaration as a command-line option.
         self.in_shell = False
         self._figures = figures
         self._name = name
@@ -251,12 +249,12 @@ class Description(View):
         Returns
         -------
         DataFrame
-            Counts; the label NaN stands for documents that are not judged on the aspect.
+            Counts; the label NaN is that of documents that are not judged on the aspect.
 
         Raises
         ------
         MultiAspectError
-            If there is no such aspect.
+            If an aspect is unknown.
 
         Examples
         --------
@@ -294,7 +292,7 @@ class Description(View):
 
 
 def _shares(figures: Figures) -> pd.DataFrame:
-    """Return the part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
+    """Return the contribution of each aspect to TOMA's distance: for both kinds of axes, and each given TOMA."""
     orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
     judged: Judged = figures.judged
     if len(judged.views) > 1:

@@ -30,7 +30,7 @@ class Retrieved:
 
 
 def retrieved(runs: Mapping[str, object], judged: Judged) -> Retrieved:
-    """Count what each of `runs` brings."""
+    """Compute the figures of each of `runs`."""
     rows, judged_at, similar = [], [], []
     for name, run in runs.items():
         frame = run_of(name, run).to_pandas()
@@ -58,7 +58,7 @@ def retrieved(runs: Mapping[str, object], judged: Judged) -> Retrieved:
 
 
 def _tied(rankings: Rankings) -> float:
-    """Return the fraction of the documents whose score another document of the topic has too."""
+    """Return the fraction of documents that share their score with another document of the topic."""
     levels = rankings.levels
     if not len(levels):
         return 0.0
@@ -67,12 +67,12 @@ def _tied(rankings: Rankings) -> float:
 
 
 def _judged_at(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
-    """Per aspect, the fraction of the first k ranks that is judged, over the topics the run has."""
+    """Return the fraction of the first k ranks that is judged, per aspect, over the topics of the run."""
     answered = rankings.hits.n_ret > 0
     rows: list[dict[str, object]] = [{"aspect": view.name} for view in judged.views]
     for cutoff in CUTOFFS:
         top = rankings.top(cutoff)
         for view, row in zip(judged.views, rows, strict=True):
-            found = top.total(view.known[top.row].astype(np.float64))[answered]
-            row[f"judged@{cutoff}"] = float((found / top.n_ret[answered]).mean()) if answered.any() else np.nan
+            n_judged = top.total(view.known[top.row].astype(np.float64))[answered]
+            row[f"judged@{cutoff}"] = float((n_judged / top.n_ret[answered]).mean()) if answered.any() else np.nan
     return rows

@@ -1,4 +1,4 @@
-"""Rules about measures, identifiers and runs on these judgments."""
+"""Rules about measures, identifiers and runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unequal_axes(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "warning" if max(counted) >= 2 * min(counted) else "note",
                 ", ".join(view.name for view in views),
-                f"the axes of {label} are of unequal length ({listed}): longer scales count more",
+                f"the axes of {label} are of unequal length ({listed}): longer scales have more weight",
                 f"ma.{measure(axes='equal')!r}",
             )
 
@@ -77,7 +77,7 @@ def look_alike(figures: Figures) -> Iterator[Finding]:
 
 
 def other_collection(figures: Figures) -> Iterator[Finding]:
-    """Find runs that seem to be of another collection."""
+    """Find runs that seem to be from another collection."""
     alike_in = figures.retrieved.alike
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.retrieved.runs):
@@ -86,13 +86,13 @@ def other_collection(figures: Figures) -> Iterator[Finding]:
         at = at[at["name"] == row.name]
         if not row.topics:
             if not (spelled["what"] == "qid").any():
-                text = f"run {row.name} has no topic in common with the qrels; is it of another collection?"
+                text = f"run {row.name} has no topic in common with the qrels; is it from another collection?"
                 yield Finding("error", "", text, f"runs.pop({row.name!r})")
             continue
         if row.documents and at["judged@20"].max() < 0.01 and not len(spelled):
             text = (
                 f"less than 1 % of the top 20 of run {row.name} is judged, though it has {row.topics} of the "
-                "topics; is it of another collection?"
+                "topics; is it from another collection?"
             )
             yield Finding("error", "", text, f"runs.pop({row.name!r})")
         elif row.missed > 0.1 * n_topics and not (spelled["what"] == "qid").any():
@@ -106,7 +106,7 @@ _QIDS = "qrels['qid']"
 def sparse_top(figures: Figures) -> Iterator[Finding]:
     """Find runs whose first ranks are hardly judged."""
     at = figures.retrieved.judged_at
-    # Of a run with nothing judged on any aspect there is another finding.
+    # A run without documents judged on any aspect has another finding.
     at = at[at.groupby("name")["judged@10"].transform("max") > 0]
     for aspect, rows in at.groupby("aspect", sort=False):
         mean = rows["judged@10"].mean()

@@ -1,4 +1,4 @@
-"""Labels and scales of each aspect: how many labels there are, which, and how many are positive."""
+"""Labels and scales of each aspect: numbers of labels, grades and positive documents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_UNUSED = 1000
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Judgments and their aspects, with the labels that no declared grade stands for set aside."""
+    """Judgments and their aspects, with labels that are not declared grades set aside."""
 
     judgments: Judgments
     views: tuple[AspectView, ...]
@@ -34,7 +34,7 @@ class Judged:
     given: Judgments
     #: By aspect, the labels above or between the declared grades; they count as missing in `views`.
     off_scale: dict[str, Floats] = field(default_factory=dict)
-    #: What the user's columns of relevance, queries and documents are called.
+    #: The names of the user's columns of relevance, queries and documents.
     columns: dict[str, str] = field(default_factory=dict)
     #: Whether the aspects are all numeric columns, as none were named.
     all_columns: bool = False
@@ -45,14 +45,14 @@ class Judged:
         return [view.name for view in self.views]
 
     def view(self, name: str) -> AspectView | None:
-        """Return an aspect by name, None if there is none."""
+        """Return an aspect by name, or None."""
         return next((view for view in self.views if view.name == name), None)
 
 
 def read(qrels: object, spec: AspectSpec) -> Judged:
-    """Read judgments as evaluation does, but count labels that are not grades instead of refusing them."""
+    """Read judgments as the evaluation does, but count labels that are not grades instead of rejecting them."""
     qrels = as_pandas(qrels)
-    # A copy, lest views that have been warned of here are not warned of when they are evaluated.
+    # A copy, as warnings about the views are issued only once, and should be issued by an evaluation.
     judgments = copy(qrels) if isinstance(qrels, Judgments) else Judgments(qrels)
     names = judgments.label_names if spec is None else tuple(spec)
     columns = _columns(qrels)
@@ -73,7 +73,7 @@ def read(qrels: object, spec: AspectSpec) -> Judged:
 
 
 def _off_scale(labels: Floats, aspect: Aspect) -> Bools:
-    """Return which labels are above or between the grades."""
+    """Return a mask of the labels above or between the grades."""
     marked = np.zeros(len(labels), dtype=np.bool_)
     if aspect.grades is not None:
         _, off = aspect.scale.positions(np.where(np.isin(labels, aspect.unjudged), np.nan, labels))
@@ -93,13 +93,13 @@ def records(table: pd.DataFrame) -> list[Any]:
 
 
 def is_positive(view: AspectView) -> Bools:
-    """Return which judged pairs reach the threshold."""
-    # Not view.positive, which stands for a measure that reads the threshold.
+    """Return a mask of the judged pairs that reach the threshold."""
+    # Not view.positive, which warns about thresholds.
     return np.asarray(view.known & (view.grade >= view.scale.threshold), dtype=np.bool_)
 
 
 def below_scale(view: AspectView) -> Bools:
-    """Return which labels are below the lowest grade and count as it."""
+    """Return a mask of the labels below the lowest grade, which count as that grade."""
     sign = 1.0 if view.scale.greater_is_better else -1.0
     with np.errstate(invalid="ignore"):
         return np.asarray(sign * view.label < sign * view.scale.grades[0], dtype=np.bool_)
@@ -135,13 +135,13 @@ def per_aspect(judged: Judged) -> pd.DataFrame:
 
 
 def used_labels(view: AspectView) -> tuple[Floats, Ints]:
-    """Return the labels of an aspect that documents have, in increasing order, and how many have each."""
+    """Return the labels of an aspect that occur, in increasing order, and their numbers of documents."""
     label, count = np.unique(view.label[view.known], return_counts=True)
     return label, count
 
 
 def label_counts(judged: Judged) -> pd.DataFrame:
-    """Count each label of each aspect, grades that no document has included."""
+    """Count each label of each aspect, including grades that no document has."""
     parts = []
     for view in judged.views:
         label, count = used_labels(view)

@@ -15,18 +15,16 @@ from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, T
 from .figures import Figures, declaration
 from .scales import records
 
-__all__ = ["blocks"]
-
 #: Scales with more labels are drawn in ranges of labels.
 _MOST_BARS = 12
-#: Names of runs, aspects and orders keep their beginning and their end where room is short.
+#: Names of runs, aspects and orders are shortened in the middle if there is too little space.
 _NAME = 12
 
 
 def blocks(
     figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame, in_shell: bool
 ) -> list[Block]:
-    """Return the whole report, the findings first; declarations are options of the command line if `in_shell`."""
+    """Return the whole report, findings first; with `in_shell`, declarations are command-line options."""
     counts = [
         number_of(figures.n_documents, "judged document"),
         number_of(figures.n_topics, "topic"),
@@ -50,7 +48,7 @@ def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list
     items: list[list[Sentence | Code]] = []
     for row in records(findings):
         about = f"{row.aspects}: " if row.aspects else ""
-        # The findings that one declaration mends share it.
+        # Findings resolved by one declaration share it.
         remedy = Sentence("declare the scales as below") if row.remedy == declared else Code(row.remedy)
         items.append([Sentence(f"{about}{row.finding}", tag=row.severity), remedy])
     declaring = [number for number, item in enumerate(items, 1) if isinstance(item[1], Sentence)]
@@ -62,9 +60,9 @@ def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list
 
 
 def _option(proposed: Aspects) -> Code:
-    """Return a declaration as an option of the command line."""
+    """Return a declaration as a command-line option."""
     specs = {name: aspect.to_spec() for name, aspect in proposed.items()}
-    # No quote may end the argument of the shell.
+    # No quote may end the shell argument.
     text = json.dumps(specs, ensure_ascii=False).replace("'", r"\u0027")
     return Code(text, before="--aspects '", after="'")
 
@@ -199,7 +197,7 @@ def _measures(measures: pd.DataFrame) -> list[Block]:
 
 
 def _dependence(row: Any) -> str:
-    """Return in words what a measure reads of an aspect."""
+    """Return a description of the properties of an aspect that a measure depends on."""
     names = {
         "scale": "the length of the scale" + (" (inferred)" if row.inferred else ""),
         "threshold": "the threshold",

@@ -1,4 +1,4 @@
-"""Evaluation of runs: one by one, in parallel, resumed, or by engines such as Spark."""
+"""Evaluation of runs: sequential, parallel, resumable, or by engines such as Spark."""
 
 from .aggregation import aggregate, check_columns, interval_columns
 from .evaluating import evaluate

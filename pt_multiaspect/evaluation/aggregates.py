@@ -15,13 +15,6 @@ from ..errors import MultiAspectError, choices, counted
 from ..integration.aggregators import aggregated
 from .long_frames import check_distinct
 
-__all__ = [
-    "check_repeats",
-    "mean_and_spread",
-    "read_weights",
-    "weighted",
-]
-
 
 def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
     """Check the weights of topics.
@@ -84,7 +77,7 @@ def weighted(measure: Measure | None, values: Sequence[float], weights: Sequence
 
 
 def check_repeats(perquery: pd.DataFrame, over: str) -> None:
-    """Check that all runs have the same seeds (each on the same topics) or folds (each on topics of its own)."""
+    """Check that all runs have the same seeds (on the same topics) or the same folds (on distinct topics)."""
     if perquery[over].isna().any():
         raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
     check_distinct(perquery, ["name", "measure", "qid", over], "keep one of them")
@@ -108,14 +101,14 @@ def check_repeats(perquery: pd.DataFrame, over: str) -> None:
                 if topics[first] & topics[second] and topics[first] != topics[second]
             )  # fmt: skip
             raise MultiAspectError(
-                f"expected each {over} to have the same topics (seeds), or topics of its own (folds), but for "
+                f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but for "
                 f"{name}, {over} {first} and {second} share only some topics. Evaluate all of them on the same "
                 "topics"
             )
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation (with n − 1) of values, NaN for that of a single one."""
+    """Return the mean and the standard deviation (with n − 1) of values; for a single value, the latter is NaN."""
     if len(values) == 1:
         return values[0], math.nan
     if max(values) == min(values):  # their deviations from the mean could be rounding errors

@@ -16,7 +16,7 @@ from ir_measures import Measure as AnyMeasure
 from .._typing import Floats
 from .._validation import choice, proportion
 from ..bases.adapters import adapter_of
-from ..errors import MultiAspectError, choices, cut, number_of, refuse_taken, warn_once
+from ..errors import MultiAspectError, choices, cut, errors_of, number_of, refuse_taken, warn_once
 from ..integration.aggregators import aggregated
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
@@ -24,8 +24,6 @@ from .aggregates import check_repeats, mean_and_spread, read_weights, weighted
 from .labels import recorded
 from .long_frames import COLUMNS, check_distinct, read_long_frame
 from .topic_groups import ALL, read_topic_groups, rows_by_group
-
-__all__ = ["aggregate", "check_one_value", "interval_columns", "without_missing"]
 
 _ONE_VALUE = ["name", "measure", "qid"]
 
@@ -35,7 +33,7 @@ _INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
     "bootstrap": lambda values, confidence, limits: bootstrap_interval(values, confidence),
 }
 
-#: Values are outside the range of a measure by no more than this because of rounding.
+#: Tolerance for values that rounding moves out of the range of a measure.
 _ROUNDING = 1e-6
 
 
@@ -87,7 +85,7 @@ def aggregate(
         If a column is missing, a name is empty or a value is not a number, `measures` lacks a measure of the
         frame, or a run has several values of a measure for a topic. With `ci`, also if a run has fewer than two
         topics, a value is not finite, or the aggregate of a measure is not a function of the mean over topics. With
-        `weights`, if they are not those of exactly the topics of each run, or the aggregate is a sum. With `over`,
+        `weights`, if they are not given for exactly the topics of each run, or the aggregate is a sum. With `over`,
         if runs have different seeds or folds, or if the topics of two seeds or folds are neither the same nor
         distinct. If `ci` is combined with `weights` or `over`. With `by`, if a topic has no group or several, a
         group is named 'all', or a topic has no value.
@@ -95,8 +93,8 @@ def aggregate(
     Warns
     -----
     MultiAspectWarning
-        If a recorded measure can no longer be parsed, so its values are averaged; if runs have different topics; if
-        values are NaN, as those of PyTerrier for topics without judgments: these are left out.
+        If a recorded measure can no longer be parsed, so that its values are averaged; if runs have different
+        topics; if values are NaN, as PyTerrier's for topics without judgments: these are left out.
 
     Notes
     -----
@@ -109,19 +107,19 @@ def aggregate(
     Intervals are Student's t intervals of the mean over topics, as recommended for IR experiments: with the 25
     to 50 topics of usual collections, their coverage is closer to the confidence level than that of percentile
     bootstrap intervals, which are too narrow for few topics, and they need no seed (that of ``'bootstrap'`` is
-    fixed). They are cut off at the range of the measure where it is known. The interval of GMAP is that of the mean
-    of ln AP, transformed back as the mean is, and likewise for HMAP and for sums. The intervals of single systems
+    fixed). They are limited to the range of the measure if it is known. The interval of GMAP is that of the mean
+    of ln AP, transformed back like the mean; the same applies to HMAP and sums. The intervals of single systems
     do not show whether two systems differ: topics are paired, see `analysis.compare_with_baseline`. If all values
     of a run are equal, its interval has width 0.
 
-    With `weights` w, the mean is Σ w·v / Σ w, transformed as the mean is for GMAP (a weighted geometric mean) and
+    With `weights` w, the mean is Σ w·v / Σ w, transformed like the mean for GMAP (a weighted geometric mean) and
     HMAP (a weighted harmonic mean). With `over`, the result is the mean of the aggregates, so that folds of
-    different sizes count equally, and weights are those within a fold. The standard deviation (with n − 1) shows
-    how much seeds or folds differ, and not how much the value would differ on other topics.
+    different sizes count equally, and weights apply within a fold. The standard deviation (with n − 1) shows
+    how much seeds or folds differ, not how much the value would differ on other topics.
 
-    With `by`, the topics of each group are aggregated like a frame of their own: the aggregate of GMAP is the
-    geometric mean of the group, `weights` are those within the group, and with `over`, the mean is over the seeds
-    or folds that have topics of the group. A group of one topic has no interval, and a group within one fold no
+    With `by`, the topics of each group are aggregated like a separate frame: the aggregate of GMAP is the
+    geometric mean of the group, `weights` apply within the group, and with `over`, the mean is over the seeds
+    or folds that have topics of the group. A group of one topic has no interval, and a group within one fold has no
     standard deviation (NaN). The mean over all topics is the mean of the groups, weighted by their numbers of
     topics (with `weights`, by the sums of their weights); with `over`, this holds for seeds, but not for folds.
     Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects its tests.
@@ -203,19 +201,15 @@ def aggregate(
             parts = (
                 [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
             )
-            try:
+            with errors_of(f"{label} of {name}{within}"):
                 aggregates = [_weighted(measure, part, weight) for part in parts]
-            except MultiAspectError as error:
-                raise MultiAspectError(f"{label} of {name}{within}: {error}") from None
             rows[name][label] = aggregates[0]
             if over is not None:
                 rows[name].update(zip((label, *columns[label]), mean_and_spread(aggregates), strict=True))
             if confidence is not None and (group == ALL or len(values) > 1):
-                try:
+                with errors_of(f"no interval for {label} of {name}{within}"):
                     at_ends = partial(interval, confidence=confidence, limits=limits[label])
                     ends = _interval(measure, values["value"].tolist(), at_ends)
-                except MultiAspectError as error:
-                    raise MultiAspectError(f"no interval for {label} of {name}{within}: {error}") from None
                 rows[name].update(zip(columns[label], ends, strict=True))
         return pd.DataFrame(list(rows.values()))
 
@@ -227,7 +221,7 @@ def aggregate(
 
 
 def without_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
-    """Warn of values that are NaN, and leave them out; the warning begins with the name of the caller."""
+    """Warn about values that are NaN, and leave them out; the warning begins with the name of the caller."""
     missing = perquery[perquery["value"].isna()]
     if not len(missing):
         return perquery
@@ -243,7 +237,7 @@ def without_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
     more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
     warn_once(
         f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
-        f"{choices(shown)}{more}. PyTerrier gives NaN to topics without judgments; remove such rows by "
+        f"{choices(shown)}{more}. PyTerrier returns NaN for topics without judgments; remove such rows by "
         "perquery.dropna(subset=['value'])"
     )
     return perquery.dropna(subset=["value"])
@@ -301,7 +295,7 @@ def _weighted(measure: AnyMeasure | None, group: pd.DataFrame, weights: Mapping[
 
 
 def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
-    """Check that the columns added to those of the measures are new.
+    """Check that no label is the name of an added column.
 
     Parameters
     ----------
@@ -321,7 +315,7 @@ def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]])
 def _check_over(perquery: pd.DataFrame, over: object) -> None:
     if not isinstance(over, str) or over not in perquery.columns or over in COLUMNS:
         raise MultiAspectError(
-            f"over: expected a column of seeds or folds beside {choices(COLUMNS)}, got {over!r} (columns: "
+            f"over: expected a column of seeds or folds besides {choices(COLUMNS)}, got {over!r} (columns: "
             f"{choices(perquery.columns)})"
         )
     check_repeats(perquery, over)
@@ -349,7 +343,7 @@ def _interval(
 
 
 def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float, float]:
-    """Return the range of a measure, infinite if it is unknown or values are not in it (as percentages)."""
+    """Return the range of a measure, infinite if it is unknown or values are not in it, such as percentages."""
     if supports(measure):
         low, high = measure.range
     else:

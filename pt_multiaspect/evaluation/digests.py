@@ -21,20 +21,18 @@ from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
 
-__all__ = ["content_digest", "digest_of", "installed_versions"]
-
-#: Distributions that compute values, besides this one.
+#: Packages that compute values, besides this one.
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
 
-#: Modules whose code is told apart by the versions that every digest contains.
+#: Modules whose code is identified by the versions that every digest contains.
 _VERSIONED = {__name__.partition(".")[0], "ir_measures", "numpy", "pandas", "scipy"}
 
 
 def digest_of(*values: object) -> str:
     """Return a digest of values, the same in every process.
 
-    Functions and classes count by their source, defaults, closures, base classes and the version of their package.
-    Other functions, constants and modules that they refer to do not count.
+    Functions and classes are represented by their source, defaults, closures, base classes and the version of their
+    package, but not by other functions, constants and modules that they refer to.
 
     Parameters
     ----------
@@ -50,7 +48,7 @@ def digest_of(*values: object) -> str:
 
 
 def content_digest(value: object) -> str:
-    """Return a digest of a value, the same in every process and for every version of packages."""
+    """Return a digest of a value, the same in every process and for all versions of packages."""
     return _digest(value)
 
 
@@ -80,14 +78,14 @@ class _Pickler(pickle.Pickler):
     Parameters
     ----------
     sink : _Sink
-        Where to write.
+        The file to write to.
     enclosing : tuple of object
-        The values that contain the one to write, from the outside in.
+        The values that contain the current one, from the outside in.
     """
 
     def __init__(self, sink: _Sink, enclosing: tuple[object, ...]) -> None:
         super().__init__(sink, protocol=4)
-        # Without a memo: equal values are one object in one process, and several in another.
+        # Without a memo: equal values may be one object in one process and several in another.
         self.fast = True
         self._enclosing = enclosing
 
@@ -108,7 +106,7 @@ def _digest(value: object, enclosing: tuple[object, ...] = ()) -> str:
         _Pickler(sink, enclosing).dump(value)
     except MultiAspectError:
         raise
-    except Exception as error:  # whatever objects raise that cannot be pickled
+    except Exception as error:  # objects that cannot be pickled raise various errors
         raise MultiAspectError(
             f"out: cannot tell whether measures, judgments and runs change between calls: {error}. Omit out=, or "
             "leave out what cannot be pickled"
@@ -117,7 +115,7 @@ def _digest(value: object, enclosing: tuple[object, ...] = ()) -> str:
 
 
 def _parts(value: Any) -> tuple[object, ...] | None:
-    """Return the parts of a value to digest; None if pickle writes it."""
+    """Return the parts of a value to digest; None to pickle it."""
     if isinstance(value, set | frozenset):
         return "set", sorted(map(_digest, value))  # the order of strings in a set differs between processes
     if isinstance(value, pd.DataFrame):
@@ -143,9 +141,9 @@ def _parts(value: Any) -> tuple[object, ...] | None:
         return *_definition(value), value.__defaults__, value.__kwdefaults__, cells
     if hasattr(value, "runtime_impl"):  # a measure that was defined by a function
         return "defined measure", str(value), function_of(value)
-    if hasattr(value, "SUPPORTED_PARAMS"):  # a measure, which also has notes that change nothing
+    if hasattr(value, "SUPPORTED_PARAMS"):  # a measure, which also has attributes without effect on values
         return "measure", type(value), sorted(value.params.items())
-    if hasattr(value, "__wrapped__"):  # as functools.cache makes of functions
+    if hasattr(value, "__wrapped__"):  # such as the result of functools.cache
         return "wrapped", type(value).__qualname__, value.__wrapped__
     return None
 
@@ -164,7 +162,7 @@ def _definition(value: type | FunctionType) -> tuple[object, ...]:
     """Return the name of a class or function and, unless every digest has its version, version and source."""
     module = str(value.__module__)
     name = f"{module}.{value.__qualname__}"
-    # What exec makes without a module claims to be one of the builtins.
+    # Objects that exec defines without a module claim to be builtins.
     if module.partition(".")[0] in _VERSIONED or getattr(builtins, value.__name__, None) is value:
         return (name,)
     try:
@@ -175,7 +173,7 @@ def _definition(value: type | FunctionType) -> tuple[object, ...]:
                 f"out: expected functions with a source, so that changes can be noticed, got none for {name}. Omit "
                 "out=, or define it in a file or a notebook"
             ) from error
-        # A class of a notebook has none, but its functions have.
+        # A class of a notebook has no source, but its functions have.
         source = {key: _function(member) for key, member in vars(value).items() if _is_written(key, member)}
     return name, _version(module), source
 
@@ -183,7 +181,7 @@ def _definition(value: type | FunctionType) -> tuple[object, ...]:
 def _is_written(key: str, member: object) -> bool:
     """Return whether a member of a class was written by the user, rather than made by Python or this package."""
     if key.startswith("__") and key.endswith("__"):
-        return isinstance(member, FunctionType) and member.__code__.co_filename != "<string>"  # as of dataclasses
+        return isinstance(member, FunctionType) and member.__code__.co_filename != "<string>"  # as in dataclasses
     return key not in ("_help", "_abc_impl")
 
 
@@ -202,7 +200,7 @@ def _content(cell: CellType) -> object:
 
 
 def _version(module: str) -> str:
-    """Return the version that the package of a module states, if it does."""
+    """Return the version of the package of a module, if it has one."""
     return str(getattr(sys.modules.get(module.partition(".")[0]), "__version__", ""))
 
 

@@ -23,8 +23,6 @@ from .processes import check_n_jobs, outcomes
 from .store import Store
 from .topics import check_average_over
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     runs: object,
@@ -46,9 +44,9 @@ def evaluate(
     runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
         A run is a DataFrame with columns ``qid docno score``, the path of a TREC run file, a dict
         ``{qid: {docno: score}}``, or a pipeline of PyTerrier. A directory, or a pattern such as ``"runs/*.run"``,
-        stands for its files. Runs without a name are named after their file, pipelines as in ``pt.Experiment``,
-        others "run 1", "run 2" etc. Runs are read, and pipelines run once each, when their turn comes
-        and are not kept: of a generator of (name, run) pairs, only a few runs are in memory at a time.
+        represents its files. Runs without a name are named after their file, pipelines as in ``pt.Experiment``,
+        others "run 1", "run 2" etc. Each run is read, or pipeline run, once, when its turn comes, and is not kept:
+        of a generator of (name, run) pairs, only a few runs are in memory at a time.
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels with one numeric column per aspect; see `Judgments`. Use `read_qrels` to read
         files.
@@ -60,29 +58,29 @@ def evaluate(
         appear in the column `measure`. A `suite` is such a mapping.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, with columns ``qid query``. As in ``pt.Experiment``, only their judgments
-        count, also for scales that are inferred.
+        are used, also to infer scales.
     average_over : {'judged', 'positive'}, optional
         The topics that count for each measure: all judged topics, or only those in which some judged document is
         positive for the measure (has a positive gain on an aspect that it evaluates), so that a run can score above
-        0. The TREC Health Misinformation tracks average over the latter. By default those of the suite, or all
+        0. The TREC Health Misinformation tracks average over the latter. By default the topics of the suite, or all
         judged topics.
     n_jobs : int, optional
         Number of processes that evaluate runs in parallel, as in joblib: -1 for all cores; None for that of
         ``joblib.parallel_config``, or else 1. Values, warnings and their order are the same for every number
-        and backend. Starting processes takes about two seconds, which short evaluations are not worth.
+        and backend. Starting processes takes about two seconds, more than short evaluations.
     progress : bool, default True
-        Whether to show a progress bar over the runs; that of pipelines shows in terminals and notebooks only.
+        Whether to show a progress bar over the runs; that of pipelines appears in terminals and notebooks only.
     errors : {'raise', 'skip'}, default 'raise'
-        What to do if a run cannot be read, or has no query in common with the qrels. With 'skip', such
+        The reaction if a run cannot be read, or has no query in common with the qrels. With 'skip', such
         runs are left out with a warning. Other errors are always raised.
     out : path, optional
-        A directory, made if needed, to which the values of each run are written as soon as it is evaluated: one
-        file per run, whole or not at all, which `read_values` reads. If the evaluation is interrupted, call it
-        again: values are taken from the directory where the name and the content of the run, the measures with
-        their scales, the judgments and the versions of packages are the same, and computed again otherwise, also
-        if a file is damaged. Classes and functions of your own count by their source, as it is in the file
-        or the cell, but not by what they refer to: restart Python after editing a module, and use another
-        directory if you change a helper function or data of your measure.
+        A directory, created if needed, to which the values of each run are written as soon as it is evaluated: one
+        file per run, complete or not at all, which `read_values` reads. If the evaluation is interrupted, repeat
+        the call: values are read from the directory if the name and the content of the run, the measures with
+        their scales, the judgments and the versions of packages are unchanged, and computed again otherwise, also
+        if a file is damaged. Your own classes and functions are compared by their source in the file or cell,
+        without what they refer to: restart Python after editing a module, and use another directory if you change a
+        helper function or data of your measure.
     collect : bool, default True
         With False, which requires `out`, values are not kept in memory.
 
@@ -92,15 +90,15 @@ def evaluate(
         Columns ``name qid measure value`` with one row per run, measure and query that counts. Queries
         missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
         contains the measures by label, for `aggregate`, and ``attrs["skipped"]`` the names of skipped runs, if
-        there are any. With ``collect=False``, columns ``name reused`` with one row per run: whether its values
-        were in `out` already.
+        there are any. With ``collect=False``, columns ``name reused`` with one row per run: whether its values were
+        already in `out`.
 
     Raises
     ------
     MultiAspectError
         If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped. Files
         that are missing are reported before the first run is evaluated. With ``average_over='positive'``, if no
-        topic counts for a measure, or no document is positive or not for it.
+        topic counts for a measure, or a measure does not tell which documents are positive.
 
     Warns
     -----
@@ -113,7 +111,7 @@ def evaluate(
     -----
     A file of `out` is replaced when its run has changed; files of runs that are not part of the call are kept, so
     several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
-    about a run are stored with its values, and given again when these are taken from `out`. Judged topics that runs
+    about a run are stored with its values, and issued again when these are read from `out`. Judged topics that runs
     lack are reported if at least five topics count.
 
     Examples

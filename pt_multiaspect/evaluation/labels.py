@@ -1,4 +1,4 @@
-"""Measures behind the labels of a long frame, recorded in its ``attrs``."""
+"""The measures that the labels of a long frame refer to, recorded in its ``attrs``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import MeasureName, parse, parse_all
 from ..integration.records import RECORD
-
-__all__ = [
-    "check_given",
-    "is_measure_name",
-    "is_recorded",
-    "measure_named",
-    "recorded",
-]
 
 
 def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
@@ -83,7 +75,7 @@ def check_given(labels: Sequence[str], known: Collection[str]) -> None:
 
 
 def is_measure_name(text: str) -> bool:
-    """Return whether a name refers to a measure, or (as "P") to several with the same direction."""
+    """Return whether a name refers to a measure, or (like "P") to several with the same direction."""
     try:
         members = parse(text)
     except MultiAspectError:

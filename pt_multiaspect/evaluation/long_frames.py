@@ -12,9 +12,7 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, counted
 
-__all__ = ["COLUMNS", "KEYS", "check_distinct", "check_filled", "read_long_frame", "values_of"]
-
-#: The columns of a long frame, and those that tell which value it is.
+#: The columns of a long frame, and those that identify a value.
 COLUMNS = ["name", "qid", "measure", "value"]
 KEYS = COLUMNS[:3]
 
@@ -25,7 +23,7 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     Parameters
     ----------
     perquery : DataFrame
-        The result of `evaluate` or ``pt.Experiment(perquery=True)``, also as read from a file, of any library; or
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``, also read from a file, in any library; or
         the pair that ``pt.Experiment(perquery="both")`` returns.
 
     Returns

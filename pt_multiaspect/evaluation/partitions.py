@@ -28,8 +28,6 @@ from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Plan, long_frame
 from .topics import check_all_topics
 
-__all__ = ["Evaluator", "evaluator"]
-
 #: The columns of the result as Spark declares them.
 SCHEMA = "name string, qid string, measure string, value double"
 
@@ -49,10 +47,10 @@ def evaluator(
     measures : measure, str, sequence of these or mapping
         The measures, as for `evaluate`.
     by : {'run', 'query'}, default 'run'
-        What a part of the table contains: whole runs, or whole queries of runs. With 'run', judged queries
+        The content of a part of the table: whole runs, or whole queries of runs. With 'run', judged queries
         that are missing from a run count as empty rankings. With 'query', only the queries in the part are
-        evaluated, as the others are in other parts; `Evaluator.complete` adds the queries that are in none. The
-        measures must declare the scales of their aspects then.
+        evaluated, as the others are in other parts; `Evaluator.complete` adds queries that are in no part. The
+        measures must then declare the scales of their aspects.
 
     Returns
     -------
@@ -84,7 +82,7 @@ def evaluator(
             "expected the qrels first, evaluator(qrels, measures), got the measures first, as in "
             "ir_measures.evaluator: swap them"
         )
-    check_all_topics(measures, "parts of a table do not know the others' topics")
+    check_all_topics(measures, "topics of other parts of the table are unknown")
     plan = Plan(Judgments.of(qrels), parse_all(measures))
     if by == "query":
         _check_declared(plan)
@@ -104,7 +102,7 @@ def _are_measures(argument: object) -> bool:
 
 
 def _check_declared(plan: Plan) -> None:
-    """Raise if the values of a measure depend on scales that were inferred from all judgments."""
+    """Raise an error if the values of a measure depend on scales that were inferred from all judgments."""
     for measure in filter(supports, plan.measures):
         inferred = measure.inferred_views(measure.views(plan.judgments))
         if inferred:
@@ -119,9 +117,10 @@ class Evaluator:
     """A callable that evaluates the runs of a table; see `evaluator`.
 
     It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
-    value`` of the same library (for Arrow data of other libraries, of pandas), with one row per run, measure and
-    query. Frames without rows give frames without
-    rows. Rows may be in any order, but a run, or with ``by="query"`` a query of a run, must be in one frame.
+    It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
+    value`` of the same library (of pandas for Arrow data of other libraries), with one row per run, measure and
+    query. For a frame without rows, the result has no rows. Rows may be in any order, but a run, or with
+    ``by="query"`` a query of a run, must be in one frame.
     """
 
     #: The columns of the result and their types, as Spark reads them.
@@ -131,7 +130,7 @@ class Evaluator:
         self._plan, self._by = plan, by
         self._packed: tuple[str, bytes] | None = None
         self.__name__ = "evaluator"
-        # Spark counts the parameters, with those that a bound method has already: one is the frame of a group.
+        # Spark counts the parameters, including self of bound methods: with one, it passes the frame of a group.
         frame = inspect.Parameter("frame", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.__signature__ = inspect.Signature([frame])
 
@@ -216,7 +215,7 @@ class Evaluator:
         perquery : DataFrame
             The results of all parts, in any order.
         names : iterable of str, optional
-            The names of all runs, which are in this order in the result. By default, those of the results, sorted.
+            The names of all runs, in the order of the result. By default, the names in `perquery`, sorted.
 
         Returns
         -------
@@ -285,7 +284,7 @@ class Evaluator:
 
 
 def _restore(key: str, content: bytes, by: str) -> Evaluator:
-    """Return an evaluator in another process; copies share the judgments."""
+    """Restore an evaluator in another process; copies share the judgments."""
     restored = Evaluator(unpack_plan(key, content), by)
     restored._packed = key, content
     return restored

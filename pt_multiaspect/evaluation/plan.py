@@ -22,8 +22,6 @@ from ..io.runs import join
 from .long_frames import COLUMNS
 from .topics import TOPICS, counted_topics
 
-__all__ = ["Outcome", "Plan", "counted_frame", "long_frame"]
-
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -71,10 +69,10 @@ class Plan:
         diverse = set(filter(is_diversity_measure, others))
         self._standard = _standard(others - diverse, judgments)
         self._diverse = DiversityMeasures(diverse, judgments) if diverse else None
-        #: The columns of runs that measures read beside queries, documents and scores.
+        #: The columns of runs that measures read besides queries, documents and scores.
         self.run_columns = run_inputs(others)
         self.average_over = average_over
-        #: Which queries count for each measure, shape (n_measures, n_queries).
+        #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
         self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, average_over).values()))
 
     def evaluate(self, name: str, run: object, *, skip: bool = False) -> Outcome:
@@ -103,7 +101,7 @@ class Plan:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
 
         def run() -> pd.DataFrame:
-            # Measures computed here count the last row of each document of a query, so those elsewhere must too.
+            # Measures computed here count the last row of each document of a query, so all measures must.
             return rankings.source.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)

@@ -20,13 +20,11 @@ from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Outcome, Plan
 from .store import RunFiles, Store, evaluate_stored
 
-__all__ = ["check_n_jobs", "outcomes"]
-
-#: Number of tasks per worker, if there are runs enough, without the smaller first and last ones: each costs time.
+#: Number of tasks per worker, if there are enough runs, without the smaller first and last ones (overhead).
 _TASKS_PER_WORKER = 8
-#: Maximum number of runs per task, and of runs whose total is unknown: these bound what an interruption loses.
+#: Maximum number of runs per task, and if the total is unknown; limits the loss if interrupted.
 _MOST_RUNS, _RUNS_OF_UNKNOWN_NUMBER = 64, 8
-#: Maximum number of rows per task, which bounds the memory that waiting tasks take.
+#: Maximum number of rows per task, which limits the memory of waiting tasks.
 _MOST_ROWS = 1_000_000
 
 #: Backends that send a large array once, by a file in memory.
@@ -57,14 +55,14 @@ def outcomes(
     skip : bool
         See `Plan.evaluate`.
     store : Store, optional
-        Where values are stored, and taken from if they are still right.
+        The directory where values are stored, and read from if they are still valid.
     """
     if n_jobs != 1:
         from joblib import effective_n_jobs
 
         n_workers = effective_n_jobs(n_jobs)
         if n_workers > 1:
-            if runs.topics is not None:  # joblib takes runs in other threads, in which pipelines may not work
+            if runs.topics is not None:  # joblib iterates in other threads, in which pipelines may not work
                 runs = NamedRuns.of(list(runs))
             yield from _parallel(plan, runs, n_jobs, n_workers, skip, store)
             return
@@ -78,7 +76,7 @@ def outcomes(
 
 @dataclass(frozen=True, eq=False)
 class _Item:
-    """A run on its way to a worker; an outcome if it could not be read here."""
+    """A run to be sent to a worker; an outcome if it could not be read."""
 
     name: str
     run: Any
@@ -95,7 +93,7 @@ class _Item:
         skip: bool,
         store: Store | None,
     ) -> _Item:
-        """Read a run, unless it is a path, which is left to the process that evaluates it."""
+        """Read a run, unless it is a path, which the evaluating process reads."""
         files = None if store is None else store.files_of(name)
         if isinstance(run, str | PathLike):
             return cls(name, run, files)
@@ -125,7 +123,7 @@ def _parallel(
     failures: list[Exception] = []
     backend = get_active_backend()[0]
     key, array = pack_plan(plan)
-    # Dask would keep an array on some workers, with which it is lost: bytes go with every task.
+    # Dask would keep an array only on some workers, which may be lost: bytes are sent with every task.
     content = array if type(backend).__name__ in _SHARING_ARRAYS else array.tobytes()
     of_runs = _tasks(runs, plan.run_columns, n_workers, skip, store, failures)
     tasks = (delayed(_work)(content, key, task, skip) for task in of_runs)
@@ -134,7 +132,7 @@ def _parallel(
             for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
                 yield from done
         else:
-            # Several tasks per worker at a time, so that results arrive meanwhile.
+            # Several tasks per worker at a time, so that results arrive early.
             with Parallel(n_jobs=n_jobs, batch_size=1) as parallel:
                 while some := list(islice(tasks, n_workers * _TASKS_PER_WORKER // 2)):
                     for done in parallel(some):
@@ -146,7 +144,7 @@ def _parallel(
 
 
 def _n_runs(done: int, total: int | None, n_workers: int) -> int:
-    """Return the number of runs of the next task, small for the first and last ones so that no worker is idle."""
+    """Return the number of runs of the next task, small for the first and last tasks so that no worker is idle."""
     if total is None:
         return min(_RUNS_OF_UNKNOWN_NUMBER, done + 1)
     most = min(-(-total // (_TASKS_PER_WORKER * n_workers)), _MOST_RUNS)
@@ -163,7 +161,7 @@ def _tasks(
 ) -> Iterator[list[_Item]]:
     """Yield the runs in groups.
 
-    joblib calls this in a thread of its own, where an error would be lost: it is kept for the caller.
+    joblib calls this in a separate thread, where an error would be lost: it is kept for the caller.
     """
     task: list[_Item] = []
     done = 0

@@ -1,4 +1,4 @@
-"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where that has fields.
+"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where it has fields.
 
 Breuer, Keller, Schaer: ir_metadata: An Extensible Metadata Schema for IR Experiments. SIGIR 2022.
 """
@@ -10,8 +10,8 @@ import io
 import json
 import os
 import platform
-import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 import ir_measures
@@ -26,10 +26,6 @@ from .digests import content_digest, installed_versions
 
 __all__ = ["as_yaml", "provenance"]
 
-#: Keys that YAML reads as strings without quotes, unless they are words that YAML 1.1 reads as other values.
-_PLAIN = re.compile(r"[A-Za-z_][\w@.-]*( [a-z]+)*", re.ASCII)
-_KEYWORDS = frozenset("y yes n no on off true false null".split())  # noqa: SIM905
-
 
 def provenance(
     runs: Mapping[str, object],
@@ -41,7 +37,7 @@ def provenance(
     test: Mapping[str, str] | None = None,
     command: str | None = None,
 ) -> dict[str, Any]:
-    """Return what ran, as nested mappings, lists and plain values.
+    """Return the provenance of values as nested mappings, lists and plain values.
 
     Parameters
     ----------
@@ -54,7 +50,7 @@ def provenance(
     measures : mapping of str to Measure
         The measures by label.
     baseline : str, optional
-        The run that others are compared with.
+        The run that the others are compared with.
     test : mapping of str to str, optional
         The significance test, with the keys name and correction method.
     command : str, optional
@@ -80,7 +76,7 @@ def provenance(
         "data": {
             "test collection": {"qrels": [_source(source) for source in qrels.values()]},
         },
-        # What the schema has no fields for.
+        # Information for which the schema has no fields.
         "pt_multiaspect": {
             "measures": {label: str(measure) for label, measure in measures.items()},
             "scales": _scales(judgments, measures),
@@ -95,7 +91,7 @@ def _source(source: object) -> str:
 
 
 def _digested(source: object) -> dict[str, Any]:
-    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of what is in memory."""
+    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of an object in memory."""
     if not isinstance(source, str | os.PathLike):
         rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
         return {"digest": content_digest(rows)}
@@ -110,7 +106,7 @@ def _digested(source: object) -> dict[str, Any]:
 
 
 def _labels(judgments: Judgments) -> pd.DataFrame:
-    """Return the judged pairs and their labels, equal for all forms of the qrels."""
+    """Return the judged pairs and their labels, in a form that is equal for all forms of the qrels."""
     pairs = {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos}
     return pd.DataFrame({**pairs, **{name: judgments.labels(name) for name in judgments.label_names}})
 
@@ -132,34 +128,9 @@ def _scales(judgments: Judgments, measures: Mapping[str, ir_measures.Measure]) -
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """Return nested mappings, lists and plain values as YAML."""
-    return "".join(f"{line}\n" for line in _lines(content))
+    import yaml
 
-
-def _lines(content: Any) -> Iterator[str]:
-    """Yield the lines of a mapping or list that is not empty."""
-    if isinstance(content, Mapping):
-        for key, value in content.items():
-            name = key if _PLAIN.fullmatch(key) and key.lower() not in _KEYWORDS else _scalar(key)
-            if _is_nested(value):
-                yield f"{name}:"
-                yield from (f"  {line}" for line in _lines(value))
-            else:
-                yield f"{name}: {_scalar(value)}"
-    else:
-        for value in content:
-            first, *others = _lines(value) if _is_nested(value) else [_scalar(value)]
-            yield f"- {first}"
-            yield from (f"  {line}" for line in others)
-
-
-def _scalar(value: object) -> str:
-    """Return a plain value, or a list of numbers, in JSON that is YAML, too."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in text)
-
-
-def _is_nested(value: object) -> bool:
-    """Return whether a value takes lines of its own; lists of numbers do not."""
-    return bool(value) and (
-        isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], int | float))
-    )
+    text = json.dumps(content, ensure_ascii=False)
+    # PyYAML writes only plain types, and escapes U+0085, which it reads as a line break, only with all others.
+    plain, is_readable = json.loads(text), text.isprintable()
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=is_readable, width=sys.maxsize))

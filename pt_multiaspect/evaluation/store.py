@@ -28,9 +28,7 @@ from ..io.runs import titled
 from .digests import digest_of
 from .plan import Outcome, Plan, counted_frame
 
-__all__ = ["RunFiles", "Store", "evaluate_stored", "read_directory"]
-
-#: Where files go that were written with other measures or judgments.
+#: The subdirectory for files that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
 
 #: Seconds after which a temporary file cannot be in use any more.
@@ -47,9 +45,9 @@ _CHECKSUM = 64
 class Store:
     """A directory with one file per run.
 
-    The name of a file has digests of all that its values depend on: the name of the run and its content, the
-    measures and the judgments. A file is written under another name and then renamed, so there are no parts of
-    files. Several processes may write to one directory.
+    The name of a file contains digests of everything that its values depend on: the name of the run and its
+    content, the measures and the judgments. A file is written under a temporary name and then renamed, so that it
+    is always complete. Several processes may write to one directory.
     """
 
     directory: Path
@@ -60,7 +58,7 @@ class Store:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str], plan: Plan) -> Store:
-        """Open a directory, or make it, and move files of other measures and judgments to a subdirectory.
+        """Open or create a directory, and move files of other measures and judgments to a subdirectory.
 
         Raises
         ------
@@ -140,7 +138,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
     files : RunFiles
         The files of the values of this run.
     digest : str or None
-        The digest of its content; None if the run is a path, which is not read yet.
+        The digest of its content; None if the run is a path that has not been read yet.
     skip : bool
         See `Plan.evaluate`.
     """
@@ -164,7 +162,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 values[plan.counted] = part["value"]
                 earlier = [Cause(*cause) for cause in json.loads(part["about"].tobytes())["causes"]]
                 return Outcome(name, values, earlier, reused=True)
-        # From here on, no reader finds values of another content under this name.
+        # After this, readers no longer find values of earlier content under this name.
         files.clear()
     outcome = plan.evaluate(name, run, skip=skip)
     if outcome.values is not None:
@@ -204,7 +202,7 @@ def read_directory(directory: str | os.PathLike[str]) -> pd.DataFrame:
 def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
     """Return the content of an .npz file with the values of a run, their measures and queries, and the warnings.
 
-    At the end, in the comment of the archive, is a digest of all that comes before and the name of the file.
+    The comment at the end of the archive is a digest of the preceding bytes and the name of the file.
     """
     about = {
         "name": outcome.name,
@@ -229,7 +227,7 @@ def _checksum(file: str, body: bytes) -> bytes:
 
 
 def _read(path: Path) -> Any:
-    """Return the arrays of a file; None if it is gone or, with a warning, damaged."""
+    """Return the arrays of a file; None if it no longer exists or, with a warning, if it is damaged."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:  # another process has replaced it
@@ -247,7 +245,7 @@ def _read(path: Path) -> Any:
 
 @contextmanager
 def _writing() -> Iterator[None]:
-    """Turn errors of files into errors of the parameter ``out=``."""
+    """Convert errors of files into errors of the parameter ``out=``."""
     try:
         yield
     except OSError as error:

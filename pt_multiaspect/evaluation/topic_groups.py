@@ -10,11 +10,9 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_scalar
 
-from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown
+from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown, shown
 from ..io.file_contents import as_text, load
 from .long_frames import COLUMNS
-
-__all__ = ["ALL", "read_topic_groups", "rows_by_group"]
 
 #: The name of the rows of all topics.
 ALL = "all"
@@ -29,7 +27,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
         A further column of the frame, or groups by query id, also in a file: lines of a query id, white space and
         the name of its group, which may contain blanks.
     topics : DataFrame
-        A long frame, or another with a column ``qid``.
+        A long frame, or another frame with a column ``qid``.
 
     Returns
     -------
@@ -39,7 +37,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     Raises
     ------
     MultiAspectError
-        If a topic has no group or several, a group is named 'all', or there is no such topic.
+        If a topic has no group or several, a group is named 'all', or a topic is unknown.
     """
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(by, Mapping | pd.Series):
@@ -78,10 +76,8 @@ def _named(qid: object, group: Any) -> tuple[str, str]:
 
 
 def _in_file(path: str | PathLike[str]) -> Iterator[tuple[str, str]]:
-    try:
+    with errors_of("by"):
         text = as_text(*load(path))
-    except MultiAspectError as error:
-        raise MultiAspectError(f"by: {error}") from None
     for number, line, fields in text.lines():
         if len(fields) < 2:
             raise MultiAspectError(

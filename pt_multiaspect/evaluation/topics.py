@@ -15,9 +15,7 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from ..integration.provider import supports
 
-__all__ = ["TOPICS", "check_all_topics", "check_average_over", "counted_topics"]
-
-#: Which topics count: all judged ones, or those with a positive document.
+#: The choices of topics: all judged ones, or those with a positive document.
 TOPICS = ("judged", "positive")
 
 _check = choice("average_over", *TOPICS)
@@ -27,7 +25,7 @@ _OF_ALL_DOCUMENTS = ("Judged", "NumRet", "NumQ")
 
 
 def check_average_over(average_over: object, measures: object) -> str:
-    """Return which topics count; by default, as for `measures` if they are a suite, else all judged topics."""
+    """Return the choice of topics; by default, that of `measures` if they are a suite, else all judged topics."""
     return str(_check(getattr(measures, "average_over", TOPICS[0]) if average_over is None else average_over))
 
 
@@ -43,7 +41,7 @@ def check_all_topics(measures: object, purpose: str) -> None:
 def counted_topics(
     labelled: Mapping[str, ir_measures.Measure], judgments: Judgments, average_over: str
 ) -> dict[str, Bools]:
-    """Return which judged topics count for each measure.
+    """Return masks of the judged topics that count for each measure.
 
     Parameters
     ----------
@@ -61,7 +59,7 @@ def counted_topics(
     Raises
     ------
     MultiAspectError
-        If no document is positive or negative for a measure, or no topic counts for one.
+        If a measure does not tell which documents are positive, or no topic counts for a measure.
     """
     if average_over == TOPICS[0]:
         return {label: np.ones(judgments.n_queries, dtype=np.bool_) for label in labelled}
@@ -82,7 +80,7 @@ def counted_topics(
 
 
 def _positive(measure: ir_measures.Measure, judgments: Judgments) -> Bools:
-    """Return which queries have a judged document that is positive for a measure."""
+    """Return a mask of the queries with a judged document that is positive for a measure."""
     if measure.NAME in _OF_ALL_DOCUMENTS:
         return np.ones(judgments.n_queries, dtype=np.bool_)
     if is_diversity_measure(measure):

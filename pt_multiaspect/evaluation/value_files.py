@@ -19,8 +19,6 @@ from ..io.trec_lines import excerpt
 from .long_frames import COLUMNS, check_distinct
 from .store import read_directory
 
-__all__ = ["FORMATS", "read_values", "written_values"]
-
 #: The fields of a line, by format. Only JSON lines may contain names with blanks.
 _FIELDS = {
     "trec_eval": ("measure", "qid", "value"),
@@ -28,7 +26,7 @@ _FIELDS = {
     "ir_measures": ("name", "qid", "measure", "value"),
 }
 
-#: The keys of JSON lines: those written, and those of the output of ir_measures and of long frames.
+#: The keys of JSON lines: those that are written, those of ir_measures, and those of long frames.
 _KEYS = {
     "name": ("run_id", "name"),
     "qid": ("topic_id", "query_id", "qid"),
@@ -41,7 +39,7 @@ FORMATS = (*_FIELDS, "jsonl")
 #: The topic of lines that contain aggregates, and a line of trec_eval that names the run.
 _ALL, _RUNID = "all", "runid"
 
-#: A line number, the line, and the fields that it has.
+#: A line number, the line, and its fields.
 _Row: TypeAlias = tuple[int, bytes, dict[str, Any]]
 
 
@@ -61,7 +59,7 @@ def read_values(
         value`` (or ``name``; ``query_id`` or ``qid``), the run optional. It is not guessed, as several have the
         same number of fields. Lines of the topic ``all`` contain aggregates and are skipped.
     name : str, optional
-        The name of the run, if the lines lack it. By default that of trec_eval's line ``runid``, or of the file.
+        The name of the run, if the lines lack it. By default that in trec_eval's line ``runid``, or the file's.
 
     Returns
     -------
@@ -184,7 +182,7 @@ def _described(format: str) -> str:
 
 
 def _run_named(text: Text, columns: dict[str, list[Any]]) -> str:
-    """Return the run that a line of trec_eval names, empty if there is none."""
+    """Return the run that a line of trec_eval names, or an empty string."""
     named = {
         value for measure, value in zip(columns["measure"], columns["value"], strict=True) if measure == _RUNID
     }
@@ -211,7 +209,7 @@ def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
 
 
 def written_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str:
-    """Write values in the format of another tool: per run, those of topics, then aggregates, whose topic is all.
+    """Write values in the format of another tool: per run, the values of topics, then the aggregates (topic all).
 
     Parameters
     ----------
@@ -230,13 +228,13 @@ def written_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> st
     Raises
     ------
     MultiAspectError
-        If lines could not be read as what they are: a name contains blanks, a topic has the name ``all``, or there
-        are several runs in the format of trec_eval, which does not name them.
+        If lines could not be read back correctly: a name contains blanks, a topic has the name ``all``, or there
+        are several runs in trec_eval's format, which does not name them.
     """
     labels = list(means.columns[1:])
     if (values["qid"] == _ALL).any():
         raise MultiAspectError(
-            f"format {format}: expected topics with other names than all, which stands for aggregates; use csv"
+            f"format {format}: expected topics with other names than all, which denotes aggregates; use csv"
         )
     if format == "trec_eval":
         refuse_taken(labels, (_RUNID, "num_q"), "a line of trec_eval")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Explanation", "explain", "largest_differences", "register"]
 
-#: Imported on first use: evaluating a run does not need them.
+#: Imported on first use, as evaluating a run does not need them.
 __getattr__ = lazy_attributes(
     __name__,
     {
@@ -28,7 +28,7 @@ __getattr__ = lazy_attributes(
 
 
 def register() -> None:
-    """Define `Measure.explain`; measures do not import what is built on them."""
+    """Define `Measure.explain` here, as measures do not import explanations."""
     Measure._explain = _explain
 
 

@@ -12,16 +12,14 @@ from ..measures.explained import Explained
 from ..views import Block, Cells, Column, Heading, Sentence, Table, View, crop, decimals
 from .view import DOCNO, bars_of
 
-__all__ = ["Comparison"]
-
-#: Number of documents that are shown, and length of the names of runs in heads.
+#: Number of documents that are shown, and length of run names in column heads.
 _MOST_DOCUMENTS, _NAME = 20, 20
 
 
 class Comparison(View):
     """The difference between the values of two runs on one topic, document by document.
 
-    Returned by `Explanation.compare`. It prints as text of at most 80 columns and shows as HTML in a notebook.
+    Returned by `Explanation.compare`. It prints as text of at most 80 columns and is shown as HTML in notebooks.
 
     Parameters
     ----------
@@ -37,10 +35,10 @@ class Comparison(View):
     documents : DataFrame
         One row per document that either run retrieves: ``docno``, its labels, ``rank_a rank_b`` (missing where it
         is not retrieved), ``contribution_a contribution_b difference`` and ``note``. The largest absolute
-        differences come first. Contributions of no single document, and offsets that differ, have rows without
+        differences come first. Contributions that belong to no document, and offsets that differ, have rows without
         a docno. The differences sum to `difference`.
-    ranks : DataFrame
-        Rank against rank: ``rank docno_a contribution_a docno_b contribution_b difference note``. The differences
+    The comparison by rank: ``rank docno_a contribution_a docno_b contribution_b difference note``. The differences
+    sum to `difference`, too.
         sum to `difference`, too.
 
     Examples

@@ -13,8 +13,6 @@ from ..errors import MultiAspectError, choices, number_of, refuse_unknown, warn_
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
 
-__all__ = ["largest_differences"]
-
 
 def largest_differences(
     perquery: Any, a: str, b: str, measure: ir_measures.Measure | str | None = None, *, n: int = 10
@@ -51,7 +49,7 @@ def largest_differences(
 
     See Also
     --------
-    explain : Why the runs differ on such a topic, with `Explanation.compare`.
+    explain : The contributions of documents on such a topic; compare runs with `Explanation.compare`.
 
     Examples
     --------
@@ -111,7 +109,7 @@ def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]
             f"expected one value of {label} per topic of {name}, got several for {twice.iloc[0]}"
         )
     missing = of_run["qid"][of_run["value"].isna()]
-    if len(missing):  # they would be sorted last, as if they differed least
+    if len(missing):  # they would be sorted last, as the smallest differences
         raise MultiAspectError(
             f"expected a value of {label} per topic of {name}, got none for {choices(missing[:3])}. Evaluate the "
             "run on these topics, or leave them out"

@@ -16,8 +16,6 @@ from .explanation import Explanation
 from .parts import tolerance
 from .topic import Topic
 
-__all__ = ["explain"]
-
 _check_depth = count("depth")
 
 
@@ -47,7 +45,7 @@ def explain(
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that a pipeline runs on, as in `evaluate`.
     depth : int, default 100
-        Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
+        Number of ranks with a separate row if contributions are marginal; see `Explanation`.
     label : str, optional
         The title; by default, the measure as given.
 
@@ -65,8 +63,8 @@ def explain(
     Warns
     -----
     MultiAspectWarning
-        If ir-measures gives the topic another value, as it breaks ties of scores differently in RR@k, RBP, Compat
-        and others, and rounds nDCG(dcg='exp-log2')@k.
+        If the value of the topic in ir-measures is different, as it breaks ties of scores differently in RR@k, RBP,
+        Compat and others, and rounds nDCG(dcg='exp-log2')@k.
 
     See Also
     --------
@@ -112,12 +110,12 @@ def explain(
     rankings = join(name, source, judgments)
     query = judgments.query_of(qid)
     docnos, scores = rankings.ranked(query)
-    title = "run" if name == "run 1" else name  # a run without a name
+    title = "run" if name == "run 1" else name  # the default name
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation
     with silenced():
         alone = among_all.alone()
-        # A measure may use other topics, against the rules; then their judgments are kept.
+        # A measure may depend on other topics, contrary to the rules; then their judgments are kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = Explanation(topic, value, str(measure) if label is None else label)
     if not supports(parsed):
@@ -126,7 +124,7 @@ def explain(
 
 
 def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings) -> None:
-    """Warn if ir-measures gives the topic another value than the one explained."""
+    """Warn if the value of the topic in ir-measures differs from the explained one."""
     with silenced():
         values = evaluate(
             {explanation.run: rankings.source}, rankings.judgments, measure, progress=False
@@ -135,8 +133,8 @@ def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Meas
     if abs(value - explanation.value) > tolerance(value):
         warn_once(
             f"{measure} of topic {explanation.qid} is {value:.6g} in ir-measures, which breaks ties of scores "
-            f"differently or rounds; explained is {explanation.value:.6g}, with ties broken by docno, descending. "
-            "Use scores without ties",
+            f"differently or rounds; the explained value is {explanation.value:.6g}, with ties broken by docno, "
+            "descending. Use scores without ties",
             key=f"{measure} {explanation.qid} {value}",
             group="explained values",
         )

@@ -17,14 +17,12 @@ from .parts import parts_of
 from .topic import Topic
 from .view import blocks, gain_name
 
-__all__ = ["Explanation"]
-
 
 class Explanation(View):
     """The value of a measure for one topic of a run, as a sum over ranks.
 
     Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as text of at most
-    80 columns and shows as HTML in a notebook.
+    80 columns and is shown as HTML in notebooks.
 
     Parameters
     ----------
@@ -62,7 +60,7 @@ class Explanation(View):
         it is unknown.
     swaps : DataFrame or None
         For NLRE and NGRE, the adjacent documents in the wrong order: ``rank docno next_docno``, the error on each
-        aspect, and ``cost``, the amount by which the value were higher without this error. The most costly first.
+        aspect, and ``cost``, the amount by which the value would be higher without this error; highest cost first.
     notes : list of str
         Remarks for reading the explanation.
 
@@ -70,11 +68,11 @@ class Explanation(View):
     -----
     - ``how`` is ``'stated'`` if contributions follow from the definition of the measure, such as gain × discount
       / norm for nDCG. It is ``'marginal'`` if they are differences between the values of the first k and the
-      first k - 1 ranks. Then the first `depth` ranks have a row each and the others have one row together.
+      first k - 1 ranks. Then each of the first `depth` ranks has a row, and the others have one row together.
     - The gain is that of the base. For a measure that combines several linear values with equal discounts, it
       is the weighted sum of the normalised gains, so that gain × discount is the contribution.
     - CAM is a weighted sum of the values of its aspects. MM, WHAM and GAM are not: the part of an aspect is its
-      value times the derivative of the mean, which sum to the mean (Euler's theorem). With equal weights, the
+      value times the derivative of the mean; these parts sum to the mean (Euler's theorem). With equal weights, the
       *weaker* aspect has the larger part in MM, as the value depends most on it.
 
     Examples
@@ -103,7 +101,7 @@ class Explanation(View):
         self.ranks = ranks_frame(topic, parts, self.offset)
         self.aspects = aspects_frame(topic, parts)
         self.swaps = swaps_frame(topic, parts)
-        #: The columns of `ranks` that hold labels, one per aspect.
+        #: The columns of `ranks` with labels, one per aspect.
         self.labels = tuple(label_columns(self.measure.views(topic.judgments)))
         self.notes = notes(topic, parts, self.ranks, self.aspects, gain_name(self.ranks, self.details))
 
@@ -155,7 +153,7 @@ class Explanation(View):
         Parameters
         ----------
         other : Explanation
-            Of the same measure, topic and qrels.
+            An explanation of the same measure, topic and qrels.
 
         Returns
         -------

@@ -14,8 +14,6 @@ from ..kernels.breakdown import MARGINAL, STATED
 from .parts import Part
 from .topic import Topic
 
-__all__ = ["NOT_LABELS", "aspects_frame", "at_ranks", "label_columns", "position", "ranks_frame", "swaps_frame"]
-
 #: Columns of `ranks` that every explanation has.
 NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "how", "note")
 
@@ -59,12 +57,12 @@ def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFr
 
 
 def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
-    """Return amounts that belong to no single rank: per description, the amount in each column."""
+    """Return the amounts that belong to no single rank, by description and column."""
     result: dict[str, dict[str, float]] = {}
     for part in parts:
         rest = dict(part.rest)
         if part.n_single is None and n_single < len(part.contribution):
-            # Where another part is known for the first ranks only, this one is summed over the same ranks.
+            # If another part is known for the first ranks only, the further ranks of this one are summed.
             together = next(text for limited in parts if limited.n_single == n_single for text in limited.rest)
             rest[together] = rest.get(together, 0.0) + float(part.contribution[n_single:].sum())
         for text, amount in rest.items():
@@ -102,7 +100,7 @@ def _notes(topic: Topic, judged: Bools) -> list[str]:
 
 
 def _cutoff(topic: Topic) -> int | None:
-    """Return the last rank that can contribute, as far as the measure or all its bases state it."""
+    """Return the last rank that can contribute, if the measure or all its bases state it."""
     terms = topic.measure.terms(topic.judgments)
     if not terms:
         cutoff: int | None = topic.measure.params.get("cutoff")

@@ -16,8 +16,6 @@ from .topic import Topic
 if TYPE_CHECKING:
     from ..measures.measure import Measure
 
-__all__ = ["notes"]
-
 #: The increase of an aspect's value for which notes state the increase of the measure.
 _STEP = 0.01
 
@@ -47,7 +45,7 @@ def _contributions(topic: Topic, parts: Sequence[Part], gain: str) -> Iterator[s
         over = "" if first.norm is None or first.norm == 1 else f" / {first.norm:.6g}"
         yield f"contribution = {gain} x discount{over}."
     if first.how == MARGINAL and first.swap_cost is not None:
-        yield "Contributions are marginal: what the errors at a rank add to those at the ranks above."
+        yield "Contributions are marginal: the errors that a rank adds to those at the ranks above."
     elif any(part.how == MARGINAL for part in parts):
         yield "Contributions are marginal: the value of the first k ranks minus that of the first k - 1."
 
@@ -74,7 +72,7 @@ def _weakest(measure: Measure, parts: Sequence[Part]) -> Iterator[str]:
     strong = max(counting, key=lambda part: part.value)
     if not np.isclose(weak.value, strong.value) and weak.slope > strong.slope:
         yield (
-            f"The weaker aspect holds {measure.NAME} down: {_STEP} more on {weak.name} (now {weak.value:.4f}) adds "
+            f"The weaker aspect limits {measure.NAME}: {_STEP} more on {weak.name} (now {weak.value:.4f}) adds "
             f"about {_STEP * weak.slope:.4f}, {_STEP} more on {strong.name} (now {strong.value:.4f}) only "
             f"{_STEP * strong.slope:.4f}."
         )

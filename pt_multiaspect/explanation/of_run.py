@@ -17,11 +17,9 @@ from .parts import gradient, tolerance, wrong_sum
 if TYPE_CHECKING:
     from ..measures.measure import Measure
 
-__all__ = ["Contributions", "Prefixes", "contributions"]
-
 
 class Prefixes:
-    """A run, and its first ranks as runs of their own, which all measures share.
+    """A run, and its prefixes as separate runs, shared by all measures.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from ..measures.measure import Measure
     from .topic import Topic
 
-__all__ = ["Part", "gradient", "parts_of", "tolerance", "wrong_sum"]
-
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
-#: Amounts that belong to no rank are left out if they are smaller, relative to the offset.
+#: Tolerance below which amounts that belong to no rank are left out, relative to the offset.
 _NOTHING = 1e-13
 
 
@@ -37,13 +35,13 @@ class Part:
     value: float
     weight: float
     slope: float
-    #: In units of the measure, one per rank.
+    #: The contributions in units of the measure, one per rank.
     contribution: Floats
     offset: float = 0.0
     #: Contributions that belong to no rank, by their description.
     rest: Mapping[str, float] = field(default_factory=dict)
     how: str = STATED
-    #: Ranks below this one are taken together in `rest`.
+    #: Ranks below this one are combined in `rest`.
     n_single: int | None = None
     gain: Floats | None = None
     discount: Floats | None = None
@@ -67,12 +65,8 @@ class Part:
         return float(self.contribution.sum()) + self.offset + sum(self.rest.values())
 
 
-@overload
-def tolerance(value: float, relative: float = _TOLERANCE) -> float: ...
-@overload
-def tolerance(value: Floats, relative: float = _TOLERANCE) -> Floats: ...
-def tolerance(value: float | Floats, relative: float = _TOLERANCE) -> float | Floats:
-    """Return the tolerance for sums with the expected value `value`."""
+def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:
+    """Return the tolerance for sums with the expected value or values `value`."""
     return relative * np.maximum(1.0, np.abs(value))
 
 
@@ -116,7 +110,7 @@ def gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floa
         slope = measure.slope(values, weights)
         if slope is None:
             return np.full(values.shape, np.nan)
-        # A term of value 0 may have an infinite slope; it adds nothing.
+        # A term of value 0 may have an infinite slope; it contributes 0.
         slope = np.where(np.isfinite(slope), slope, 0.0)
         combined = measure.combine(values, weights)
         if measure.params.get("normalized"):

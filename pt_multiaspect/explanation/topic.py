@@ -22,14 +22,12 @@ from ..measures.best_rank import best_rank, forms_of, sorted_by
 if TYPE_CHECKING:
     from ..measures.measure import Measure
 
-__all__ = ["Topic"]
-
-#: Maximum number of judged documents of the collections that prefixes of a ranking are evaluated on at once.
+#: Maximum number of judged documents in collections on which prefixes of a ranking are evaluated at once.
 _MOST_JUDGED = 200_000
 #: Above this number of judged documents, the assignment of documents to ranks takes too much memory.
 _MOST_ASSIGNED = 2000
 
-#: Computes values of shape (n_outputs, n_queries).
+#: A function that computes values of shape (n_outputs, n_queries).
 Evaluation = Callable[[Judgments, Rankings], Floats]
 
 
@@ -47,14 +45,14 @@ class Topic:
     #: The retrieved documents in the order of their ranks, with their scores.
     docnos: NDArray[np.object_]
     scores: NDArray[Any]
-    #: Maximum number of ranks with a marginal contribution of their own.
+    #: Maximum number of ranks with a separate marginal contribution.
     depth: int
 
     def __len__(self) -> int:
         return len(self.docnos)
 
     def alone(self) -> Topic:
-        """Return the topic on judgments without any other topic, on the same scales."""
+        """Return the topic with judgments of this topic only, on the same scales."""
         return replace(self, judgments=self.judgments.repeated(self.query, 1), query=0)
 
     @property
@@ -115,7 +113,7 @@ class Topic:
         rows = rows[np.argsort(rank[rows])]
         scores = np.arange(len(rows), 0, -1, dtype=np.float64)
         best = replace(self, docnos=self.judgments.docnos[rows], scores=scores, run="ideal")
-        # With gains of unjudged documents, a run can exceed every ranking of judged ones.
+        # With gains of unjudged documents, a run can exceed every ranking of judged documents.
         return best if best.value >= self.value - 1e-9 * max(1.0, abs(self.value)) else None
 
     def _best_rank(self) -> Ints | None:
@@ -134,7 +132,7 @@ class Topic:
             return None
         try:
             return best_rank(measure, judgments)
-        except MultiAspectError:  # of discounts that increase, for example
+        except MultiAspectError:  # if discounts increase, for example
             return None
 
     def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:

@@ -13,11 +13,9 @@ from ..errors import number_of
 from ..measures.explained import Explained
 from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, bars, decimals
 
-__all__ = ["DOCNO", "bars_of", "blocks", "gain_name"]
-
 #: Number of ranks that are shown.
 _MOST_RANKS = 20
-#: Identifiers keep their beginning and their end where room is short.
+#: Identifiers are shortened in the middle if there is too little space.
 _SHORTEN = 12
 DOCNO = Column("docno", left=True, shorten=_SHORTEN)
 #: A column, and its cells in the rows of ranks.
@@ -70,7 +68,7 @@ def _ranking(explanation: Explained) -> list[Block]:
     lines = _lines(explanation.ranks)
     hidden = [line for line in lines if line.n_hidden]
     drawn: list[Bar | str] = [*bars_of([line.contribution for line in lines])]
-    if explanation.offset:  # no contribution of documents, so without a bar
+    if explanation.offset:  # not a contribution of documents, so it has no bar
         lines.insert(0, _Line(explanation.offset, explanation.offset, text="offset"))
         drawn.insert(0, "")
     shown = explanation.ranks.iloc[[line.row for line in lines if line.row is not None]]
@@ -95,7 +93,7 @@ def _ranking(explanation: Explained) -> list[Block]:
 def _lines(ranks: pd.DataFrame) -> list[_Line]:
     """Return the rows to show of a ranking, and a line for each part that is left out.
 
-    Of long rankings, these are the first third, the last rank, and those that contribute most.
+    Of long rankings, the first third, the last rank, and the ranks that contribute most are shown.
     """
     contribution, running = _floats(ranks, "contribution"), _floats(ranks, "running")
     single = ranks["rank"].notna().to_numpy(dtype=bool)
@@ -106,7 +104,7 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
         size = np.abs(contribution[counting])
         size[: _MOST_RANKS // 3] = size[-1] = np.inf
         shown[np.argsort(-size, kind="stable")[_MOST_RANKS:]] = False
-        # A line that stands for one rank takes as much room as the rank.
+        # A line that replaces one rank takes as much space as the rank.
         alone = ~shown[1:-1] & shown[:-2] & shown[2:]
         shown[1:-1] |= alone
     lines = []

@@ -1,1 +1,1 @@
-"""Groups of documents, their files, and targets for measures of fairness."""
+"""Groups of documents, files of groups, and targets for measures of fairness."""

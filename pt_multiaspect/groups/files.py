@@ -13,15 +13,13 @@ import pandas as pd
 
 from .._numbers import read_json
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, errors_of
 from ..io.file_contents import load
 
-__all__ = ["groups_in_file"]
-
-#: The endings of tables, with their separators.
+#: The suffixes of tables, with their separators.
 _TABLES = {".csv": ",", ".tsv": "\t"}
 
-#: The endings of compressed files, after that of the table; how files are compressed is told by their content.
+#: The second suffixes of compressed tables; the form of compression is detected by content.
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
 _KEYS = ("dimensions", "target", "name")
@@ -43,7 +41,7 @@ def groups_in_file(path: str | PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     MultiAspectError
-        If the file cannot be read, or lacks what groups need.
+        If the file cannot be read, or lacks required keys or columns.
     """
     file = Path(path).expanduser()
     suffix = _suffix(file)
@@ -102,7 +100,7 @@ def _read(file: Path) -> pd.DataFrame:
         )
     except ValueError as error:  # also parser and Unicode errors
         raise MultiAspectError(f"the file cannot be read: {error}") from None
-    if b"\0" in content:  # at which the reader ends fields
+    if b"\0" in content:  # the reader would end fields there
         raise MultiAspectError("expected text, got binary data (a NUL byte)")
     if not isinstance(frame.index, pd.RangeIndex):
         raise MultiAspectError("expected as many fields in each row as in the header, got more")
@@ -129,7 +127,7 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def _check_quotes(content: bytes, separator: str) -> None:
-    """Raise for a quoted field that continues in the next line, as no identifier does."""
+    """Raise an error for a quoted field that continues in the next line, as identifiers never do."""
     rows = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""), delimiter=separator)
     end = 0
     try:
@@ -142,24 +140,22 @@ def _check_quotes(content: bytes, separator: str) -> None:
     except csv.Error:  # a field of more than 100 kB
         pass
     raise MultiAspectError(
-        f"expected the quoted fields of a row to end in its line, got one that goes on after line {end + 1}; write "
-        'quotes within a field twice and quote the field, as in """a""", or leave them out'
+        f"expected the quoted fields of a row to end in its line, got one that continues after line {end + 1}; "
+        'write quotes within a field twice and quote the field, as in """a""", or leave them out'
     )
 
 
 def _one_dimension(file: Path) -> pd.DataFrame:
     """Read the memberships of one dimension from a table; errors start with the name of its file."""
-    try:
+    with errors_of(file.name):
         frame = _read(file)
         if "dimension" in frame.columns:
             raise MultiAspectError("expected a table of one dimension, got a column dimension; drop it")
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{file.name}: {error}") from None
     return frame
 
 
 def _table(file: Path) -> dict[str, pd.DataFrame]:
-    """Return the memberships by dimension; without a column of that name, the dimension is called group."""
+    """Return the memberships by dimension; without a column dimension, its name is group."""
     frame = _read(file)
     if "dimension" not in frame.columns:
         return {"group": frame}

@@ -22,8 +22,6 @@ from ..strings.identifiers import identifiers
 from .files import groups_in_file
 from .targets import GroupTarget, group_name
 
-__all__ = ["Dimension", "Groups"]
-
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
@@ -141,13 +139,13 @@ class Groups:
             A table (``.csv``, ``.tsv``) with a header and one row per document and group: the columns ``docno``,
             ``group`` and, optionally, ``share`` (1 by default) and ``dimension``. It has no target. Or a JSON
             object (``.json``) with the keys ``dimensions`` and, optionally, ``target`` and ``name``, the parameters
-            of `Groups`; instead of its memberships, a dimension may have the name of a table beside the file.
+            of `Groups`; instead of its memberships, a dimension may have the name of a table in the same directory.
             Files may be compressed by gzip, bzip2 or Zstandard.
 
         Returns
         -------
         Groups
-            Named as the file says, else as the file.
+            The groups, with the name in the file, or else the name of the file.
 
         Raises
         ------
@@ -258,7 +256,7 @@ class Groups:
         return hash((self._digest, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process learns the name with the content.
+        # Unpickling registers the name in the other process.
         return _restore, (dict(self.__dict__),)
 
 
@@ -331,7 +329,7 @@ def _of_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], N
 
 def _dimension(name: str, rows: pd.DataFrame, groups: tuple[str, ...]) -> Dimension:
     refuse_repeated(zip(rows["docno"], rows["group"], strict=True), "documents in each group", name)
-    # Without a declared order, groups are in that of their names.
+    # Without a declared order, groups are sorted by name.
     groups = groups or tuple(sorted(rows["group"].unique()))
     if not groups:
         raise MultiAspectError(f"{name}: expected at least one group, got none")

@@ -17,9 +17,7 @@ from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated
 from ..strings.identifiers import identifiers
 
-__all__ = ["GroupTarget", "group_name"]
-
-#: How far the shares of a target may be from a sum of 1.
+#: Tolerance for the sum of the shares of a target.
 _TOLERANCE = 1e-6
 
 
@@ -37,14 +35,14 @@ class GroupTarget:
     names: list[str]
     #: The groups in the order in which the target mentions them; those of an array are columns of frames.
     groups: dict[str, tuple[str, ...]]
-    #: By query, or under None for all.
+    #: The distributions by query, or of all queries under None.
     shares: dict[str | None, dict[tuple[str, ...], float] | NDArray[np.float64]]
     #: Whether all distributions mention the groups in the same order.
     is_ordered: bool = True
 
     @classmethod
     def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> GroupTarget:
-        """Read a target over the dimensions `names`; `ordered` has the groups of dimensions given by columns."""
+        """Read a target over the dimensions `names`; `ordered` has the groups of dimensions given as columns."""
         made = cls(names, {}, {})
         target = in_memory(target)
         frame = to_pandas(target)

@@ -1,1 +1,1 @@
-"""Integration with ir-measures and PyTerrier: measure strings, the provider, names in experiments."""
+"""Integration with ir-measures and PyTerrier: measure strings, provider, and names in experiments."""

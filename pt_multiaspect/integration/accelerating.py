@@ -1,4 +1,4 @@
-"""Standard measures of ir-measures and PyTerrier by the kernels of this package, on request."""
+"""Optional computation of standard measures of ir-measures and PyTerrier by the kernels of this package."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ from .last_judgments import LastJudgments
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Acceleration", "accelerate"]
-
 _last = LastJudgments()
 
 _QRELS = ("query_id", "doc_id", "relevance")
@@ -36,30 +34,31 @@ _RUN = ("query_id", "doc_id", "score")
 def accelerate() -> Acceleration:
     """Let ir-measures and PyTerrier compute standard measures by the kernels of this package.
 
-    Afterwards, ``pt.Experiment``, ``ir_measures.calc_aggregate`` and all else that uses the default providers of
-    ir-measures give the same values several times faster. Nothing else changes: not the order of results, and not
-    what is an error. Measures of this package are always computed by its kernels, also without this function.
+    Afterwards, ``pt.Experiment``, ``ir_measures.calc_aggregate`` and everything else that uses the default
+    providers of ir-measures return the same values several times faster. The order of results and the errors for
+    invalid input do not change. Measures of this package are always computed by its kernels, also without this
+    function.
 
     Returns
     -------
     Acceleration
-        It ends the acceleration by `Acceleration.undo`, or as a context manager. Calling `accelerate` again
+        Its method `undo` ends the acceleration; it is also a context manager. Calling `accelerate` again
         has no effect.
 
     Notes
     -----
-    Accelerated are AP, nDCG, P, R, Rprec, RR, SetAP, SetF, SetP, SetR and Success, with any cutoff and ``rel``,
-    for which ir-measures uses pytrec_eval. The values differ by less than 1e-12. With the parameters ``gains`` or
-    ``judged_only``, and where the definitions of tools differ (such as RR@10, of MS MARCO), measures are computed
-    as before. So are all if qrels or runs are not what pytrec_eval documents: identifiers that are strings,
-    labels that are integers, one label per document.
+    The accelerated measures are AP, nDCG, P, R, Rprec, RR, SetAP, SetF, SetP, SetR and Success, with any cutoff and
+    ``rel``, for which ir-measures uses pytrec_eval. The values differ by less than 1e-12. With the parameters
+    ``gains`` or ``judged_only``, and where tools define a measure differently (such as RR@10, of MS MARCO),
+    measures are computed as before. So are all measures if qrels or runs are not in the form that pytrec_eval
+    documents: string identifiers, integer labels, and one label per document.
 
-    Qrels are prepared once for all runs, as long as their content does not change. This package warns of runs
-    that repeat documents, or most of whose scores are equal as 32-bit floats.
+    Qrels are prepared once for all runs, as long as their content does not change. This package warns about runs
+    that repeat documents, or in which most scores are equal as 32-bit floats.
 
-    Errors of ir-measures are avoided. A query all of whose labels are negative, for which pytrec_eval reads
-    beyond its memory, has the value 0, and labels may exceed 32 bits. A plain nDCG beside an nDCG with
-    ``gains`` is never computed with these gains, and NumRet beside measures with ``judged_only`` always counts
+    Errors of ir-measures are avoided. A query with only negative labels, for which pytrec_eval reads beyond its
+    memory, has the value 0, and labels may exceed 32 bits. A plain nDCG next to an nDCG with
+    ``gains`` is never computed with these gains, and NumRet next to measures with ``judged_only`` always counts
     all documents.
 
     Stability: provisional. It replaces functions of ir-measures and PyTerrier, and depends on their versions.
@@ -78,7 +77,7 @@ def accelerate() -> Acceleration:
 class Acceleration:
     """The acceleration of standard measures, see `accelerate`.
 
-    As a context manager, it ends at the end of the block, unless it had begun before.
+    As a context manager, it ends the acceleration after the block, unless it was already active before.
 
     Notes
     -----
@@ -88,7 +87,7 @@ class Acceleration:
     def __init__(self) -> None:
         self._began = not _installed()
         if self._began:
-            # Before pytrec_eval's provider; ir-measures asks the providers in their order.
+            # Before pytrec_eval's provider; ir-measures tries the providers in order.
             ir_measures.DefaultPipeline.providers.insert(0, _AcceleratedProvider())
 
     def undo(self) -> None:
@@ -110,7 +109,7 @@ def _installed() -> list[Provider]:
 
 
 class _AcceleratedProvider(Provider):  # type: ignore[misc]
-    """A provider in front of pytrec_eval's, which computes what is not accelerated."""
+    """A provider before that of pytrec_eval, which computes all other measures."""
 
     NAME = "multiaspect-accelerated"
 
@@ -143,7 +142,7 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
             judgments = _last.of(frame)
             labels = judgments.labels("relevance")
         except MultiAspectError:
-            return None  # different labels for the same document, of which pytrec_eval uses the last one
+            return None  # pytrec_eval uses the last of different labels for the same document
         prepared = self._prepared  # another thread may replace it meanwhile
         if prepared is None or prepared.judgments is not judgments or prepared.measures != measures:
             prepared = self._prepared = _Prepared(frame, judgments, labels, measures)
@@ -205,7 +204,7 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
                 for measure in measures:
                     if (measure, qid) in values:
                         yield Metric(query_id=qid, measure=measure, value=values.pop((measure, qid)))
-        for (measure, qid), value in values.items():  # of measures that pytrec_eval confuses with others
+        for (measure, qid), value in values.items():  # measures that pytrec_eval confuses with others
             yield Metric(query_id=qid, measure=measure, value=value)
 
 
@@ -216,7 +215,7 @@ def _is_accelerated(measure: AnyMeasure) -> bool:
 def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasure]]:
     """Return the groups of measures that pytrec_eval computes together, in the order in which it yields them.
 
-    It depends on the order of sets. pt.Experiment shows its columns in this order.
+    The order depends on that of sets. pt.Experiment shows its columns in this order.
     """
     tiny = {"q1": {"d1": 1}, "q2": {"d1": 1}}
     metrics = ir_measures.pytrec_eval.evaluator(measures, tiny)._iter_calc({"q1": {"d1": 1.0}, "q2": {"d1": 1.0}})
@@ -271,7 +270,7 @@ def _has_strings(column: pd.Series[Any]) -> bool:
         return not column.hasnans and pd.api.types.infer_dtype(column.cat.categories, skipna=False) == "string"
     if is_arrow(column):
         return pd.api.types.is_string_dtype(column.dtype) and not column.hasnans
-    # Faster than asking for missing values, which are none of pandas' kinds of strings.
+    # Faster than a test for missing values, which are not strings in pandas.
     return pd.api.types.infer_dtype(column.to_numpy(dtype=object), skipna=False) == "string"
 
 

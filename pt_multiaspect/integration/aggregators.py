@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from ir_measures import Measure
 from ir_measures.measures import MeanAgg
 
-__all__ = ["aggregate_is_mean", "aggregated", "lower_aggregate_is_better", "lower_is_better"]
-
 
 def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
     """Return the aggregate of a measure over topics."""

@@ -1,4 +1,4 @@
-"""Scales declared once for all measures that declare none."""
+"""Scales declared for all measures that declare none."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..measures.declaring import declare
 from .provider import supports
 
-__all__ = ["check_aspects", "with_aspects"]
-
 
 def with_aspects(
     measures: Mapping[str, ir_measures.Measure], aspects: AspectSpec, judged: Sequence[str], option: str = "aspects"
@@ -25,11 +23,11 @@ def with_aspects(
     measures : mapping of str to Measure
         The measures by label.
     aspects : Aspects, tuple of str or None
-        The scales, or names of columns. Single-aspect measures of this package use that of relevance.
+        The scales, or names of columns. Single-aspect measures of this package use the scale of relevance.
     judged : sequence of str
         The aspects of the judgments.
     option : str, default 'aspects'
-        What `aspects` is called in messages.
+        The name of `aspects` in messages.
 
     Returns
     -------
@@ -38,12 +36,12 @@ def with_aspects(
     Raises
     ------
     MultiAspectError
-        If the judgments lack a declared aspect, or a measure names one that is not declared.
+        If the judgments lack a declared aspect, or a measure names an aspect that is not declared.
 
     Warns
     -----
     MultiAspectWarning
-        If an aspect of the judgments is not declared, or a measure of ir-measures cannot use what is declared.
+        If an aspect of the judgments is not declared, or a measure of ir-measures cannot use the declared scale.
     """
     if aspects is None:
         return dict(measures)
@@ -58,7 +56,7 @@ def with_aspects(
     relevance = aspects.get("relevance")
     if plain and relevance is not None and not _is_plain(relevance):
         warn_once(
-            f"{choices(plain)}: computed on the labels of relevance as they are, without the gains, threshold or "
+            f"{choices(plain)}: computed on the plain labels of relevance, without the gains, threshold or "
             f"codes that {option} declares; use On(base=...), or rel= of GMAP and HMAP, where these matter"
         )
     return bound
@@ -75,11 +73,11 @@ def check_aspects(aspects: Aspects | tuple[str, ...], judged: Sequence[str], opt
     Parameters
     ----------
     aspects : Aspects or tuple of str
-        The scales, or names of columns, which may be some of them.
+        The scales, or the names of some or all columns.
     judged : sequence of str
         The aspects of the judgments.
     option : str, default 'aspects'
-        What `aspects` is called in messages.
+        The name of `aspects` in messages.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Measures in the syntax of the command line: several in one string, with labels, strings without quotes."""
+"""Measures in command-line syntax: several in one string, with labels, and strings without quotes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import ir_measures
 from ..bases.strings import with_quotes
 from ..errors import MultiAspectError
 from .parsing import parse
-
-__all__ = ["parse_list", "split"]
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -33,7 +31,7 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     Returns
     -------
     dict of str to ir_measures.Measure
-        The measures by label, in the given order. Without a label of its own, a measure is labelled with its text
+        The measures by label, in the given order. A measure without a label is labelled with its text
         or, if quotes are missing there, its string form. Duplicates are dropped.
 
     Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -10,6 +11,8 @@ from typing import Any
 import ir_measures
 from ir_measures import RBP
 
+from ..bases.delegated import function_of
+from ..bases.pickling import pickled
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_taken, shown
@@ -17,8 +20,6 @@ from ..measures import CAM, NLRE, NWCS, Measure
 from ..measures.on import on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
-
-__all__ = ["TRACK_NAMES", "MeasureName", "as_measure", "label", "parse", "parse_all", "parse_one"]
 
 
 class MeasureName(str):
@@ -33,21 +34,28 @@ class MeasureName(str):
         return text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.measure, str.__str__(self))
+        name = str.__str__(self)
+        if function_of(self.measure) is None:
+            return type(self), (self.measure, name)
+        return _restored, (pickled(self.measure), name)
 
     def __copy__(self) -> MeasureName:
         return self
 
-    def __deepcopy__(self, memo: object) -> MeasureName:  # pandas copies attrs at every step
+    def __deepcopy__(self, memo: object) -> MeasureName:  # pandas copies attrs in most operations
         return self
 
 
-#: What PyTerrier calls other columns of its tables.
+def _restored(content: bytes, name: str) -> MeasureName:
+    return MeasureName(pickle.loads(content), name)
+
+
+#: The names of other columns in PyTerrier's tables.
 _OTHER_COLUMNS = ("name", "qid", "mrt")
 
 
 def label(name: str, measure: ir_measures.Measure | str) -> MeasureName:
-    """Give a measure a short name, under which it appears in every table.
+    """Give a measure a short name for tables.
 
     Parameters
     ----------
@@ -59,15 +67,15 @@ def label(name: str, measure: ir_measures.Measure | str) -> MeasureName:
     Returns
     -------
     str
-        The name, which carries the measure, also when it is pickled. It is accepted wherever measures are: by the
-        functions of this package, whose tables define it in a note, and by ``pt.Experiment``, ``pt.GridScan``,
+        The name, which carries the measure, also when pickled. It is accepted wherever measures are: by the
+        functions of this package, whose tables explain it in a note, and by ``pt.Experiment``, ``pt.GridScan``,
         ``pt.GridSearch`` and ``pt.KFoldGridSearch``, also with ``jobs``.
 
     Raises
     ------
     MultiAspectError
-        If `name` is empty, or that of a measure or of another column of PyTerrier's tables, or `measure` is not one
-        measure.
+        If `name` is empty, or the name of a measure or of another column of PyTerrier's tables, or if `measure` is
+        not one measure.
 
     Examples
     --------
@@ -103,7 +111,7 @@ TRACK_NAMES: dict[str, ir_measures.Measure] = {
     "cam_map_three": CAM(base="AP"),
     "nwcs_three": NWCS(ideal="judged"),
 }
-#: Names of that evaluator whose values no measure here has.
+#: Names in that evaluator whose values no measure of this package has.
 _OTHER_TRACK_NAMES = {
     "nlre_three": "divides by a sum that is not the maximum of the rank errors, so that its values differ from "
     "NLRE; use NLRE, for any number of aspects"
@@ -268,13 +276,13 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     -------
     Measure
         For other measures, `On` relevance, with the same values as in ir-measures on runs without tied
-        scores. Binary measures that count documents with relevance 1 or higher do so whatever threshold the
-        aspect declares.
+        scores. Binary measures that count documents with relevance 1 or higher keep doing so, regardless of the
+        threshold that the aspect declares.
 
     Raises
     ------
     MultiAspectError
-        If the values of `On` differ from ir-measures, as those of ERR do.
+        If the values of `On` differ from those of ir-measures, as for ERR.
 
     Examples
     --------
@@ -286,7 +294,7 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     if supports(measure):
         return measure
     rel = measure.SUPPORTED_PARAMS.get("rel")
-    # ir-measures computes no RBP without rel; here it means rel=1, as in `evaluate`.
+    # ir-measures cannot compute RBP without rel; here, rel is then 1, as in `evaluate`.
     is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
     if is_from_1 and "rel" not in measure.params:
         measure = measure(rel=1)

@@ -15,7 +15,7 @@ from ir_measures.providers import Evaluator, Provider
 from ir_measures.providers.fallback_provider import FallbackEvaluator
 
 from ..bases.delegated import function_of
-from ..collection.columns import as_floats
+from ..collection.columns import DOCUMENT_COLUMNS, answers_remedy, as_floats, id_column
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..collection.rankings import Rankings
@@ -23,13 +23,11 @@ from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
 from .last_judgments import LastJudgments
 
-__all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register", "supports"]
-
 _last = LastJudgments()
 
 
 def supports(measure: object) -> TypeGuard[Measure]:
-    """Return whether a measure is one of this package, or derived from its classes."""
+    """Return whether a measure is one of this package, or of a derived class."""
     return isinstance(measure, Measure)
 
 
@@ -81,7 +79,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
     def qrel_inputs(self, measures: Iterable[Measure]) -> list[str]:
         """Return the required qrels columns: the identifiers and the aspects of the measures.
 
-        A measure without `aspects` evaluates any other numeric column too, which only the qrels tell.
+        A measure without `aspects` also evaluates the other numeric columns, which depend on the qrels.
         """
         columns: dict[str, None] = {"query_id": None, "doc_id": None}
         for measure in sorted(measures, key=str):
@@ -90,18 +88,30 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Let ir-measures compute the measures of this package, and its own ones on wide qrels.
+    """Let ir-measures compute the measures of this package, and evaluate its own measures on wide qrels.
 
-    Repeated calls have no effect. Files that judge different pairs make a column of relevance with missing labels,
-    and thus of floats, which pytrec_eval refuses and others count as judged. Qrels with integers pass unchanged.
+    Repeated calls have no effect. Files that judge different pairs result in a column of relevance with missing
+    labels, and thus of floats, which pytrec_eval rejects and others count as judged. Qrels with integers are passed
+    unchanged.
     """
     pipeline = ir_measures.DefaultPipeline
     if not any(isinstance(provider, MultiAspectProvider) for provider in pipeline.providers):
         pipeline.providers.append(MultiAspectProvider())
-    pipeline._evaluator = _evaluator
+    pipeline._evaluator, pipeline._iter_calc = _evaluator, _iter_calc
 
 
 _original = ir_measures.DefaultPipeline._evaluator
+
+
+def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator[Metric]:
+    """Yield values, unless measures of rankings are asked of answers that have no documents."""
+    if isinstance(measures, Iterator):
+        measures = list(measures)
+    if not all(function_of(measure) for measure in measures):
+        for frame, what in ((qrels, "qrels"), (run, "a run")):
+            if isinstance(frame, pd.DataFrame) and answers_remedy(frame.columns):
+                id_column(frame, DOCUMENT_COLUMNS, what)
+    return _evaluator(measures, qrels).iter_calc(run)
 
 
 def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
@@ -109,7 +119,7 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
     if not _has_other_labels(qrels):
         return _original(measures, qrels)
     measures = list(measures)
-    # These are defined on all columns.
+    # These measures are defined on all columns.
     on_all = [measure for measure in measures if supports(measure) or function_of(measure) is not None]
     on_relevance = [measure for measure in measures if measure not in on_all]
     if not on_relevance:
@@ -121,18 +131,18 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
         _check_integers(on_relevance, others[0])
     else:
         labelled = labelled.assign(relevance=labels.astype(np.int64))
-        # pytrec_eval reads beyond its memory on topics with negative labels only, whose values are those of 0.
+        # pytrec_eval reads beyond its memory on topics with only negative labels, which count as 0.
         best = labelled.groupby("query_id")["relevance"].transform("max")
         labelled["relevance"] = labelled["relevance"].where(best >= 0, 0)
     if not on_all:
         return _original(measures, labelled)
     _warn_of_other_topics(on_relevance, qrels, labelled)
-    # The topics of the first evaluator are those for which defaults are added.
+    # Defaults are added for the topics of the first evaluator.
     return FallbackEvaluator(measures, [_original(on_relevance, labelled), _original(on_all, qrels)])
 
 
 def _has_other_labels(qrels: Any) -> bool:
-    """Return whether qrels are a frame in which labels of relevance are missing, or floats."""
+    """Return whether qrels are a frame whose relevance labels are floats or incomplete."""
     if not isinstance(qrels, pd.DataFrame) or list(qrels.columns).count("relevance") != 1:
         return False
     return pd.api.types.is_float_dtype(qrels["relevance"].dtype) or bool(qrels["relevance"].isna().any())

@@ -1,9 +1,9 @@
 """Measures in PyTerrier: their names, aggregates and directions.
 
 PyTerrier parses names with `ir_measures.parse_trec_measure`, which accepts trec_eval names only, averages per-query
-values in `pt.Experiment` whatever a measure's aggregate is, and takes higher values for better. The module
-``pt_multiaspect_pyterrier``, beside this package, is PyTerrier's entry point and replaces the functions concerned
-by those here.
+values in `pt.Experiment` for all measures, and assumes that higher values are better. The module
+``pt_multiaspect_pyterrier``, next to this package, is PyTerrier's entry point and replaces these functions by the
+ones defined here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Undo `install`, except for functions that another package has wrapped since.
+    """Undo `install`, except for functions that another package has wrapped in the meantime.
 
     Examples
     --------
@@ -76,7 +76,7 @@ _running: ContextVar[_Experiment | None] = ContextVar("_running", default=None)
 
 
 def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
-    """Call `pt.Experiment` such that its averages are the aggregates of the measures.
+    """Call `pt.Experiment` so that its averages are the aggregates of the measures.
 
     Parameters
     ----------
@@ -88,13 +88,13 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
     Returns
     -------
     object
-        What `pt.Experiment` returns.
+        The result of `pt.Experiment`.
 
     Warns
     -----
     MultiAspectWarning
-        If `baseline` or `highlight` take the higher values of a lower-is-better measure for better, or if PyTerrier
-        averaged the per-query values of a measure with another aggregate after all.
+        If `baseline` or `highlight` treat higher values of a lower-is-better measure as better, or if PyTerrier has
+        averaged the per-query values of a measure with another aggregate.
     """
     arguments = call.arguments
     measures = _by_column(arguments["eval_metrics"])
@@ -124,7 +124,7 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
         )
     perquery = result if arguments["perquery"] is True else getattr(result, "perquery", None)
     if isinstance(perquery, pd.DataFrame):
-        record(perquery, measures)  # for `aggregate` and others, which may not know the column's name
+        record(perquery, measures)  # for `aggregate` and others, as labels may be unknown
     return result
 
 
@@ -176,7 +176,7 @@ def aggregates(
 
 
 def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
-    """Call `pt.GridScan` with names that other processes know too.
+    """Call `pt.GridScan` with names that other processes also know.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
     Returns
     -------
     object
-        What `pt.GridScan` returns.
+        The result of `pt.GridScan`.
     """
     metrics = call.arguments["metrics"]
     _by_column(metrics)
@@ -197,7 +197,7 @@ def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
 
 
 def grid_search(original: Callable[..., Any], call: BoundArguments) -> Any:
-    """Call `pt.GridSearch` or `pt.KFoldGridSearch` with a name that other processes know too.
+    """Call `pt.GridSearch` or `pt.KFoldGridSearch` with a name that other processes also know.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def grid_search(original: Callable[..., Any], call: BoundArguments) -> Any:
     Returns
     -------
     object
-        What the function returns.
+        The result of the function.
 
     Warns
     -----
@@ -227,16 +227,16 @@ def grid_search(original: Callable[..., Any], call: BoundArguments) -> Any:
 
 
 def _named(metric: object) -> object:
-    """Return the name of a measure with the measure, which PyTerrier requires as key and sends to workers.
+    """Return the name of a measure that carries the measure; PyTerrier uses it as a key and sends it to workers.
 
-    What is not one measure is returned as it is, for PyTerrier to reject or expand.
+    Anything but a single measure is returned unchanged, for PyTerrier to reject or expand.
     """
     measures = _members(metric)
     return MeasureName(measures[0], str(metric)) if len(measures) == 1 else metric
 
 
 def _members(metric: Any) -> list[ir_measures.Measure]:
-    """Return the measures for which PyTerrier has a column each; none if it rejects `metric`."""
+    """Return the measures that have a column in PyTerrier; none if it rejects `metric`."""
     try:
         return parse(metric)
     except MultiAspectError:
@@ -244,9 +244,9 @@ def _members(metric: Any) -> list[ir_measures.Measure]:
 
 
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
-    """Return the measures of `pt.Experiment` by the name of their column: the last string that names only them.
+    """Return the measures of `pt.Experiment` by the name of their column: the last unambiguous string.
 
-    A label of two measures is refused: PyTerrier would show one of them.
+    A label of two measures is an error, as PyTerrier would show only one of them.
     """
     names: dict[ir_measures.Measure, str] = {}
     for metric in metrics if isinstance(metrics, Collection) else ():
@@ -264,4 +264,4 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:
     if columns:
-        warn(f"{choices(columns)}: lower is better, but {problem}")  # in every call, as each has its own directions
+        warn(f"{choices(columns)}: lower is better, but {problem}")  # in every call, as directions may differ

@@ -1,4 +1,4 @@
-"""Collections with several aspects by `pt.get_dataset`, as in ``pt.get_dataset("multiaspect:health")``.
+"""Collections with several aspects for `pt.get_dataset`, as in ``pt.get_dataset("multiaspect:health")``.
 
 PyTerrier loads this module, by its entry point, when such a dataset is requested or all datasets are listed.
 """
@@ -14,11 +14,9 @@ import pyterrier as pt
 from ..aspects import Aspects
 from ..datasets import Collection, WideQrels, info, load, load_health, names
 
-__all__ = ["HealthDataset", "MultiAspectDatasets", "PublishedDataset"]
-
 
 class _Named(pt.datasets.Dataset):  # type: ignore[misc]
-    """A dataset with wide qrels, of which PyTerrier lists what it has."""
+    """A dataset with wide qrels, for PyTerrier's list of datasets."""
 
     COMPONENTS: tuple[str, ...] = ("qrels",)
 
@@ -86,7 +84,7 @@ class PublishedDataset(_Named):
     def get_results(self, variant: str | None = None) -> pd.DataFrame:
         """Return the run whose results were judged, ``qid docno score``, if there is one."""
         if self._judged.run is None:
-            raise NotImplementedError(f"{self!r} has no results that were judged as a ranking")
+            raise NotImplementedError(f"{self!r} has no judged ranking")
         return self._judged.run.copy()
 
     def info_url(self) -> str:

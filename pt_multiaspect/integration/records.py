@@ -9,14 +9,12 @@ import pandas as pd
 
 from .parsing import MeasureName
 
-__all__ = ["RECORD", "record"]
-
 #: Key of the record in ``DataFrame.attrs``.
 RECORD = "measures"
 
 
 def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
-    """Record in the frame the measures of its labels; None for a label that is not that of a measure.
+    """Record in the frame the measures of its labels; None for a label that does not name a measure.
 
     Printed measures, as read from files, are parsed when they are looked up.
     """

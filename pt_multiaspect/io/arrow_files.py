@@ -24,9 +24,7 @@ from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
-__all__ = ["frame_of_run", "labels_of_table", "read_arrow", "run_of_table"]
-
-#: How files begin.
+#: The first bytes of files.
 _FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Feather 1": b"FEA1"}
 
 
@@ -43,7 +41,7 @@ def read_arrow(name: str, data: bytes) -> Any:
     Returns
     -------
     pyarrow.Table or None
-        None if it is another file.
+        None if it is a file of another format.
 
     Raises
     ------
@@ -70,10 +68,10 @@ def read_arrow(name: str, data: bytes) -> Any:
             table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False)
         else:
             table = pyarrow.ipc.open_file(data).read_all()
-        # Otherwise, damaged offsets are noticed by a crash, if at all.
+        # Without this, damaged offsets cause a crash or remain unnoticed.
         table.validate(full=True)
         kept = [position for position, column in enumerate(table.column_names) if not is_saved_index(column)]
-        # Without the metadata of pandas, which would make a column the index again. Saved indexes are not labels.
+        # Without the metadata of pandas, which would restore a column as index. Saved indexes are not labels.
         return table.replace_schema_metadata(None).select(kept)
     except Exception as error:  # PyArrow has several classes of errors
         raise MultiAspectError(f"{name}: a damaged {form} file: {' '.join(str(error).split())}") from error
@@ -107,14 +105,14 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
     table : pyarrow.Table
         Its content.
     columns : mapping of str to str, or None
-        The column of the result for each aspect. An aspect has its own column in the file, or, if it is the only
-        one, the column label or relevance. With None, all columns are kept, of subtopics only those with several
-        values for a query.
+        The column of the result for each aspect. An aspect is read from its own column in the file or, if it is the
+        only one, from the column label or relevance. With None, all columns are kept; columns of subtopics only if
+        a query has several values.
 
     Returns
     -------
     DataFrame
-        Labels are float64, NaN where missing. Rows that repeat a pair with equal labels are left out.
+        Labels are float64, NaN where missing. Rows that repeat a pair with equal labels are omitted.
 
     Raises
     ------
@@ -149,7 +147,7 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
         for column in SUBTOPIC_COLUMNS:
             if column in frame.columns:
                 values = pd.DataFrame({"qid": rows["qid"], "value": frame[column].to_numpy(dtype=object)})
-                # Subtopics differ within a query; an iteration that means nothing does not.
+                # Subtopics differ within a query; an iteration without meaning is constant.
                 if values.drop_duplicates()["qid"].duplicated().any():
                     rows[column] = identifiers(frame[column], name)
                     keys.append(column)

@@ -1,4 +1,4 @@
-"""Files of published collections: found in the data directory, or downloaded to it, and checked."""
+"""Files of published collections: read from the data directory or downloaded to it, and checked."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from urllib.parse import quote
 from ..errors import MultiAspectError
 from .file_contents import Text, as_text, load
 
-__all__ = ["DATA_VARIABLE", "DataFile", "Repository", "first_fields", "trec_fields"]
-
 #: The environment variable that names the data directory.
 DATA_VARIABLE = "PT_MULTIASPECT_DATA"
 
 _SERVER = "https://raw.githubusercontent.com"
-_TIMEOUT = 30  # seconds without an answer
+_TIMEOUT = 30  # seconds without a response
 
 Rows = Iterator[list[bytes]]
 
@@ -31,7 +29,7 @@ def trec_fields(text: Text) -> Rows:
 
 
 def first_fields(header: bytes, number: int) -> Callable[[Text], Rows]:
-    """Return a reader of the first fields of a file separated by commas, without its header if there is one."""
+    """Return a reader of the first fields of a comma-separated file, without its header if there is one."""
 
     def rows(text: Text) -> Rows:
         for _, line, _ in text.lines():
@@ -59,11 +57,11 @@ class Repository:
 class DataFile:
     """A file of a repository.
 
-    The checksum is that of the fields that are read, not of the bytes: copies may separate fields by blanks or
-    tabs, end lines as on Windows, or be compressed.
+    The checksum is that of the fields that are read, not of the bytes, as copies may separate fields by blanks or
+    tabs, have Windows line endings, or be compressed.
     """
 
-    #: Where the file is in the data directory, with or without the ending .gz.
+    #: The path in the data directory, with or without the suffix .gz.
     name: str
     repository: Repository
     path: str
@@ -81,7 +79,7 @@ class DataFile:
         Raises
         ------
         MultiAspectError
-            If the file cannot be downloaded, or does not contain what is published.
+            If the file cannot be downloaded, or its content differs from the published one.
         """
         folder = _data_directory()
         path = folder / self.name
@@ -114,7 +112,7 @@ class DataFile:
         pooch = _pooch()
         logger = pooch.get_logger()
         level = logger.level
-        logger.setLevel(logging.WARNING)  # it would print the checksum of the bytes, to be copied into code
+        logger.setLevel(logging.WARNING)  # it would print the checksum of the bytes
         try:
             pooch.retrieve(
                 self.url,
@@ -123,7 +121,7 @@ class DataFile:
                 path=path.parent,
                 downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
             )
-        except (OSError, ValueError) as error:  # those of requests are OSErrors
+        except (OSError, ValueError) as error:  # errors of requests are OSErrors
             raise MultiAspectError(
                 f"{self.url} cannot be downloaded: {error}. Without a network, save the file as {path} (or set "
                 f"{DATA_VARIABLE} to a directory that contains {self.name})"

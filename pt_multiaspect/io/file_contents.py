@@ -12,9 +12,6 @@ from typing import IO, Any, NamedTuple, TypeAlias
 
 from ..errors import MultiAspectError
 
-__all__ = ["Content", "Source", "Text", "as_text", "load", "name_in_utf8"]
-
-
 #: Bytes decompressed at once.
 _BLOCK = 1 << 22
 
@@ -28,15 +25,15 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A file's bytes, known to be UTF-8, ending in a newline."""
+    """The bytes of a file, which are valid UTF-8 and end in a newline."""
 
     name: str
     data: bytes
-    #: Number of lines of the file before these.
+    #: Number of lines of the file before this text.
     n_before: int = 0
 
     def line_number(self, position: int) -> int:
-        """Return the number of the line in the file at a position of the data."""
+        """Return the line number in the file at a position of the data."""
         return self.n_before + self.data.count(b"\n", 0, position) + 1
 
     def lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes, list[bytes]]]:
@@ -62,7 +59,7 @@ Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes] | Content
 
 
 def name_in_utf8(name: str) -> str:
-    """Return the name of a file that can be printed and written, also if it is not UTF-8."""
+    """Return the name of a file in a printable form, also if it is not UTF-8."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -81,7 +78,7 @@ def load(source: Source) -> Content:
 
 
 def as_text(name: str, data: bytes) -> Text:
-    """Return the content of a file as text; raise if it is not UTF-8."""
+    """Return the content of a file as text; raise an error if it is not UTF-8."""
     data = data.removeprefix(_BYTE_ORDER_MARK)
     if not data.isascii():
         _check_encoding(name, data)
@@ -105,7 +102,7 @@ def _check_encoding(name: str, data: bytes) -> None:
         )
 
 
-#: A compressed file may expand to this many bytes, or to this many times its size. TREC files expand 5 to 50 times.
+#: Limits of decompressed files: this many bytes, or this many times their size. TREC files expand 5 to 50 times.
 _EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
 
 
@@ -119,7 +116,7 @@ def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], It
             if size > most:
                 raise MultiAspectError(
                     f"{name}: expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size, "
-                    "as no TREC file does; to read it anyway, decompress it"
+                    "unlike TREC files; to read it anyway, decompress it"
                 )
     except ImportError as error:
         raise MultiAspectError(
@@ -134,7 +131,7 @@ def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], It
 
 
 def _gunzip(data: bytes) -> Iterator[bytes]:
-    # As gzip.GzipFile, in less time: the library reads the headers and checks the sums itself.
+    # Faster than gzip.GzipFile: the library itself reads the headers and verifies the checksums.
     library = _gzip_library()
     view, start = memoryview(data), 0
     while start < len(data):  # a file may have several members
@@ -179,7 +176,7 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
         frame = zstandard.ZstdDecompressor().decompressobj()
         start = 0
         try:
-            # A block of 128 kB takes four bytes at least, so that what a piece expands to is bounded.
+            # A block of 128 kB is compressed to at least four bytes, so the expanded size of a piece is bounded.
             while not frame.eof and start < len(data):
                 yield frame.decompress(data[start : start + _ZSTD_PIECE])
                 start += _ZSTD_PIECE
@@ -190,14 +187,14 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
         data = frame.unused_data + data[start:]
 
 
-#: How files, and their members, begin.
+#: The first bytes of files and of their members.
 _GZIP = b"\x1f\x8b"
 
-#: Bytes that are decompressed at once.
+#: Number of bytes that are decompressed at once.
 _GZIP_PIECE = 1 << 16
 _ZSTD_PIECE = 1 << 8
 
-#: Forms of compression: how their files begin, and how they are decompressed, piece by piece.
+#: Forms of compression: the first bytes of files, and functions that decompress them piece by piece.
 _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
     "gzip": (_GZIP, _gunzip),
     "bzip2": (b"BZh", _bunzip),
@@ -226,5 +223,5 @@ def _read_bytes(source: Any) -> tuple[str, bytes]:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
-    # A lone surrogate is let through here: it is not UTF-8 either, and is reported as such.
+    # Lone surrogates pass here: they are not UTF-8, and are reported as such.
     return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)

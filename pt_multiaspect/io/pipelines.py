@@ -1,4 +1,4 @@
-"""Pipelines of PyTerrier in place of runs, without importing PyTerrier."""
+"""PyTerrier pipelines in place of runs, without importing PyTerrier."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, id_column
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy, id_column
 from ..collection.frames import as_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of
@@ -18,18 +18,18 @@ __all__ = ["is_pipeline", "progress_bar", "qrels_of_topics", "retrieve", "topics
 
 
 def is_pipeline(run: object) -> bool:
-    """Return whether an object is a transformer of PyTerrier; there is none before PyTerrier is imported."""
+    """Return whether an object is a PyTerrier transformer, which requires that PyTerrier is already imported."""
     transformer = getattr(sys.modules.get("pyterrier"), "Transformer", None)
     return transformer is not None and isinstance(run, transformer)
 
 
 def topics_frame(topics: Any) -> pd.DataFrame:
-    """Return topics as `pt.Experiment` takes them, or those of a dataset of PyTerrier.
+    """Return topics in the form of `pt.Experiment`, from a frame or a PyTerrier dataset.
 
     Raises
     ------
     MultiAspectError
-        If they are anything else than a data frame with a column ``qid``, or empty.
+        If they are not a data frame with a column ``qid``, or empty.
     """
     if isinstance(topics, str):
         raise MultiAspectError(
@@ -58,7 +58,7 @@ def qrels_of_topics(qrels: object, topics: pd.DataFrame) -> object:
     Returns
     -------
     DataFrame or Judgments
-        A frame if `qrels` is one.
+        A frame if `qrels` is a frame.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
     if missing:
         raise MultiAspectError(
             f"the pipeline {name}: expected the columns qid, docno and score in its results, got no "
-            f"{' and no '.join(missing)} but {choices(run.columns)}"
+            f"{' and no '.join(missing)} but {choices(run.columns)}" + answers_remedy(run.columns)
         )
     if not len(run):
         raise MultiAspectError(f"the pipeline {name} retrieves no document for {number_of(len(topics), 'topic')}")
@@ -105,7 +105,7 @@ def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
 
 
 def progress_bar(total: int | None, show: bool) -> Any:
-    """Return PyTerrier's progress bar of systems, which shows nothing without a terminal or a notebook."""
+    """Return PyTerrier's progress bar of systems, which is visible in terminals and notebooks only."""
     from tqdm import tqdm
 
     bar = getattr(sys.modules.get("pyterrier"), "tqdm", tqdm)

@@ -1,4 +1,4 @@
-"""The run files that a path, a directory or a pattern refers to."""
+"""Run files of paths, directories and patterns."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ..errors import MultiAspectError
 
-__all__ = ["check_readable", "is_read_once", "run_files"]
-
 
 def run_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files of a path, directory or pattern, sorted.
@@ -18,7 +16,7 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     ----------
     path : str or path
         A file, which need not exist; a directory, whose files are returned except hidden ones; or a pattern such as
-        ``runs/*.run``, in which ``**`` stands for any number of directories.
+        ``runs/*.run``, in which ``**`` matches any number of directories.
 
     Raises
     ------
@@ -46,7 +44,7 @@ def check_readable(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     MultiAspectError
-        If there is no such file, it is a directory, or reading it is not permitted.
+        If the file does not exist, is a directory, or reading it is not permitted.
     """
     file = os.path.expanduser(os.fspath(path))
     if not os.path.exists(file):
@@ -58,6 +56,6 @@ def check_readable(path: str | os.PathLike[str]) -> None:
 
 
 def is_read_once(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file can be read only once, as a named pipe or the shell's ``<(command)``."""
+    """Return whether a file can be read only once, such as a named pipe or the shell's ``<(command)``."""
     file = os.path.expanduser(os.fspath(path))
     return os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file)

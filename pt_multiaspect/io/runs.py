@@ -23,12 +23,10 @@ from .pipelines import is_pipeline, progress_bar, qrels_of_topics, retrieve, top
 from .run_files import check_readable, is_read_once, run_files
 from .trec_files import load_run, read_run
 
-__all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "repeatable", "run_of", "titled"]
-
 
 @dataclass(frozen=True, eq=False)
 class NamedRuns:
-    """Runs with their names, to be iterated over once. No run is kept, except those that the caller keeps."""
+    """Runs with their names, for a single iteration. Runs are not kept in memory."""
 
     #: The names and the runs; a list if all runs, or their files, are known.
     pairs: Iterable[tuple[str, object]]
@@ -43,12 +41,12 @@ class NamedRuns:
     def on_topics(
         cls, runs: object, qrels: object, topics: object, *, progress: bool = True
     ) -> tuple[NamedRuns, object]:
-        """Read runs and pipelines, which run on `topics` in their turn, once each.
+        """Read runs and pipelines; each pipeline runs on `topics` once, when its turn comes.
 
         Parameters
         ----------
         runs : object
-            As for `of`.
+            The runs, as for `of`.
         qrels : DataFrame, dict, iterable or Judgments
             The qrels.
         topics : DataFrame, dataset of PyTerrier or None
@@ -61,12 +59,12 @@ class NamedRuns:
         NamedRuns
             The runs.
         object
-            The qrels; those of `topics`, if given.
+            The qrels; only those of `topics`, if given.
 
         Raises
         ------
         MultiAspectError
-            If the topics cannot be read, or none is judged. While the runs are iterated over: for pipelines
+            If the topics cannot be read, or none is judged; during the iteration over the runs, for pipelines
             without topics, or topics without pipelines.
         """
         named = cls.of(runs)
@@ -86,12 +84,12 @@ class NamedRuns:
         """
         if isinstance(runs, NamedRuns):
             return runs
-        if is_pipeline(runs):  # which may be an iterable of its parts
+        if is_pipeline(runs):  # a pipeline may be an iterable of its parts
             return cls._known([_named(runs, 1)])
         if isinstance(runs, Mapping) and not _is_one_run(runs):
             if isinstance(runs, dict):
                 return cls._known([(str(name), run) for name, run in runs.items()])
-            # One by one, as other mappings may read a run when they are asked for it.
+            # One by one, as mappings of other classes may read a run on access.
             return cls(((str(name), runs[name]) for name in runs), len(runs))
         if isinstance(runs, str | PathLike):
             return cls._listed([runs])
@@ -128,12 +126,12 @@ class NamedRuns:
         )
 
     def check_files(self) -> None:
-        """Raise an error for the first file that cannot be read, where the runs are known.
+        """Raise an error for the first file that cannot be read, if the runs are known.
 
         Raises
         ------
         MultiAspectError
-            With the name of the run.
+            If a file cannot be read; the message contains the name of the run.
         """
         for name, run in self.pairs if isinstance(self.pairs, list) else []:
             if isinstance(run, str | PathLike):
@@ -143,7 +141,7 @@ class NamedRuns:
     def __iter__(self) -> Iterator[tuple[str, object]]:
         pairs = _distinct(self.pairs)
         if isinstance(self.pairs, list):
-            pairs = iter(list(pairs))  # errors before the first run
+            pairs = iter(list(pairs))  # errors come before the first run
         n_pipelines = 0
         bar = None if self.topics is None else progress_bar(self.total, self.progress)
         with nullcontext() if bar is None else bar:
@@ -173,7 +171,7 @@ def _distinct(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object
         name = name_in_utf8(raw_name)
         if name in names:
             raise MultiAspectError(f"expected distinct names, got several runs named {name}; rename all but one")
-        if "\0" in name:  # at which pandas ends strings before version 3.1
+        if "\0" in name:  # pandas before 3.1 ends strings there
             raise MultiAspectError(f"expected names of runs without NUL characters, got {name!r}")
         names.add(name)
         yield name, run
@@ -183,7 +181,7 @@ def _distinct(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object
 
 
 def _repeatable_file(name: str, run: object) -> object:
-    """Return a run, read from its file if that can be read only once."""
+    """Return a run, read from its file if the file can be read only once."""
     if not isinstance(run, str | PathLike) or not is_read_once(run):
         return run
     with about_run(titled(name)):
@@ -203,7 +201,7 @@ def _all_named(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, o
 
 
 def _named(run: Any, position: int) -> tuple[str, object]:
-    """Return the name of a run and the run; `run` may be such a pair."""
+    """Return the name of a run and the run; `run` may be a pair of both."""
     if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not hasattr(run, "_fields"):
         return run
     if is_pipeline(run):
@@ -227,7 +225,7 @@ def named_runs(runs: object) -> dict[str, object]:
 
 
 def titled(name: str) -> str:
-    """Return the name of a run in errors; unnamed runs are called run 1, run 2 and so on already."""
+    """Return the name of a run in errors; unnamed runs already have the names run 1, run 2 and so on."""
     return name if name.startswith("run ") else f"run {name}"
 
 
@@ -252,7 +250,7 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
     run : DataFrame, dict, iterable of namedtuples, path, open file or Run
         The run.
     columns : sequence of str, optional
-        Columns to keep beside queries, documents and scores.
+        Columns to keep besides queries, documents and scores.
 
     Raises
     ------

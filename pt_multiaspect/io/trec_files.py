@@ -18,9 +18,7 @@ from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .file_contents import Source, Text, as_text, load
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
-__all__ = ["NAME_COLUMNS", "load_run", "read_qrels", "read_run", "without_metadata"]
-
-#: The remedy for a file with more label columns than aspects, which the command line words its own way.
+#: The remedy for a file with more label columns than aspects; the command line has a different one.
 NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
 
 
@@ -50,12 +48,10 @@ def read_qrels(
     Returns
     -------
     pandas.DataFrame
-        The columns ``qid``, ``docno`` and one per aspect, in the order given.
-        The aspect ``relevance`` has PyTerrier's name ``label``, the others
-        keep their names. Ids are strings. A label column is int64 when it is
-        complete and all whole numbers, otherwise float64. Rows are in the
-        order in which their pairs first appear. Files may judge different
-        pairs: missing labels are NaN. A repeated judgment with equal labels
+        The columns ``qid``, ``docno`` and one per aspect, in the order given. The aspect ``relevance`` has
+        PyTerrier's name ``label``, the others keep their names. Ids are strings. A label column is int64 when it is
+        complete and all labels are whole numbers, otherwise float64. Rows are in the order in which their pairs
+        first appear. Files may judge different pairs: missing labels are NaN. A repeated judgment with equal labels
         counts once.
 
     Raises
@@ -132,11 +128,10 @@ def read_run(source: Source) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The columns ``qid docno rank score name`` that ``pt.io.read_results``
-        gives, in the file's order. Ids and ``name`` (the tag) are strings,
-        ``rank`` is int64 and ``score`` float64. The rank is the file's own:
-        evaluation orders by score. Of Parquet and Arrow files, all columns; they need not have
-        ``rank`` and ``name``. ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
+        The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's order. Ids and
+        ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
+        evaluation sorts by score. Of Parquet and Arrow files, all columns; they need not have ``rank`` and
+        ``name``. ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
 
     Raises
     ------
@@ -174,7 +169,7 @@ def read_run(source: Source) -> pd.DataFrame:
 
 
 def load_run(source: Source) -> Run:
-    """Read a run as `read_run` does, for the join with judgments."""
+    """Read a run like `read_run`, for the join with judgments."""
     name, data = load(source)
     table = read_arrow(name, data)
     if table is not None:
@@ -185,7 +180,7 @@ def load_run(source: Source) -> Run:
 
 
 def without_metadata(text: Text) -> tuple[str | None, Text]:
-    """Split a run into the YAML of its header in the format of ir_metadata, None without, and its rows.
+    """Split a run into the YAML of its ir_metadata header (None without one) and its rows.
 
     Raises
     ------
@@ -224,7 +219,7 @@ _RUN = LineFormat(
 
 
 def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
-    """Return the column of each aspect; raise if the names cannot be used."""
+    """Return the column of each aspect; raise an error if a name is invalid."""
     if isinstance(aspects, str) or not isinstance(aspects, Iterable):
         raise MultiAspectError(f"aspects: expected a list of names, got {shown(aspects)}")
     columns: dict[str, str] = {}
@@ -233,8 +228,7 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
             raise MultiAspectError(f"aspects: expected non-empty strings as names, got {aspect!r}")
         if aspect in IDENTIFIERS:
             raise MultiAspectError(
-                f"aspects: expected names other than {choices(IDENTIFIERS)}, which identify judgments, got "
-                f"{aspect!r}"
+                f"aspects: expected names other than {choices(IDENTIFIERS)}, which are not labels, got {aspect!r}"
             )
         column = "label" if aspect == "relevance" else aspect
         if column in columns.values():
@@ -249,7 +243,7 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-#: With a smaller fraction of common pairs, two files are unlikely to judge the same pool.
+#: Minimum fraction of common pairs; with fewer, two files are unlikely to judge the same pool.
 _MOST_PAIRS = 0.95
 
 
@@ -276,7 +270,7 @@ class _AspectFile:
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
-    """Raise if a file has no pair in common with that of relevance (or the first); warn if many pairs differ."""
+    """Raise an error if a file and that of relevance (or the first) have no pair in common; warn if many differ."""
     first = next((file for file in files if file.aspect in ("relevance", "label")), files[0])
     for file in files:
         if file is not first:
@@ -296,7 +290,7 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
             )
     labels = first.judged.iloc[:, 2].to_numpy()
     distinct = np.unique(np.maximum(labels, 0))
-    # A file of positives alone has one label, which is above the lowest grade.
+    # A file of positive documents only has a single label, which is above the lowest grade.
     lowest = distinct[0] if len(distinct) > 1 else 0.0
     mine, others = pairs[:size], pairs[size:]
     for common, judge, whose, aspect in (
@@ -312,7 +306,7 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
 
 
 def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool = False) -> tuple[str, pd.DataFrame]:
-    """Read the name and the rows of a file with a label column for each aspect; labels stay float64.
+    """Read the name and the rows of a file with a label column for each aspect; labels are float64.
 
     With `as_it_is`, a Parquet or Arrow file keeps all its columns.
     """
@@ -353,7 +347,7 @@ def _refuse_conflict(text: Text, rows: pd.DataFrame, second: int, aspects: list[
         f"{excerpt(fields[2])} is {later_fields[position].decode()} here and "
         f"{fields[position].decode()} on line {number}"
         + (
-            f". If the second field is a subtopic, read the file by ir_measures.read_trec_qrels: {BY_SUBTOPIC}"
+            f". If the second field is a subtopic, read the file with ir_measures.read_trec_qrels: {BY_SUBTOPIC}"
             if fields[1] != later_fields[1]
             else ""
         )
@@ -369,7 +363,7 @@ def _codes(pairs: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.i
 
 def _join(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Join on (qid, docno), keeping every pair, in order of first appearance."""
-    # By integer codes: pandas' outer merge sorts by the keys, and takes several times as long.
+    # By integer codes, as pandas' outer merge sorts by the keys and is several times slower.
     pairs = pd.concat([frame[["qid", "docno"]] for frame in frames], ignore_index=True)
     codes, distinct = pd.factorize(_codes(pairs)[1])
     columns: dict[str, Floats] = {}

@@ -1,8 +1,7 @@
 """Columns of TREC files: NumPy finds the fields, and pandas' C parser reads the numbers.
 
-Identifiers remain bytes until strings are asked for. Files with irregular lines, such as several blanks between
-fields, are read from a copy in which the lines are regular. If that fails, too, a line is malformed, and the error
-explains it.
+Identifiers remain bytes until strings are needed. Files with irregular lines, such as several blanks between
+fields, are read from a copy with regular lines. If that also fails, a line is malformed, and the error explains it.
 """
 
 from __future__ import annotations
@@ -23,31 +22,29 @@ from ..errors import MultiAspectError, cut
 from ..strings.texts import Texts
 from .file_contents import Text
 
-__all__ = ["Columns", "LineFormat", "NumberField", "excerpt", "is_whole", "read_lines"]
-
-#: Number of bytes from which pandas reads numbers faster than Python's `float`.
+#: Number of bytes above which pandas reads numbers faster than Python's `float`.
 _WORTHWHILE = 1 << 16
 
 #: Number of bytes searched for separators at once, so that intermediate arrays stay in the processor's cache.
 _SEARCHED = 1 << 19
 
-#: Number of bytes split at once, which bounds the memory that the short-lived pieces take.
+#: Number of bytes split at once, which limits the memory of the temporary pieces.
 _SPLIT = 1 << 22
 
 _NEWLINE, _BLANK, _TAB = b"\n \t"
 
-#: Bytes that are not part of fields. Control characters other than these are.
+#: Bytes that separate fields. Other control characters are part of fields.
 _NO_FIELD = np.frombuffer(b"\0\t\n\v\f\r ", dtype=np.uint8)
 
-#: Makes pandas read numbers to the last bit, which is the default since 3.1.
+#: The option of pandas for exact reading of numbers, which is the default since 3.1.
 _EXACT: dict[str, Any] = (
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
 
 
 def is_whole(values: Floats) -> Bools:
-    """Return which numbers are integers that a float represents exactly."""
-    # Beyond 2**53 neighbouring integers share a float64, so "whole" would mean nothing.
+    """Return a mask of the integers that a float represents exactly."""
+    # Beyond 2**53 neighbouring integers have the same float64, so "whole" would be meaningless.
     whole: Bools = (np.abs(values) <= 2.0**53) & (np.floor(values) == values)
     return whole
 
@@ -68,7 +65,7 @@ class LineFormat:
     ids: Mapping[int, str]
     numbers: Mapping[int, tuple[str, NumberField]]
     hint: str = ""
-    #: The number of fields of a format that is easily confused with this one, and a hint.
+    #: The number of fields of a similar format, and a hint for files in it.
     lookalike: tuple[int, str] = (0, "")
 
     def __str__(self) -> str:
@@ -80,7 +77,7 @@ class Columns:
     """The columns of a file, by the names of its format."""
 
     docnos: Texts
-    #: The other identifiers: a code per line, and the distinct strings.
+    #: The other identifiers: one code per line, and the distinct strings.
     codes: dict[str, tuple[Ints, NDArray[np.object_]]]
     numbers: dict[str, Floats]
 
@@ -123,7 +120,7 @@ def read_lines(text: Text, layout: LineFormat, ids: Collection[str] | None = Non
 
 
 def _forms(text: Text) -> Iterator[Text]:
-    """Yield a text with newlines, then with a blank between fields and without blank lines."""
+    """Yield the text with newlines, then a copy with one blank between fields and without blank lines."""
     has_returns = text.data.startswith(b"\r", text.data.index(b"\n") - 1)
     yield Text(text.name, text.data.replace(b"\r\n", b"\n")) if has_returns else text
     _check_no_binary_data(text)
@@ -182,8 +179,8 @@ class _Lines:
         Raises
         ------
         _Unreadable
-            Unless each line has as many fields as it should, none of which is empty, with one separator between
-            them, and no other white space.
+            If a line does not have the expected number of non-empty fields with one separator between
+            them, or contains other white space.
         """
         ends = np.flatnonzero(block <= _BLANK)
         marks = block[ends]
@@ -205,7 +202,7 @@ class _Lines:
         return _TAB if self.text.data.find(b"\t", 0, self.text.data.index(b"\n")) >= 0 else _BLANK
 
     def _parsed(self) -> dict[int, Floats] | None:
-        """Return numbers as pandas reads them, None unless it reads all of them."""
+        """Return numbers as pandas reads them; None if it cannot read all of them."""
         try:
             frame: pd.DataFrame = pd.read_csv(
                 io.BytesIO(self.text.data),
@@ -225,7 +222,7 @@ class _Lines:
         return {position: frame[position].to_numpy() for position in self.layout.numbers}
 
     def _converted(self) -> dict[int, Floats]:
-        """Return numbers as Python reads them, which also takes nan."""
+        """Return numbers as Python reads them, including nan."""
         columns = {position: _Column(position, only_changes=False) for position in self.layout.numbers}
         self._fill(columns.values())
         values = {position: _as_numbers(column.fields(self.text.data)) for position, column in columns.items()}
@@ -235,7 +232,7 @@ class _Lines:
 
 
 class _Column:
-    """The positions of a field in each line, or only in those where it differs from the line before."""
+    """The positions of a field in each line, or only in lines where it differs from the line before."""
 
     def __init__(self, position: int, *, only_changes: bool) -> None:
         self._position, self._only_changes = position, only_changes
@@ -245,7 +242,7 @@ class _Column:
         self._sizes: list[NDArray[np.int64]] = []
 
     def add(self, data: bytes, begin: int, ends: NDArray[np.int64]) -> None:
-        """Add some lines, which begin at a byte and whose fields end at others."""
+        """Add some lines, given by the first byte and the ends of the fields."""
         start = np.append(begin, ends[:-1, -1] + 1) if self._position == 0 else ends[:, self._position - 1] + 1
         size = ends[:, self._position] - start
         if self._only_changes:
@@ -261,7 +258,7 @@ class _Column:
         return Texts.within(data, np.concatenate(self._starts), np.concatenate(self._sizes))
 
     def codes(self, data: bytes) -> tuple[Ints, NDArray[np.object_]]:
-        """Factorise the fields: a code per line, and the distinct strings."""
+        """Factorise the fields: return one code per line, and the distinct strings."""
         codes, distinct = self.texts(data).codes()
         lines = np.append(np.concatenate(self._lines), self._n_lines)
         return np.repeat(codes, lines[1:] - lines[:-1]), distinct.decode()
@@ -279,7 +276,7 @@ def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
         values = np.fromiter(map(float, fields), np.float64, len(fields))
     except ValueError:
         return None
-    # float() also reads Python's 1_000, which no other tool takes for a number.
+    # float() also accepts 1_000, which other tools do not read as a number.
     return None if b"_" in b"".join(fields) else values
 
 

@@ -11,8 +11,6 @@ from ..errors import MultiAspectError
 from .forms import Additive, Linear
 from .hits import Hits, positions, ranked
 
-__all__ = ["best_ranking", "is_by_sorting", "placed"]
-
 #: A measure and its weight per query, shape (n_queries,).
 Weighted = tuple[Additive, Floats]
 
@@ -49,13 +47,13 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
         form.check_sorting()
     if is_by_sorting([form for form, _ in forms]):
         gains = [weight[query] * form.normalised_gain for form, weight in linear]
-        # Ties by the gains themselves, so that sums do not depend on the order of the qrels.
+        # Ties are broken by the gains themselves, so that sums do not depend on the order of the qrels.
         return ranked(query, np.sum(gains, axis=0), *gains)
     return _by_assignment(forms, query, n_queries)
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
-    """Return whether sorting maximises sums of the measures: all are linear with equal discounts and depths."""
+    """Return whether sorting maximises sums of the measures, as all are linear with equal discounts and depths."""
     linear = [form for form in forms if isinstance(form, Linear)]
     return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
 
@@ -111,7 +109,7 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
 def _needed(
     linear: Sequence[tuple[Linear, Floats]], gains: Floats, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
-    """Return a subset of a query's documents that suffices for a best ranking, and the ranks above all cutoffs.
+    """Return documents of a query that suffice for a best ranking, and the number of ranks above all cutoffs.
 
     Of documents with the same gains, at most one per rank is needed.
     """

@@ -10,21 +10,19 @@ import numpy as np
 from .._typing import Floats
 from .hits import Hits
 
-__all__ = ["MARGINAL", "STATED", "Breakdown"]
-
-#: Contributions that follow from the definition of a measure, and those that are the increase of the value when
-#: a rank is added.
+#: Contributions that follow from the definition of a measure, and contributions that are the increase of the value
+#: if a rank is added.
 STATED, MARGINAL = "stated", "marginal"
 
 
 @dataclass(frozen=True, eq=False)
 class Breakdown:
-    """Values of rankings as sums of an offset, contributions of documents and contributions of no rank."""
+    """Values of rankings as sums of an offset, contributions of documents, and contributions without a rank."""
 
     hits: Hits
     #: The contribution of each hit; hits are all retrieved documents, see `Hits.dense`.
     contribution: Floats
-    #: Gain and discount of each hit, and the denominator per query, where the measure has them.
+    #: Gain and discount of each hit, and the denominator per query, if the measure has them.
     gain: Floats | None = None
     discount: Floats | None = None
     norm: Floats | None = None

@@ -73,7 +73,7 @@ def crp(hits: Hits, target: Target, cutoff: int | None = None) -> Floats:
 
 
 def breakdown(hits: Hits, target: Target, cutoff: int | None = None) -> Breakdown:
-    """Return CRP as a sum over ranks; ranks that the ranking does not fill are taken together."""
+    """Return CRP as a sum over ranks; ranks that the ranking does not fill are combined."""
     dense, total = hits.dense(), recall_base(target)
     position = _lowest(dense.rank, total[dense.query])
     above, displaced = _positive_hits(hits, target)
@@ -119,7 +119,7 @@ class Displacement(Additive):
 
 
 def recovery(hits: Hits, target: Target) -> Floats:
-    """Compute R / the first retrieved rank, from R on, at which CRP is at least 0; 0 if there is none."""
+    """Compute R / the first retrieved rank from R on at which CRP is at least 0; 0 if there is no such rank."""
     total = recall_base(target)
     at_r = crp(hits, target)
     # Beyond R, only documents above the lowest degree change CRP, and only increase it.

@@ -1,4 +1,4 @@
-"""Group fairness: the distribution of attention, or of documents seen, over groups of documents."""
+"""Group fairness: the distribution of attention, or of documents that users see, over groups of documents."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import numpy as np
 from .._typing import Floats, Ints
 from .hits import sums
 
-__all__ = ["DIVERGENCES", "attention", "mean_membership", "shannon_divergence"]
-
 
 def attention(query: Ints, weight: Floats, cell: Ints, n_queries: int, n_cells: int) -> Floats:
-    """Return the distribution of the summed weights over cells; uniform for a query without any.
+    """Return the distribution of the summed weights over cells; uniform for a query without weights.
 
     Parameters
     ----------

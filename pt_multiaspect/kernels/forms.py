@@ -149,7 +149,7 @@ class Linear(Additive):
         return gain if self.norm is None else ratio(gain, self.norm[self.target.query])
 
     def within(self, rank: Ints, query: Ints) -> Bools:
-        """Return whether each rank counts."""
+        """Return a mask of the ranks that count."""
         if self.depth is None:
             return np.ones(len(rank), dtype=np.bool_)
         depth = self.depth if isinstance(self.depth, int) else self.depth[query]
@@ -171,7 +171,7 @@ class Linear(Additive):
         lowest = float(np.min(self.gain, initial=0.0))
         if lowest < 0:
             raise MultiAspectError(
-                f"expected non-negative gains, got {lowest:g}: otherwise, which ranking is the best is unknown"
+                f"expected non-negative gains, got {lowest:g}: otherwise, the best ranking is unknown"
             )
 
     def beyond(self) -> Floats:

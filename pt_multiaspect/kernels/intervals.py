@@ -8,14 +8,12 @@ import numpy as np
 
 from .._typing import Floats
 
-__all__ = ["bootstrap_interval", "half_width", "mean_interval"]
-
 #: Number of bootstrap samples, and of topics drawn at once (32 MB).
 _SAMPLES, _CHUNK = 10_000, 4_000_000
 
 
 def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval of the means of bootstrap samples, whatever the order of the values.
+    """Return the percentile interval of the means of bootstrap samples, independent of the order of the values.
 
     Parameters
     ----------
@@ -37,7 +35,7 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
             for start in range(0, _SAMPLES, size)
         ]
     )
-    # Means of equal values may differ from these by rounding.
+    # Means of equal values may differ from them by rounding.
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2]).clip(ordered[0], ordered[-1])
     return float(low), float(high)
 
@@ -60,14 +58,14 @@ def half_width(values: Floats, confidence: float) -> Floats:
     from scipy.special import stdtrit
 
     n = values.shape[-1]
-    # Where all values are equal, their deviations from the mean could be rounding errors.
+    # If all values are equal, their deviations from the mean may be rounding errors.
     is_spread = values.max(axis=-1) != values.min(axis=-1)
     error = is_spread * values.std(axis=-1, ddof=1) / math.sqrt(n)
     return np.asarray(stdtrit(n - 1, (1 + confidence) / 2) * error, dtype=np.float64)
 
 
 def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
-    """Return Student's t interval of the mean, cut off at the limits of the values.
+    """Return Student's t interval of the mean, limited to the range of the values.
 
     Parameters
     ----------

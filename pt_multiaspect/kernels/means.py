@@ -11,8 +11,6 @@ import numpy as np
 from .._typing import Bools, Floats
 from .hits import ratio
 
-__all__ = ["arithmetic", "geometric", "geometric_slope", "harmonic", "harmonic_slope"]
-
 
 def arithmetic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w x; the weights must sum to 1 or be all 0."""
@@ -44,13 +42,13 @@ def geometric_slope(values: Floats, weights: Floats) -> Floats:
 
 
 def _counted(values: Floats, weights: Floats) -> tuple[Bools, Bools]:
-    """Return which terms count, and where at least one term counts and all that count are positive."""
+    """Return masks of the terms that count, and of columns in which terms count and all of them are positive."""
     counted = weights > 0
     defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
     return counted, np.asarray(defined, dtype=np.bool_)
 
 
 def _not_above(mean: Floats, values: Floats, weights: Floats) -> Floats:
-    """Clip a mean at the maximum of its values, which only rounding exceeds; 0 where no term counts."""
+    """Clip a mean at the maximum of its values, which rounding may exceed; 0 where no term counts."""
     highest = np.where(weights > 0, values, -np.inf).max(axis=0)
     return np.where(np.isneginf(highest), 0.0, np.minimum(mean, highest))

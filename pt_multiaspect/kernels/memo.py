@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-__all__ = ["Memo"]
-
 T = TypeVar("T")
 
 
 class Memo:
-    """A base class of objects that keep what is computed from them; copies and pickles start without it."""
+    """A base class of objects with a cache of derived results, which copies and pickles do not contain."""
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of `make`, computed once per `key`."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from .._typing import Floats, Ints
 
-__all__ = ["majority", "mean", "median"]
-
 
 def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     """Return the lower median of the grades of each unit, which is one of these grades; -1 without grades.
@@ -43,7 +41,7 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     np.maximum.at(highest, cell_unit, times)
     modes = times == highest[cell_unit]
     result = np.full(n_units, -1, dtype=np.intp)
-    # Cells are in increasing order of grades: the first mode of a unit is the last to be assigned.
+    # Cells are in increasing order of grades: the first mode of a unit is assigned last.
     result[cell_unit[modes][::-1]] = value[modes][::-1]
     return result, np.bincount(cell_unit[modes], minlength=n_units)
 

@@ -27,7 +27,7 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
 
 
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
-    """Return what each hit adds to the compatibility: the depths from which on it is in both rankings."""
+    """Return the contribution of each hit to the compatibility: from the depth at which it is in both rankings."""
     row, score, best = _overlap(hits, gain, p)
     of_row = np.zeros(len(gain))
     of_row[row] = ratio(score, best[hits.pool_query[row]])
@@ -35,7 +35,7 @@ def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
 
 
 def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
-    """Return the documents of the ideal ranking, what each adds to RBO, and the RBO of the ideal ranking per query.
+    """Return the documents of the ideal ranking, their contributions to RBO, and the ideal RBO per query.
 
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain keep their
     order in the ranking; documents that were not retrieved are last.
@@ -47,7 +47,7 @@ def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
     order = kept[np.lexsort((rank[kept], -gain[kept], hits.pool_query[kept]))]
     query = hits.pool_query[order]
     ideal = positions(query) + 1
-    # A document is in the overlap of each depth from its larger rank in the two rankings on.
+    # A document is in the overlap from the larger of its ranks in the two rankings.
     overlap = _overlap_from(p)
     score = overlap[np.minimum(np.maximum(ideal, rank[order]), DEPTH + 1)]
     best = hits.total(overlap[np.minimum(ideal, DEPTH + 1)], query)
@@ -56,7 +56,7 @@ def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
 
 @cache
 def _overlap_from(p: float) -> Floats:
-    """Return what a document in both rankings from a rank on adds to RBO, by rank: Σ_{k≥rank} p^(k-1) / k."""
+    """Return the contribution to RBO of a document in both rankings from each rank on: Σ_{k≥rank} p^(k-1) / k."""
     depth = np.arange(1, DEPTH + 1)
     weights = p ** (depth - 1.0) / depth
     return np.concatenate([[np.nan], np.cumsum(weights[::-1])[::-1], [0.0]])

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 
-__all__ = ["TOLERANCE", "dominates", "front_of", "on_front", "staircases"]
-
-#: Values that differ by at most this, relative to the maximum, are equal (rounding errors).
+#: Tolerance for equal values, relative to the maximum (rounding errors).
 TOLERANCE = 1e-12
 
 #: Maximum number of pairs that are compared at once.
@@ -23,14 +21,14 @@ _BLOCK = 256
 
 
 def dominates(points: Floats, others: Floats, near: Floats) -> Bools:
-    """Return which points are at least as high as others in every column, and higher in one.
+    """Return whether points are at least as high as others in every column, and higher in one.
 
     Parameters
     ----------
     points, others : ndarray of float, shapes (..., n, n_columns) and (..., m, n_columns)
         The points; NaN dominates nothing and is dominated by nothing.
     near : ndarray of float, shape (..., n_columns)
-        The difference up to which values are equal.
+        The maximum difference of equal values.
 
     Returns
     -------
@@ -48,7 +46,7 @@ def dominates(points: Floats, others: Floats, near: Floats) -> Bools:
 
 
 def on_front(scores: Floats) -> Bools:
-    """Return which points no other point of the same set dominates.
+    """Return a mask of the points that no other point of the same set dominates.
 
     Parameters
     ----------
@@ -72,7 +70,7 @@ def on_front(scores: Floats) -> Bools:
 
 
 def front_of(points: Floats) -> Ints:
-    """Return the indices of the points that no other point dominates, one of several equal ones.
+    """Return the indices of the points that no other point dominates, and only one of equal points.
 
     Parameters
     ----------
@@ -93,7 +91,7 @@ def front_of(points: Floats) -> Ints:
 
 
 def _rising(values: Ints) -> Bools:
-    """Return which values are higher than all values before them."""
+    """Return a mask of the values that are higher than all preceding values."""
     return np.append(np.ones(min(len(values), 1), dtype=np.bool_), np.diff(np.maximum.accumulate(values)) > 0)
 
 
@@ -129,7 +127,7 @@ def _by_blocks(levels: Ints) -> Ints:
 
 
 def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
-    """Return the indices of the points that no other point of the same group dominates, one of equal ones.
+    """Return the indices of the points that no other point of the group dominates, and only one of equal points.
 
     Parameters
     ----------
@@ -148,7 +146,7 @@ def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
         bounds = np.flatnonzero(np.diff(group[order])) + 1
         parts = np.split(order, bounds) if len(order) else []
         return np.concatenate([part[front_of(values[part])] for part in parts] or [order])
-    # Whole numbers, equal where values are equal but for rounding, so that groups can be told apart exactly.
+    # Integers, which are equal if values are equal except for rounding, so that groups are distinct.
     levels = [_levels(column) for column in values.T]
     order = np.lexsort((*(-level for level in levels[::-1]), group))
     _, group_rank = np.unique(group[order], return_inverse=True)
@@ -158,7 +156,7 @@ def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
 
 
 def _levels(values: Floats) -> Ints:
-    """Return the ranks of values, from 0, equal for values that are equal but for rounding."""
+    """Return the ranks of values, from 0, equal for values that are equal except for rounding."""
     order = np.argsort(values, kind="stable")
     near = TOLERANCE * np.abs(values).max(initial=0.0)
     level = np.empty(len(values), dtype=np.intp)

@@ -12,16 +12,6 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .forms import Linear
 
-__all__ = [
-    "APProgress",
-    "CascadeProgress",
-    "LinearProgress",
-    "Progress",
-    "Progression",
-    "RRProgress",
-    "SuccessProgress",
-]
-
 Counts = NDArray[np.int32]
 
 
@@ -137,7 +127,7 @@ class BinaryProgress(Progress):
 class APProgress(BinaryProgress, ConvexProgress):
     """Progress of average precision."""
 
-    # With F positive documents up to a rank and x = 1 for a positive one at it,
+    # With F positive documents up to a rank and x = 1 if there is a positive one at the rank,
     # F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
 
     def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
@@ -199,12 +189,12 @@ class CascadeProgress(Progress):
         return np.outer(self._stays(counts) * self._discount[rank - 1], self._stop)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain if a user who has not stopped yet and ever stops does so at the next rank."""
+        """Return the gain if all users who have not stopped, but will, stop at the next rank."""
         if rank >= self.depth:
             return np.zeros(len(counts))
         stops = 1.0 - self._stays(self._totals - counts)
         return np.asarray(self._stays(counts) * stops * self._discount[rank], dtype=np.float64)
 
     def _stays(self, counts: Counts) -> Floats:
-        """Return the probability of stopping at none of the documents; on long scales it can be exactly 0."""
+        """Return the probability of stopping at none of the documents; on long scales, it can be exactly 0."""
         return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)

@@ -42,7 +42,7 @@ def errors(hits: Hits, grade: Ints) -> Floats:
 def _maximum_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
     """Return the errors m = n - 2j - 1 of the worst ranking of n documents, j = 0 … ⌊n/2 - 1⌋.
 
-    With the errors come their weights 1 / (1 + log2(1 + j)), and the index in `n` of each error.
+    Also return their weights 1 / (1 + log2(1 + j)), and the index in `n` of each error.
     """
     owner = np.repeat(np.arange(len(n)), n // 2)
     j = positions(owner)
@@ -50,7 +50,7 @@ def _maximum_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
 
 
 def _normalised(error: Floats, n_ret: Ints, sizes: Ints, maxima: Floats) -> Floats:
-    """Return 1 - error / maximum error of a ranking of that length; 1 for one document, 0 for none."""
+    """Return 1 - error / maximum error of a ranking of the same length; 1 for one document, 0 for none."""
     value = 1.0 - ratio(error, maxima[np.searchsorted(sizes, n_ret)])
     return np.where(n_ret > 0, np.clip(value, 0.0, 1.0), 0.0)
 
@@ -58,7 +58,7 @@ def _normalised(error: Floats, n_ret: Ints, sizes: Ints, maxima: Floats) -> Floa
 def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[Ints]) -> Floats:
     """Return Π(μ_a + ε_a) - Π μ_a.
 
-    It is summed from non-negative terms, which avoids cancellation if some μ is large.
+    It is computed as a sum of non-negative terms, which avoids cancellation if some μ is large.
     """
     difference: Floats = np.zeros(len(epsilons[0]))
     product = 1.0

@@ -7,8 +7,6 @@ import numpy as np
 from .._typing import Bools, Floats
 from .hits import Hits, positions, ratio, running_product
 
-__all__ = ["average_precision", "err", "found", "reciprocal_rank", "stop_probability", "stopping"]
-
 
 def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats:
     """Compute Σ precision at the rank of each relevant document / number of relevant documents."""
@@ -22,12 +20,12 @@ def found(hits: Hits, relevant: Bools) -> Floats:
     return hits.total(relevant[hits.row])
 
 
-def reciprocal_rank(hits: Hits, relevant: Bools) -> Floats:
-    """Return 1 / rank of the first relevant document; 0 if none is retrieved."""
-    hit = relevant[hits.row]
-    query, rank = hits.query[hit], hits.rank[hit]
-    first = positions(query) == 0
-    return hits.total(1.0 / rank[first], query[first])
+def is_first(hits: Hits, relevant: Bools) -> Bools:
+    """Return which hits are the first relevant document of their query."""
+    hit = np.flatnonzero(relevant[hits.row])
+    result = np.zeros(len(hits.row), dtype=np.bool_)
+    result[hit[positions(hits.query[hit]) == 0]] = True
+    return result
 
 
 def err(hits: Hits, stop: Floats) -> Floats:

@@ -8,8 +8,6 @@ from .._typing import Bools, Floats, Ints
 from .hits import Hits, running_sum, sums
 from .target import Target
 
-__all__ = ["expected_search_length"]
-
 
 def expected_search_length(
     level: Ints, hits: Hits, positive: Bools, target: Target, n_positive: Floats, wanted: int

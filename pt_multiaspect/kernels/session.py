@@ -1,4 +1,4 @@
-"""Multidimensional cumulated utility: the gains of themes, which diminish with coverage, times usability."""
+"""Multidimensional cumulated utility: the gains of themes, which decrease with coverage, times usability."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 from .._typing import Floats
 from .hits import Hits, positions
 
-__all__ = ["greedy_utility", "utility"]
-
 
 def _reduced(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
-    """Return the gain, divided by the logarithm of the cumulated gain where that is above 1."""
-    # A logarithm below 1 reduces nothing, so its argument may be raised to 1.
+    """Return the gain, divided by the logarithm of the cumulated gain if that is above 1."""
+    # The maximum avoids logarithms of numbers below 1, which reduce no gain.
     covered = np.log(np.maximum(cumulated, 1.0)) / np.log(overlap)
     return np.asarray(gain / np.maximum(covered, 1.0), dtype=np.float64)
 
@@ -53,7 +51,7 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
 
 
 def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float, cutoff: int | None) -> Floats:
-    """Return the utility of a greedy ranking, which ranks the document of the highest additional utility next.
+    """Return the utility of a greedy ranking, which places the document with the highest additional utility next.
 
     Ties are broken by decreasing usability, then by decreasing gain on the first theme, on the second, and so on.
 
@@ -72,7 +70,7 @@ def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float
     """
     useful = np.flatnonzero((usability > 0) & themes.any(axis=0))
     order = useful[np.lexsort((*-themes[::-1, useful], -usability[useful], hits.pool_query[useful]))]
-    # Documents of a query with the same gains and usability are of one kind.
+    # Documents of a query with the same gains and usability are of one type.
     rows = np.vstack([hits.pool_query[order], usability[order], themes[:, order]])
     begins = np.flatnonzero((np.diff(rows, axis=1, prepend=-1.0) != 0).any(axis=0))
     left = np.diff(begins, append=len(order))
@@ -87,7 +85,7 @@ def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float
         worth = usability[kind] * reduce(np.add, reduced)
         most = np.zeros(hits.n_queries)
         np.maximum.at(most, query, worth)
-        candidates = np.flatnonzero(worth >= most[query] * (1.0 - 1e-12))  # equal but for rounding
+        candidates = np.flatnonzero(worth >= most[query] * (1.0 - 1e-12))  # equal except for rounding
         chosen = candidates[positions(query[candidates]) == 0]
         cumulated[:, query[chosen]] += reduced[:, chosen]
         total[query[chosen]] += worth[chosen]

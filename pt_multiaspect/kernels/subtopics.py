@@ -11,8 +11,6 @@ from .._typing import Bools, Floats, Ints
 from .hits import Hits, positions, ratio
 from .ranked import average_precision
 
-__all__ = ["average_precisions", "cumulated", "full_gain", "greedy_ideal", "n_subtopics", "precisions", "recall"]
-
 Discount = Callable[[Ints], Floats]
 
 
@@ -53,7 +51,7 @@ def full_gain(n_subtopics: Floats, alpha: float, discount: Discount, depth: int)
 
 
 def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: int | None) -> Hits:
-    """Return a greedy ranking of the judged documents, which ranks the one of the highest gain next.
+    """Return a greedy ranking of the judged documents, which places the document with the highest gain next.
 
     Parameters
     ----------
@@ -74,7 +72,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     query_of = hits.pool_query
     useful = np.flatnonzero(members.any(axis=0))
     order = useful[np.lexsort((-tie[useful], *members[:, useful], query_of[useful]))]
-    # Documents of a query with the same subtopics are of one kind, of which the first one is next.
+    # Documents of a query with the same subtopics are of one type, of which the first one is next.
     rows = np.vstack([query_of[order], members[:, order]])
     first = np.flatnonzero((np.diff(rows, axis=1, prepend=-1) != 0).any(axis=0))
     end = np.append(first[1:], len(order))
@@ -86,7 +84,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         gain = reduce(np.add, np.where(belongs, (1.0 - alpha) ** above[:, query], 0.0))
         most = np.zeros(hits.n_queries)
         np.maximum.at(most, query, gain)
-        best = np.flatnonzero(gain >= most[query] * (1.0 - 1e-12))  # equal but for rounding
+        best = np.flatnonzero(gain >= most[query] * (1.0 - 1e-12))  # equal except for rounding
         best = best[np.lexsort((-tie[head[best]], query[best]))]
         best = best[positions(query[best]) == 0]
         above[:, query[best]] += belongs[:, best]
@@ -102,7 +100,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
 
 
 def n_subtopics(hits: Hits, members: Bools) -> Floats:
-    """Return the number of subtopics of each query that have documents."""
+    """Return the number of subtopics with documents, per query."""
     has_documents = np.stack([hits.total(member, hits.pool_query) > 0 for member in members])
     return np.asarray(has_documents.sum(axis=0), dtype=np.float64)
 

@@ -15,15 +15,13 @@ from ..errors import MultiAspectError
 from .hits import descending, positions, sums
 from .memo import Memo
 
-__all__ = ["Source", "Target", "check_discount"]
-
 
 class Source(Protocol):
     """The origin of the gains of a target. Few measures need it, so it is evaluated lazily."""
 
     @property
     def positive(self) -> Bools:
-        """The documents that binary measures count as relevant without an explicit ``rel``."""
+        """A mask of the documents that binary measures count as relevant without an explicit ``rel``."""
 
     @property
     def junk(self) -> Floats:
@@ -33,13 +31,13 @@ class Source(Protocol):
         """Warn if the default threshold is doubtful; called when a measure uses `positive`."""
 
     def at_least(self, rel: float) -> Bools:
-        """Return the documents that binary measures count as relevant with an explicit ``rel``."""
+        """Return a mask of the documents that binary measures count as relevant with an explicit ``rel``."""
 
     def check_rel(self, rel: float) -> None:
         """Warn if no label can reach ``rel``; called when a measure uses `at_least`."""
 
     def check_gains(self, measure: str) -> None:
-        """Raise an error if gains are negative; called if a `measure` that requires others reads them."""
+        """Raise an error if gains are negative; called if a `measure` that does not support them reads gains."""
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         """Return the gains assigned to raw labels (``gains`` of nDCG)."""
@@ -51,7 +49,7 @@ def check_discount(discount: Callable[[Ints], Floats], n_ranks: int) -> None:
     if not (np.diff(discounts) <= 0).all() or not (discounts >= 0).all():
         raise MultiAspectError(
             f"expected a non-negative discount that does not increase with the rank, got {discount!r}: otherwise, "
-            "which ranking is the best is unknown"
+            "the best ranking is unknown"
         )
 
 
@@ -65,7 +63,7 @@ class Target(Memo):
     n_queries: int
     #: The query of each judged document, non-decreasing.
     query: Ints
-    #: The gain for graded measures; 0 for unjudged documents. Negative for harmful documents, if so declared.
+    #: The gain for graded measures; 0 for unjudged documents. Negative for harmful documents, if declared.
     gain: Floats
     #: The maximum gain of the scale, attained by a judged document or not.
     top: float
@@ -94,7 +92,7 @@ class Target(Memo):
 
     @property
     def judged(self) -> Bools:
-        """Mask of the documents that are judged on some aspect; documents in the qrels can lack all labels."""
+        """A mask of the documents that are judged on some aspect; documents in the qrels can lack all labels."""
         return ~np.isnan(self.source.junk)
 
     @cached_property
@@ -106,11 +104,11 @@ class Target(Memo):
 
     @property
     def positive(self) -> Bools:
-        """The documents that binary measures count as relevant without an explicit ``rel``."""
+        """A mask of the documents that binary measures count as relevant without an explicit ``rel``."""
         return self.source.positive
 
     def relevant(self, rel: float | None) -> Bools:
-        """Return the documents that binary measures count as relevant: with label ≥ `rel`, or the positive ones."""
+        """Return a mask of the documents that binary measures count as relevant: label ≥ `rel`, or positive."""
         if rel is not None:
             self.source.check_rel(rel)
             return self.cached(("rel", rel), lambda: self.source.at_least(rel))
@@ -147,7 +145,7 @@ class Target(Memo):
         Returns
         -------
         ndarray of float, shape (n_queries,)
-            0 for a query without a document that gains anything.
+            0 for a query without a document with a positive gain.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The best rankings of measures, where they are known without a search."""
+"""The best rankings of measures, if they are known without a search."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from ..kernels.hits import positions
 
 if TYPE_CHECKING:
     from .measure import Measure
-
-__all__ = ["best_alone", "best_rank", "forms_of", "sorted_by"]
 
 
 def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:

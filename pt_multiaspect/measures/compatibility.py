@@ -26,8 +26,6 @@ from .parameters import Param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["HarmfulCompat", "HelpfulCompat", "HelpfulMinusHarmful"]
-
 
 class _Compatibility(Adapter):
     """Rank-biased overlap with the ideal ranking of the documents with a positive gain."""
@@ -108,9 +106,9 @@ class _HelpfulCompat(_PreferenceCompat):
 
     Compatibility is RBO(R, I) / RBO(I, I). RBO is the rank-biased overlap: the sum of p^(k-1) / k times the number
     of documents in the first k of both rankings, for k from 1 to 1000. The ideal ranking I sorts the documents of
-    positive weight by decreasing weight; documents of equal weight are in the order of R, those that R lacks last.
-    The sum continues below the end of both rankings, so unjudged documents at the end of a ranking change nothing.
-    Values are between 0 and 1, and 0 for queries without a document of positive weight.
+    positive weight by decreasing weight; documents of equal weight are in the order of R, followed by those that R
+    does not contain. The sum continues below the end of both rankings, so unjudged documents at the end of a
+    ranking have no effect. Values are between 0 and 1, and 0 for queries without a document of positive weight.
 
     Parameters
     ----------
@@ -144,8 +142,6 @@ class _HelpfulCompat(_PreferenceCompat):
     2    d3    -1.0   0.0         0.000
     """
 
-    __name__ = "HelpfulCompat"
-    NAME = __name__
     PRETTY_NAME = "Helpful compatibility"
     SHORT_DESC = "Rank-biased overlap with the ideal ranking of the helpful documents (positive weight)."
 
@@ -182,8 +178,6 @@ class _HarmfulCompat(_PreferenceCompat):
     2    d3    -1.0   1.0         0.532
     """
 
-    __name__ = "HarmfulCompat"
-    NAME = __name__
     PRETTY_NAME = "Harmful compatibility"
     SHORT_DESC = "Rank-biased overlap with the ideal ranking of the harmful documents (lower is better)."
     LOWER_IS_BETTER = True
@@ -216,8 +210,6 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     0    d2    -1.0           0.0          -1.0          -1.0
     """
 
-    __name__ = "HelpfulMinusHarmful"
-    NAME = __name__
     PRETTY_NAME = "Help-harm compatibility"
     SHORT_DESC = "HelpfulCompat minus HarmfulCompat."
     RANGE = (-1.0, 1.0)

@@ -11,8 +11,6 @@ from .parameters import CUTOFF, Param
 from .registry import register
 from .single_aspect import LinearMeasure
 
-__all__ = ["CG", "DCG"]
-
 
 class _CG(LinearMeasure):
     """Cumulated gain: the sum of the gains of the retrieved documents.
@@ -44,8 +42,6 @@ class _CG(LinearMeasure):
     2    d2   NaN       0.0           0.0
     """
 
-    __name__ = "CG"
-    NAME = __name__
     PRETTY_NAME = "Cumulated gain"
     SHORT_DESC = "The sum of the gains of the retrieved documents."
     CITATION = "Järvelin and Kekäläinen 2002"
@@ -91,8 +87,6 @@ class _DCG(LinearMeasure):
     2    d2   2.0     0.500           1.0
     """
 
-    __name__ = "DCG"
-    NAME = __name__
     PRETTY_NAME = "Discounted cumulated gain"
     SHORT_DESC = "The sum of the gains of the retrieved documents, discounted by rank."
     CITATION = "Järvelin and Kekäläinen 2002"

@@ -9,8 +9,6 @@ from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError, choices
 from .measure import Measure
 
-__all__ = ["declare"]
-
 
 def declare(measure: Measure, spec: AspectSpec, option: str = "aspects") -> Measure:
     """Return a measure that evaluates the aspects of `spec`, unless it declares its own.
@@ -22,7 +20,7 @@ def declare(measure: Measure, spec: AspectSpec, option: str = "aspects") -> Meas
     spec : Aspects, tuple of str or None
         The scales, or the names of the aspects.
     option : str, default 'aspects'
-        What `spec` is called in messages.
+        The name of `spec` in messages.
 
     Returns
     -------

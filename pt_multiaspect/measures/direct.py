@@ -7,8 +7,6 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from .measure import Measure
 
-__all__ = ["DirectMeasure"]
-
 
 class DirectMeasure(Measure):
     """A measure that is not a function of single-aspect measures. Subclasses define `score`."""

@@ -22,8 +22,6 @@ from .parameters import CUTOFF
 from .registry import register
 from .single_aspect import SingleAspectMeasure
 
-__all__ = ["CRP", "CRPRecovery", "crp_curve", "nCRP"]
-
 
 class _Displacement(SingleAspectMeasure):
     """A measure of the distance between documents and the ideal ranks of their degree."""
@@ -76,8 +74,6 @@ class _CRP(_Displacement):
     2    d2           1.0           0.0
     """
 
-    __name__ = "CRP"
-    NAME = __name__
     PRETTY_NAME = "Cumulated relative position"
     SHORT_DESC = "Cumulated distance of documents from their ideal ranks; negative if ranked too high."
     CITATION = "Angelini et al. 2012, Eq. 4-5"
@@ -92,7 +88,7 @@ class _CRP(_Displacement):
         return target.cached(("form", self), lambda: Displacement(target, self.cutoff))
 
 
-class _NCRP(_Displacement):
+class _nCRP(_Displacement):
     """Normalised cumulated relative position: CRP at rank R, scaled to values between 0 and 1.
 
     nCRP = min(1, 1 + 2 CRP / (R(R + 1))), where R is the number of documents above the lowest degree
@@ -120,8 +116,6 @@ class _NCRP(_Displacement):
     1.0
     """
 
-    __name__ = "nCRP"
-    NAME = __name__
     PRETTY_NAME = "Normalised cumulated relative position"
     SHORT_DESC = "CRP at rank R, scaled to values between 0 (worst ranking) and 1."
     CITATION = "after Angelini et al. 2012, Eq. 5"
@@ -180,8 +174,6 @@ class _CRPRecovery(_Displacement):
     3    d2           0.5
     """
 
-    __name__ = "CRPRecovery"
-    NAME = __name__
     PRETTY_NAME = "CRP recovery"
     SHORT_DESC = "R divided by the rank at which CRP returns to zero."
     CITATION = "Angelini et al. 2012, §2"
@@ -240,5 +232,5 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
 
 
 CRP = register(_CRP)
-nCRP = register(_NCRP)
+nCRP = register(_nCRP)
 CRPRecovery = register(_CRPRecovery)

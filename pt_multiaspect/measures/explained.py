@@ -1,4 +1,4 @@
-"""The explanations of values, as measures know them."""
+"""The interface of explanations that measures use."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-__all__ = ["Explained"]
-
 
 class Explained(Protocol):
-    """The result of `Measure.explain`, which is a `pt_multiaspect.Explanation`.
+    """The result of `Measure.explain`, a `pt_multiaspect.Explanation`.
 
-    Measures do not import that class, as it is built on them.
+    Measures do not import that class, as it depends on them.
     """
 
     measure: Any

@@ -27,16 +27,14 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["AWRF", "GF", "GFR"]
-
 
 class _AWRF(GroupMeasure):
     """Attention-weighted rank fairness: closeness of the attention that groups receive to a target distribution.
 
     The attention of a group is the sum of D(i) = 1 / log2(max(i, 2)) over the ranks i of its documents, times the
     share of the group in the document (with several dimensions, the product of shares). It is normalised to sum to
-    1. AWRF is 1 - the Jensen-Shannon divergence (natural logarithm) of attention and target. Values are between
-    1 - ln 2 = .3069 and 1; multiplied by a measure of relevance, between 0 and 1 if that is.
+    1. AWRF is 1 - the Jensen-Shannon divergence (natural logarithm) of attention and target. Values are between 1 -
+    ln 2 = .3069 and 1; multiplied by a measure of relevance in [0, 1], they are between 0 and 1.
 
     Parameters
     ----------
@@ -44,10 +42,10 @@ class _AWRF(GroupMeasure):
         The groups and their target distribution, or the name of declared groups.
     score : {None, 'track'}, optional
         ``'track'``: multiply by nDCG as the TREC Fair Ranking track computes it: binary (every grade above the
-        lowest is relevant), with the discount D, and an ideal of as many documents as are relevant, at most the
-        cutoff.
+        lowest is relevant), with the discount D; the ideal ranking has as many documents as are relevant, at most
+        the cutoff.
     base : ir_measures.Measure or str, optional
-        Multiply by this measure of relevance, such as ``'nDCG'``, as it is, at the same cutoff. The nDCG of
+        Multiply by this measure of relevance, such as ``'nDCG'``, at the same cutoff. The nDCG of
         ir-measures differs from the track's.
     cutoff : int, optional
         ``AWRF @ k`` evaluates only the first k retrieved documents. The track's program has the depth 500 (2022);
@@ -55,10 +53,10 @@ class _AWRF(GroupMeasure):
 
     Notes
     -----
-    A document without memberships keeps its rank and receives no attention. Where no retrieved document has a
-    membership, also for an empty ranking, attention is uniform, as in the program of 2021 (that of
-    2022 has no value): an empty ranking can have an AWRF up to 1, and only the products are 0. The track's mean
-    leaves out queries that a run lacks; here they count.
+    A document without memberships keeps its rank and receives no attention. If no retrieved document has a
+    membership, as in an empty ranking, attention is uniform, as in the program of 2021 (that of 2022 returns no
+    value): an empty ranking can have an AWRF up to 1, and only the products are 0. The track's mean leaves out
+    queries that a run lacks; here, they are included.
 
     Unjudged documents receive attention. Relevance is read only for `score`, `base`, and targets from the
     relevant documents; a query without a relevant document in a group has no such target, which is an error.
@@ -86,8 +84,6 @@ class _AWRF(GroupMeasure):
     2    d3       -0.0073   0.9927
     """
 
-    __name__ = "AWRF"
-    NAME = __name__
     PRETTY_NAME = "Attention-weighted rank fairness"
     SHORT_DESC = "Closeness of the attention that groups of documents receive to a target distribution."
     CITATION = "Ekstrand et al. 2021"
@@ -137,7 +133,7 @@ class _AWRF(GroupMeasure):
         return (1.0 - np.log(2), 1.0) if self["score"] is None else (0.0, 1.0)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return relevance if the measure reads it."""
+        """Return relevance if the measure uses it."""
         reads = self["score"] is not None or self._bases is not None or not self._groups.has_target
         return (judgments.view("relevance", None),) if reads else ()
 
@@ -172,12 +168,12 @@ _DIVERGENCE = choice("divergence", *fairness.DIVERGENCES)
 
 
 class _GF(GroupMeasure):
-    """Group fairness: closeness of the documents seen to a target distribution, at the rank of stopping.
+    """Group fairness: closeness of the documents seen to a target distribution, when the user stops.
 
     GF = Σ_i w_i (1 - divergence(mean membership of ranks 1 to i, target)), where w_i = s_i Π_{j<i} (1 - s_j) is the
     probability that the user stops at rank i, and s = gain / (1 + maximum gain of the scale) of relevance, 0 for
-    unjudged documents. Values are between 0 and 1. GF is not normalised: perfect fairness has the sum
-    of the w_i as value, and a ranking without relevant documents has 0.
+    unjudged documents. Values are between 0 and 1. GF is not normalised: with perfect fairness, its value is the
+    sum of the w_i, and for a ranking without relevant documents 0.
 
     Parameters
     ----------
@@ -189,7 +185,7 @@ class _GF(GroupMeasure):
         Jensen-Shannon divergence (base 2), for nominal groups; normalised match distance or root normalised
         order-aware divergence, for groups whose order the target declares.
     aspects : Aspects, mapping or str, optional
-        Declares the scale of relevance, whose gains are used.
+        The scale of relevance, whose gains are used.
     cutoff : int, optional
         ``GF @ k`` evaluates only the first k retrieved documents.
 
@@ -220,8 +216,6 @@ class _GF(GroupMeasure):
     1    d2        1.0        0.2500   0.5944
     """
 
-    __name__ = "GF"
-    NAME = __name__
     PRETTY_NAME = "Group fairness"
     SHORT_DESC = "Closeness of the documents that a user has seen to a target distribution over groups."
     CITATION = "Sakai et al. 2023"
@@ -231,7 +225,7 @@ class _GF(GroupMeasure):
         "dimension": Param(
             lambda name: None if name is None else str(name), None, "the dimension, if the groups have several"
         ),
-        "divergence": Param(_DIVERGENCE, "JSD", "how distributions are compared: JSD, NMD or RNOD"),
+        "divergence": Param(_DIVERGENCE, "JSD", "the divergence of distributions: JSD, NMD or RNOD"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }
@@ -290,7 +284,7 @@ class _GF(GroupMeasure):
                 f"{total[wrong[0]]:g}; give the shares of its groups, such as {{'a': 0.5, 'b': 0.5}}"
             )
         membership[total == 0] = 1.0 / n_groups
-        # Judged documents are among the retrieved ones, at their ranks.
+        # Select the judged documents from the retrieved ones, by rank.
         first = np.cumsum(hits.n_ret) - hits.n_ret
         at = first[hits.query] + hits.rank - 1
         seen: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
@@ -344,7 +338,7 @@ class _GFR(MeasureMean):
     relevance : {'ERR', 'iRBU'}, default 'ERR'
         The measure of relevance.
     divergence : str or dict of str to str, default 'JSD'
-        The divergence (see `GF`), or one for each dimension, as ``{'level': 'NMD', 'kind': 'JSD'}``.
+        The divergence (see `GF`), or one for each dimension, as in ``{'level': 'NMD', 'kind': 'JSD'}``.
     aspects, cutoff : as in GF
         See `GF`.
 
@@ -378,8 +372,6 @@ class _GFR(MeasureMean):
     1    d2        1.0        0.1875   0.6097
     """
 
-    __name__ = "GFR"
-    NAME = __name__
     PRETTY_NAME = "Group fairness and relevance"
     SHORT_DESC = "The mean of a measure of relevance and of the group fairness in each dimension."
     CITATION = "Sakai et al. 2023"
@@ -387,7 +379,7 @@ class _GFR(MeasureMean):
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "groups": GROUPS,
         "relevance": _Utility.SUPPORTED_PARAMS["relevance"],
-        "divergence": Param(_parse_divergences, "JSD", "how distributions are compared, or a dict by dimension"),
+        "divergence": Param(_parse_divergences, "JSD", "the divergence of distributions, or a dict by dimension"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }

@@ -16,8 +16,6 @@ from ..kernels.hits import sums
 from .direct import DirectMeasure
 from .parameters import Param
 
-__all__ = ["GROUPS", "GroupMeasure", "warn_if_none"]
-
 
 def _parse_groups(groups: object) -> Groups:
     if isinstance(groups, Groups):
@@ -42,7 +40,7 @@ GROUPS = Param(
 
 
 def warn_if_none(groups: Groups, n_retrieved: int, n_members: int) -> None:
-    """Warn if no document of a run belongs to a group, as when docnos are spelled in another way."""
+    """Warn if no document of a run belongs to a group, for example because docnos are spelled differently."""
     if n_retrieved and not n_members:
         warn_once(
             f"no retrieved document belongs to a group of {groups.name}, so every query has the value of "
@@ -53,8 +51,8 @@ def warn_if_none(groups: Groups, n_retrieved: int, n_members: int) -> None:
 def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView, dimension: int | None) -> Floats:
     """Return the mean membership of the relevant documents of each query, as a distribution.
 
-    It is over the combinations of groups, or over the groups of one dimension. Documents without a membership there
-    are left out.
+    The distribution is over the combinations of groups, or over the groups of one dimension. Documents without
+    memberships in it are left out.
     """
     relevant = np.flatnonzero(view.target.relevant(None))
     query, docnos = judgments.pool_query[relevant], judgments.docnos[relevant]
@@ -88,7 +86,7 @@ class GroupMeasure(DirectMeasure):
         return declared or ("relevance",)
 
     def depends_on(self, view: AspectView) -> bool:
-        """Return True: every aspect that the measure reads changes the values."""
+        """Return True, as every aspect that the measure reads affects the values."""
         return True
 
     @property
@@ -120,8 +118,8 @@ class GroupMeasure(DirectMeasure):
     def _target(self, judgments: Judgments, dimension: int | None = None) -> Floats:
         """Return the target distribution of each query over the cells, or over the groups of one dimension.
 
-        A given target is summed over the other dimensions. Otherwise, each dimension has the target of the
-        relevant documents with a membership in it, which may have none in others.
+        A declared target is summed over the other dimensions. Otherwise, the target of each dimension is that of
+        the relevant documents with a membership in it, which may lack memberships in other dimensions.
         """
         return judgments.cached(
             ("target", self._groups, self.spec, dimension), lambda: self._make_target(judgments, dimension)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-__all__ = ["hashable", "set_signatures"]
-
 
 def hashable(value: object) -> object:
     """Return the value of a parameter, or its printed form if it is not hashable."""

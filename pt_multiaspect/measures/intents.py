@@ -24,10 +24,8 @@ from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMean, base_depends_on
 
-__all__ = ["PROBABILITIES", "DSharpnDCG", "DnDCG", "IRec", "intents_of", "warn_of_missing_intents"]
-
 PROBABILITIES = weights_param(
-    "the probability of each intent (aspect), normalised to sum to 1; equal by default; one of 0 is no intent"
+    "the probability of each intent (aspect), normalised to sum to 1; equal by default; 0 omits an aspect"
 )
 
 
@@ -43,7 +41,7 @@ def _is_intent(measure: Measure, view: AspectView) -> bool:
 
 
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
-    """Warn of topics without any label of an intent, which the measure counts nevertheless."""
+    """Warn about topics without any label of an intent, which the measure nevertheless counts."""
     lacking: dict[str, int] = {}
     any_label = np.zeros(views[0].n_queries, dtype=np.bool_)
     labelled = {}
@@ -67,13 +65,13 @@ class _IRec(TermMean):
     """Intent recall: the fraction of the intents that have a relevant document in the ranking.
 
     The aspects are the intents (subtopics, nuggets) of a topic. I-rec@k is the number of aspects on which a
-    document in the first k ranks reaches the threshold, divided by the number of all intents, also those without
-    relevant documents. Values are between 0 and 1.
+    document in the first k ranks reaches the threshold, divided by the number of all intents, including those
+    without relevant documents. Values are between 0 and 1.
 
     Parameters
     ----------
     weights : dict of str to float, optional
-        The probabilities of the intents. All count alike, except those of probability 0, which are no intents.
+        The probabilities of the intents. Aspects with probability 0 are not intents; all others have equal weight.
     aspects : Aspects, mapping or str, optional
         The intents, their scales and thresholds; by default, every label column.
     cutoff : int, optional
@@ -81,9 +79,9 @@ class _IRec(TermMean):
 
     Notes
     -----
-    All topics have the same intents: those of the measure. Where topics have intents of their own, evaluate the
-    topics of each set of intents by themselves. ``Subtopics(base="StRecall")`` is the same over the intents that
-    have relevant documents.
+    All topics have the same intents: those of the measure. If the intents of topics differ, evaluate the topics of
+    each set of intents separately. ``Subtopics(base="StRecall")`` is the same measure over the intents that have
+    relevant documents.
 
     References
     ----------
@@ -107,8 +105,6 @@ class _IRec(TermMean):
     2    d2    0.0000       0.3333        0.3333
     """
 
-    __name__ = "IRec"
-    NAME = __name__
     PRETTY_NAME = "Intent recall (I-rec)"
     SHORT_DESC = "The fraction of the intents (aspects) that have a relevant document in the ranking."
     CITATION = "Sakai and Song 2011"
@@ -178,7 +174,7 @@ class _DnDCG(JointMeasure):
     Notes
     -----
     Documents that are not judged on an intent have the gain 0 on it. NTCIREVAL prints this value as MSnDCG@k. With
-    one intent, D-nDCG is nDCG. Equal global gains are recognised exactly: .1 · 3 is as good as .3 · 1.
+    one intent, D-nDCG is nDCG. Equal global gains are recognised exactly: .1 · 3 equals .3 · 1.
 
     References
     ----------
@@ -201,10 +197,8 @@ class _DnDCG(JointMeasure):
     2    d3  0.75    0.5000        0.1496
     """
 
-    __name__ = "DnDCG"
-    NAME = __name__
     PRETTY_NAME = "D-nDCG"
-    SHORT_DESC = "nDCG of the gains on the intents (aspects), weighted by the probabilities of these."
+    SHORT_DESC = "nDCG of the gains on the intents (aspects), weighted by their probabilities."
     CITATION = "Sakai and Song 2011"
     SOURCES = ("sakai2011",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
@@ -243,15 +237,15 @@ class _DSharpnDCG(MeasureMean):
     """D♯-nDCG: the mean γ I-rec + (1 - γ) D-nDCG of the diversity and of the relevance of a ranking.
 
     The aspects are the intents of a topic; see `IRec` and `DnDCG`. Values are between 0 and 1. The maximum
-    attainable value of a topic can be below 1, as no ranking need be ideal for both.
+    attainable value of a topic can be below 1, as there may be no ranking that is ideal for both.
 
     Parameters
     ----------
     gamma : float in [0, 1], default 0.5
         The weight γ of I-rec.
     weights : dict of str to float, optional
-        The probabilities of the intents, normalised to sum to 1; equal by default. An aspect of probability 0 is no
-        intent.
+        The probabilities of the intents, normalised to sum to 1; equal by default. An aspect of probability 0 is
+        not an intent.
     aspects : Aspects, mapping or str, optional
         The intents, their scales, gains and thresholds; by default, every label column.
     cutoff : int, optional
@@ -259,7 +253,7 @@ class _DSharpnDCG(MeasureMean):
 
     Notes
     -----
-    D♯-nDCG is ``MeanOf({IRec: gamma, DnDCG: 1 - gamma})``. For other D♯ measures, average other measures.
+    D♯-nDCG is ``MeanOf({IRec: gamma, DnDCG: 1 - gamma})``. Other D♯ measures are means of other measures.
 
     References
     ----------
@@ -282,8 +276,6 @@ class _DSharpnDCG(MeasureMean):
     2    d3           0.00              0.00      0.1425        0.1425
     """
 
-    __name__ = "DSharpnDCG"
-    NAME = __name__
     PRETTY_NAME = "D♯-nDCG"
     SHORT_DESC = "The weighted mean of I-rec and D-nDCG: of the diversity and the relevance of a ranking."
     CITATION = "Sakai and Song 2011"

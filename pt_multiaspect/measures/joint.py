@@ -19,8 +19,6 @@ from .identity import hashable
 from .parameters import ASPECTS, CUTOFF
 from .terms import TermMeasure
 
-__all__ = ["Joint", "JointMeasure", "JointSource"]
-
 
 @dataclass(frozen=True, eq=False)
 class Joint:
@@ -33,7 +31,7 @@ class Joint:
     top : float, optional
         Maximum possible gain, attained by a judged document or not; by default, the maximum of `gain`.
     source : Source, optional
-        Provides what binary bases and bases computed by ir-measures need; by default, documents with a
+        The source of the gains, for binary bases and bases computed by ir-measures; by default, documents with a
         gain above 0 are positive, and an explicit ``rel`` is compared with the gains.
     unjudged : float, default 0
         Gain of documents without judgments.
@@ -64,7 +62,7 @@ class Joint:
         Returns
         -------
         Target
-            With one `gain` per judged document.
+            The target, with one `gain` per judged document.
 
         Raises
         ------
@@ -97,7 +95,7 @@ class JointSource:
 
     @property
     def positive(self) -> Bools:
-        """Return which documents have a gain above 0."""
+        """Return a mask of the documents with a gain above 0."""
         return np.asarray(self.gain > 0, dtype=np.bool_)
 
     @property
@@ -112,7 +110,7 @@ class JointSource:
         """Accept the gains, which have no threshold."""
 
     def at_least(self, rel: float) -> Bools:
-        """Return which documents have a gain of at least `rel`."""
+        """Return a mask of the documents with a gain of at least `rel`."""
         return np.asarray(self.gain >= rel, dtype=np.bool_)
 
     def check_gains(self, measure: str) -> None:
@@ -180,7 +178,7 @@ class JointMeasure(TermMeasure):
         Returns
         -------
         Joint
-            Depends on the labels and on parameters other than `base` and `cutoff`.
+            The gains, which depend on the labels and on parameters other than `base` and `cutoff`.
         """
 
     def _target_key(self) -> tuple[object, ...]:
@@ -199,7 +197,7 @@ class JointMeasure(TermMeasure):
         Returns
         -------
         Target
-            With one `gain` per judged document.
+            The target, with one `gain` per judged document.
         """
 
         def make() -> Target:

@@ -16,8 +16,6 @@ from .parameters import CUTOFF, REL
 from .registry import register
 from .single_aspect import SingleAspectMeasure
 
-__all__ = ["GMAP", "HMAP"]
-
 _FLOOR = 1e-5
 
 
@@ -78,8 +76,6 @@ class _GMAP(_AveragePrecision):
     -11.513
     """
 
-    __name__ = "GMAP"
-    NAME = __name__
     PRETTY_NAME = "Geometric mean average precision"
     SHORT_DESC = "ln max(AP, 1e-5) per query; aggregated, the geometric mean of AP."
     CITATION = "Robertson 2006"
@@ -124,8 +120,6 @@ class _HMAP(_AveragePrecision):
     100000.0
     """
 
-    __name__ = "HMAP"
-    NAME = __name__
     PRETTY_NAME = "Harmonic mean average precision"
     SHORT_DESC = "1 / max(AP, 1e-5) per query (lower is better); aggregated, the harmonic mean of AP."
     CITATION = "by analogy with GMAP"

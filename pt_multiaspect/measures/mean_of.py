@@ -27,9 +27,7 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMean, warn_of_units
 
-__all__ = ["MeanOf", "MeasureMean"]
-
-#: Members with a longer printed form are named by their class in explanations.
+#: The maximum length of printed forms in explanations; members with longer ones are named by their class.
 _LONGEST = 30
 
 
@@ -69,7 +67,7 @@ class MeasureMean(TermMean):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the scales that all members declare, or the names that all select; None without these."""
+        """Return the scales that all members declare, or the names that all select; None otherwise."""
         merged: dict[str, Any] = {}
         for spec in [_selected(member) for member, _ in self.members]:
             if spec is None:
@@ -84,7 +82,7 @@ class MeasureMean(TermMean):
         return tuple(dict.fromkeys(name for member, _ in self.members for name in member.required_aspects))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return the aspects that the members evaluate; of several scales of one, one that was inferred."""
+        """Return the aspects that the members evaluate; if an aspect has several scales, one that was inferred."""
         self.validate_params()
         views: dict[str, AspectView] = {}
         for member, _ in self.members:
@@ -185,27 +183,27 @@ def _read(measure: object) -> ir_measures.Measure:
 class _MeanOf(MeasureMean):
     """The weighted arithmetic mean of measures: Σ_m w_m m / Σ_m w_m.
 
-    The members are any measures whose aggregate over topics is a mean, of this package or of ir-measures, also
-    other means. Higher values are better for all of them, or lower ones for all. Values are between the weighted
+    The members are any measures whose aggregate over topics is a mean, of this package or of ir-measures, including
+    other means. Either higher values are better for all of them, or lower values. Values are between the weighted
     means of the minima and of the maxima of the members.
 
     Parameters
     ----------
     measures : dict of measure to float, or sequence of measures
-        The members with their weights w_m ≥ 0, or members of equal weight, as objects or strings. It can be given
-        without its name: ``MeanOf({"IRec": 1, "nDCG": 2})``. Members of weight 0 are ignored. Measures of
+        The members with their weights w_m ≥ 0, or members of equal weight, as objects or strings. The parameter can
+        be given by position: ``MeanOf({"IRec": 1, "nDCG": 2})``. Members of weight 0 are ignored. Measures of
         ir-measures evaluate relevance, as with `On`.
     aspects : Aspects, mapping or str, optional
-        Declares the aspects and their scales for the members that declare none.
+        The aspects and their scales, for members that declare none.
     cutoff : int, optional
-        Cutoff of the members that accept one and have none: ``MeanOf([...]) @ k``. Members with another cutoff are
-        an error.
+        Cutoff of the members that accept one and have none: ``MeanOf([...]) @ k``. Members with a different cutoff
+        are an error.
 
     Notes
     -----
-    `explain` and `pt_multiaspect.analysis.upper_bound` treat the mean as the sum of the terms of its members where
-    all of them are weighted sums of single-aspect measures, such as CAM, On, TOMA or DnDCG. The mean of others,
-    such as MM, has no known upper bound, and its contributions are marginal.
+    `explain` and `pt_multiaspect.analysis.upper_bound` treat the mean as the sum of the terms of its members if all
+    of them are weighted sums of single-aspect measures, such as CAM, On, TOMA or DnDCG. Other means, such as those
+    with MM, have no known upper bound, and their contributions are marginal.
 
     References
     ----------
@@ -228,8 +226,6 @@ class _MeanOf(MeasureMean):
     1    d2         0.500    0.875
     """
 
-    __name__ = "MeanOf"
-    NAME = __name__
     PRETTY_NAME = "Mean of measures"
     SHORT_DESC = "The weighted arithmetic mean of measures."
     CITATION = "Sakai and Song 2011"

@@ -23,8 +23,6 @@ from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, TermMean, base_depends_on, declared, range_with_gains, warn_of_units
 
-__all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
-
 
 class AspectMean(TermMean, BasedMeasure):
     """A mean over aspects. Subclasses define `combine`, and `slope` if the mean is concave.
@@ -50,7 +48,7 @@ class AspectMean(TermMean, BasedMeasure):
     0.5
     """
 
-    #: The name of the mean if it requires non-negative values, for the error message.
+    #: The name of the mean for errors if it requires non-negative values.
     NONNEGATIVE: str | None = None
     IS_WEIGHTED_SUM = False
     _OF_RANKINGS = ("base", "empty", "gate", "normalized", "cutoff")
@@ -82,7 +80,7 @@ class AspectMean(TermMean, BasedMeasure):
         """
 
     def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
-        """Return the mean of criteria of single answers, whose values take the place of those of the base.
+        """Return the mean of criteria of single answers, whose values replace those of the base.
 
         Parameters
         ----------
@@ -92,7 +90,7 @@ class AspectMean(TermMean, BasedMeasure):
         Returns
         -------
         ndarray of float, shape (n_answers,)
-            A value per answer.
+            One value per answer.
 
         Raises
         ------
@@ -188,8 +186,8 @@ class _CAM(AspectMean):
 
     CAM = Σ_a p_a μ_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1. Values
     are in the range of the base, which has no minimum if aspects declare negative gains. The maximum
-    attainable value of a query is often below the maximum of that range, as no ranking need be ideal for all
-    aspects at once (see `normalized`).
+    attainable value of a query is often below the maximum of that range, as there may be no ranking that is ideal
+    for all aspects at once (see `normalized`).
 
     Parameters
     ----------
@@ -198,13 +196,13 @@ class _CAM(AspectMean):
     weights : dict of str to float, optional
         The weights p_a ≥ 0, normalised to sum to 1; equal by default. Aspects with weight 0 are ignored.
     empty : {'zero', 'drop'}, default 'zero'
-        How to treat an aspect without positive labels for a query: ``'zero'`` gives it the value 0, as
+        The treatment of an aspect without positive labels for a query: ``'zero'`` gives it the value 0, as
         in the paper; ``'drop'`` leaves it out of that query.
     aspects : Aspects, mapping or str, optional
         The aspects and their scales; by default, every label column.
     gate : str, optional
         A precondition for the other aspects, such as ``'relevance'``: documents below the threshold of this aspect
-        have the lowest grade on all others, whatever their labels. By default, there is no gate.
+        have the lowest grade on all others, regardless of their labels. By default, there is no gate.
     normalized : bool, default False
         Divide by the maximum CAM over all rankings of the judged documents, so that 1 is attainable.
         The maximum is exact and requires non-negative bases that are sums over ranks: nDCG, DCG, CG,
@@ -217,7 +215,7 @@ class _CAM(AspectMean):
     In strings, ``cam`` is CAM over nDCG and ``cam_map`` is CAM over AP, as in the official evaluator of
     the TREC Health Misinformation tracks (Trec_eval_extension). Values agree with that evaluator, with
     two exceptions. Its ``cam_map`` is 0 for topics whose *last* aspect has no relevant document
-    retrieved, whatever the other aspects score; here, only that aspect is 0. With three aspects
+    retrieved, regardless of the values of the other aspects; here, only that aspect is 0. With three aspects
     (``cam_three_ndcg``, ``cam_map_three``), its weights are .3333 each, so that a perfect run scores .9999.
 
     References
@@ -240,8 +238,6 @@ class _CAM(AspectMean):
     1    d2            0.25              0.25          0.50
     """
 
-    __name__ = "CAM"
-    NAME = __name__
     PRETTY_NAME = "Convex aggregating measure"
     SHORT_DESC = "The weighted arithmetic mean of a measure over the aspects."
     CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
@@ -344,8 +340,6 @@ class _MM(AspectMean):
     1    d2           0.111             0.444         0.556
     """
 
-    __name__ = "MM"
-    NAME = __name__
     PRETTY_NAME = "Multidimensional measure"
     SHORT_DESC = "The weighted harmonic mean of a measure over the aspects."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
@@ -389,8 +383,6 @@ class _WHAM(_MM):
     1    d2           0.111             0.444         0.556
     """
 
-    __name__ = "WHAM"
-    NAME = __name__
     PRETTY_NAME = "Weighted harmonic mean aggregating measure"
     SHORT_DESC = "The weighted harmonic mean of a measure over exactly two aspects."
     CITATION = "Lioma et al. 2017, Eq. 13"
@@ -434,8 +426,6 @@ class _GAM(AspectMean):
     1    d2           0.177             0.354         0.530
     """
 
-    __name__ = "GAM"
-    NAME = __name__
     PRETTY_NAME = "Geometric aggregating measure"
     SHORT_DESC = "The weighted geometric mean of a measure over the aspects."
     CITATION = "after Lioma et al. 2017, §5.3"

@@ -18,7 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, refuse_unknown, warn, warn_once
+from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
 from .explained import Explained
@@ -28,16 +28,14 @@ from .parameters import Param
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Measure"]
-
 
 class Measure(ir_measures.Measure):  # type: ignore[misc]
     """Base class of the measures of this package.
 
-    Measures are immutable values. Two measures are equal if they have the same class, parameters and bases.
-    They also print the same; measures that print the same differ if a name in the printed form, such as that of
-    an `Aspects` set, was declared again in between. `ir_measures.parse_measure` reads the printed form. Calling a
-    measure with parameters, or ``measure @ cutoff``, returns a new measure.
+    Measures are immutable values. Two measures are equal if they have the same class, parameters and bases. They
+    then also print the same. Measures that print the same differ only if a name in the printed form, such as that
+    of an `Aspects` set, was declared again in between. `ir_measures.parse_measure` reads the printed form. Calling
+    a measure with parameters, or ``measure @ cutoff``, returns a new measure.
 
     Parameters
     ----------
@@ -78,7 +76,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     __signature__: ClassVar[inspect.Signature] = inspect.Signature(
         [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
     )
-    #: Computes `explain`; `pt_multiaspect.explanation`, which is built on measures, sets it.
+    #: The function that computes `explain`, set by `pt_multiaspect.explanation`, which depends on measures.
     _explain: ClassVar[Callable[..., Explained]]
     #: The text that `help` shows for a measure.
     _help: ClassVar[str | None] = None
@@ -98,7 +96,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **params: Any) -> None:
         if len(args) > 1 and hasattr(args[0], "fit"):
-            # Called as a scorer, by a search that converts the error to NaN and selects parameters anyway.
+            # Called as a scorer: a search would convert the error to NaN and nevertheless select parameters.
             message = f"a measure is not a scorer; use scoring=ranking_scorer({self.NAME})"
             warn(message)
             raise MultiAspectError(message)
@@ -115,14 +113,12 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         canonical = {}
         for name, param in self.SUPPORTED_PARAMS.items():
             if name in params:
-                try:
+                with errors_of(self.NAME):
                     value = param.parse(params[name])
-                except MultiAspectError as error:
-                    raise MultiAspectError(f"{self.NAME}: {error}") from None
                 if value != param.default:
                     canonical[name] = value
         super().__init__(**canonical)
-        # With a docstring per instance, `help` shows that instead of a hundred inherited methods.
+        # With a docstring per instance, `help` shows it instead of a hundred inherited methods.
         self.__doc__ = self._help
         self.__name__ = self.NAME
         try:
@@ -148,7 +144,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """Raise an error for invalid combinations of parameters."""
 
     def _refuse_of_rankings(self, parameters: Iterable[str]) -> None:
-        """Raise an error if parameters are given that are undefined for the criteria of single answers."""
+        """Raise an error for parameters that are undefined for the criteria of single answers."""
         given = [name for name in parameters if name in self.params]
         if given:
             raise MultiAspectError(
@@ -157,7 +153,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Raise if aspect names do not fit the parameters; called as soon as the names are declared or known."""
+        """Raise an error if aspect names do not match the parameters; called as soon as the names are known."""
         if "weights" in self.SUPPORTED_PARAMS:
             weights_of(self["weights"], names)
 
@@ -207,7 +203,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.params)
 
-    # For skops, which does not call functions; hashes differ between processes.
+    # For skops, which does not call functions. Hashes differ between processes.
 
     def __getstate__(self) -> dict[str, Any]:
         return {"params": self.params}
@@ -258,7 +254,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return tuple(self.spec or self.params.get("weights") or ("relevance",))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return the aspects that this measure evaluates, after checking that they fit its parameters."""
+        """Return the aspects that this measure evaluates, after checking that they match its parameters."""
         views = judgments.views(self.spec)
         self._check_names([view.name for view in views])
         return views
@@ -295,7 +291,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Raises
         ------
         MultiAspectError
-            If the judgments do not fit the measure, or the measure does not return one finite number per
+            If the judgments do not match the measure, or the measure does not return one finite number per
             query. The message starts with the name of the measure.
         """
         try:
@@ -308,7 +304,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return check_values(values, rankings.judgments.qids, self._text)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        raise NotImplementedError(f"{type(self).__name__} does not define how it is computed")
+        raise NotImplementedError(f"{type(self).__name__} does not define its computation")
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether values could change if the scale of an aspect were inferred from other judgments.
@@ -326,7 +322,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return True
 
     def inferred_views(self, views: Sequence[AspectView]) -> list[AspectView]:
-        """Return those of `views` whose scales were inferred and change the values."""
+        """Return those of `views` whose scales were inferred and affect the values."""
         if "aspects" not in self.SUPPORTED_PARAMS and not self.SINGLE_ASPECT:
             return []  # the measure uses no scales
         return [view for view in views if view.inferred and self.depends_on(view)]
@@ -348,9 +344,9 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _check_views(self, views: Sequence[AspectView]) -> None:
-        """Warn of aspects without judgments, and of a multi-aspect measure with a single aspect.
+        """Warn about aspects without judgments, and of a multi-aspect measure with a single aspect.
 
-        An aspect that is selected or declared by name is meant to be the only one.
+        There is no warning if a single aspect is selected or declared by name.
         """
         for view in views:
             view.check_judged()
@@ -383,7 +379,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         qid : str
             The topic.
         depth : int, default 100
-            Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
+            Number of ranks with a separate row if contributions are marginal; see `Explanation`.
 
         Returns
         -------
@@ -475,7 +471,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         ndarray of float, shape (n_queries,)
-            By default the weighted sum.
+            The value of the measure; by default the weighted sum.
         """
         return np.asarray((weights * values).sum(axis=0), dtype=np.float64)
 
@@ -493,7 +489,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         ndarray of float, shape (n_terms, n_queries), or None
-            None if unknown.
+            The gradient; None if unknown.
         """
         return weights if self.IS_WEIGHTED_SUM else None
 
@@ -508,7 +504,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         TupleOrder or None
-            None if the measure orders no tuples.
+            The order; None if the measure does not order tuples.
         """
         return None
 
@@ -550,7 +546,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         aspect : str
             Name of the aspect.
         aspects : Aspects, optional
-            Declares the scale of the aspect.
+            The scale of the aspect.
 
         Returns
         -------

@@ -18,8 +18,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 
-__all__ = ["NWCS"]
-
 
 class _NWCS(DirectMeasure):
     """Normalised weighted cumulative score: discounted weighted gains, divided by those of an ideal ranking.
@@ -69,8 +67,6 @@ class _NWCS(DirectMeasure):
     1    d2   1.0     0.631          0.48
     """
 
-    __name__ = "NWCS"
-    NAME = __name__
     PRETTY_NAME = "Normalised weighted cumulative score"
     SHORT_DESC = "Discounted weighted gains, divided by those of an ideal ranking."
     CITATION = "Lioma et al. 2017, Eq. 10-11"
@@ -144,7 +140,7 @@ def _retrieved_ideal(ranking: Hits, gain: Floats) -> Floats:
 
 
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """Return the discounted gain of the ideal ranking of all judged documents, as long as the ranking retrieved.
+    """Return the discounted gain of the ideal ranking of all judged documents, with as many ranks as retrieved.
 
     Remaining ranks are filled with unjudged documents, whose gain is the last element of `gain`.
     """

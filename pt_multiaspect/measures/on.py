@@ -18,8 +18,6 @@ from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
 
-__all__ = ["On", "on_relevance"]
-
 
 class _On(BasedMeasure):
     """A single-aspect measure, evaluated on one aspect.
@@ -35,7 +33,7 @@ class _On(BasedMeasure):
         The measure to evaluate. Without an explicit ``rel``, binary measures count documents whose
         grade is at least the threshold of the aspect.
     aspects : Aspects, mapping or str, optional
-        Declares the scale of the aspect; inferred from the qrels by default.
+        The scale of the aspect; inferred from the qrels by default.
     cutoff : int, optional
         Cutoff of the base: ``On(...) @ k`` is ``On(base=base @ k)``.
 
@@ -43,7 +41,7 @@ class _On(BasedMeasure):
     -----
     With the base ``Judged @ k``, the value is the fraction of the first k ranks with a label on the aspect. As in
     ir-measures, it is the fraction of the retrieved documents if there are fewer than k, and 0 for a query without
-    any. Labels of any grade count; codes declared as ``unjudged`` do not.
+    retrieved documents. Labels of any grade count; codes declared as ``unjudged`` do not.
 
     Examples
     --------
@@ -60,8 +58,6 @@ class _On(BasedMeasure):
     1    d2   1.0           0.5
     """
 
-    __name__ = "On"
-    NAME = __name__
     PRETTY_NAME = "Measure on one aspect"
     SHORT_DESC = "A single-aspect measure, evaluated on one aspect."
     CITATION = "ir-measures, on one label column"

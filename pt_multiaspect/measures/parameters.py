@@ -1,7 +1,7 @@
 """Parameters of measures: parsing, defaults and printing.
 
-`real`, `count`, `choice` and `boolean` make checks for the parameters of new measures; `CUTOFF`, `ASPECTS`, `GATE`,
-`REL`, `base_param` and `weights_param` are parameters that measures share.
+`real`, `count`, `choice` and `boolean` create checks for the parameters of new measures; `CUTOFF`, `ASPECTS`,
+`GATE`, `REL`, `base_param` and `weights_param` are parameters that measures share.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Param(ParamInfo):  # type: ignore[misc]
     desc : str
         A one-line description for the list of measures.
     spell : callable, optional
-        Converts the canonical form to what is printed: a str, number, bool or dict.
+        Converts the canonical form to the printed form: a str, number, bool or dict.
     required : bool
         Whether the measure cannot be computed without the parameter.
 

@@ -18,17 +18,15 @@ from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["RBU"]
-
 
 class _RBU(TermMeasure):
-    """Rank-biased utility: redundancy-aware rank-biased gain over the aspects, less the effort of the user.
+    """Rank-biased utility: redundancy-aware rank-biased gain over the aspects, minus the effort of the user.
 
     RBU = (1 - p) Σ_i p^(i-1) (Σ_a w_a R_a(i) Π_{j<i} (1 - R_a(j)) - e), where the sum is over the ranks of the
     documents retrieved, R_a(i) = (2^g - 1) / 2^top is the probability that the document at rank i, of gain g,
     satisfies the user on aspect a, whose scale has the maximum gain top, and e is the effort of examining one
-    document. A document adds little to an aspect on which earlier documents satisfy the user, and every
-    document retrieved costs effort, judged or not. Values are between -e and 1 - p: for p = .99, they are below
+    document. A document adds little to an aspect on which earlier documents satisfy the user, and every retrieved
+    document costs effort, whether judged or not. Values are between -e and 1 - p: for p = .99, they are below
     .01. The empty ranking has the value 0, so values below 0 are worse than retrieving nothing.
 
     Parameters
@@ -48,8 +46,8 @@ class _RBU(TermMeasure):
     Notes
     -----
     The authors' program (rmit-ir/RBU) takes the maximum gain of an aspect from the labels of each query. Its
-    values are equal where each query has a document of the top grade on every aspect, and hardly comparable
-    between queries elsewhere.
+    values are equal if each query has a document of the top grade on every aspect; otherwise, they are hardly
+    comparable between queries.
 
     With effort 0, `pt_multiaspect.analysis.upper_bound` bounds RBU. With effort, the best ranking may leave
     documents out, and no bound is known.
@@ -74,8 +72,6 @@ class _RBU(TermMeasure):
     1    d2          0.0312            0.0625       -0.025        0.0688
     """
 
-    __name__ = "RBU"
-    NAME = __name__
     PRETTY_NAME = "Rank-biased utility"
     SHORT_DESC = "Rank-biased gain on the aspects, where redundant documents gain less, minus the user's effort."
     CITATION = "Amigó et al. 2018"
@@ -118,7 +114,7 @@ class _RBU(TermMeasure):
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return Σ_a w_a R_a(d) for each judged document d, its gain at rank 1.
 
-        It is a surrogate: what a document adds depends on the documents above it.
+        It is a surrogate, as the contribution of a document depends on the documents above it.
 
         Parameters
         ----------
@@ -128,7 +124,7 @@ class _RBU(TermMeasure):
         Returns
         -------
         ndarray of float, shape (n_pool,)
-            In [0, 1].
+            The gains, in [0, 1].
         """
         views = self.views(judgments)
         self.warn_if_inferred(views)

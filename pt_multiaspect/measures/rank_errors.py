@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from .._typing import Floats
 from .._validation import real
@@ -20,8 +19,6 @@ from ..kernels.hits import Hits
 from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
-
-__all__ = ["NGRE", "NLRE"]
 
 _DEFAULT = 0.5
 
@@ -40,6 +37,10 @@ def _parse_mu(mu: Any) -> float | dict[str, float]:
 
 class _RankErrors(DirectMeasure):
     """1 - rank error / maximum rank error."""
+
+    #: The measure, and its sum over ranks, from the hits, the errors of each aspect and its constant.
+    _VALUES: ClassVar[Callable[[Hits, list[Floats], list[float]], Floats]]
+    _BREAKDOWN: ClassVar[Callable[[Hits, list[Floats], list[float]], Breakdown]]
 
     SUPPORTED_PARAMS = {
         "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of constants by aspect"),
@@ -74,12 +75,12 @@ class _RankErrors(DirectMeasure):
         return False  # only the order of grades matters
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        return self._combine(*self._errors(rankings, views))
+        return self._VALUES(*self._errors(rankings, views))
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         hits, epsilons, constants = self._errors(rankings, views)
         columns = {f"{view.name} error": hits.spread(errors) for view, errors in zip(views, epsilons, strict=True)}
-        return replace(self._split(hits, epsilons, constants), columns=columns)
+        return replace(self._BREAKDOWN(hits, epsilons, constants), columns=columns)
 
     def _errors(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, list[Floats], list[float]]:
         """Return the ranks that count, the errors of each aspect, and its constant."""
@@ -92,21 +93,13 @@ class _RankErrors(DirectMeasure):
         constants = [float(constant) for constant in self._constants([view.name for view in views])]
         return hits, epsilons, constants
 
-    @abstractmethod
-    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
-        """Compute the measure from the errors of each aspect."""
-
-    @abstractmethod
-    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
-        """Return the measure as a sum over ranks."""
-
 
 class _NLRE(_RankErrors):
     """Normalised local rank error: penalises adjacent documents in the wrong order, discounted by rank.
 
     NLRE = 1 - LRE / C with LRE = Σ_i (Π_a (μ_a + ε_a(i)) - Π_a μ_a) / log2(1 + i). The error ε_a(i) is
     the difference of the ideal positions, on aspect a, of the retrieved documents at ranks i and i + 1
-    if they are in the wrong order, else 0. C is the maximum of LRE over rankings of that length. Values
+    if they are in the wrong order, else 0. C is the maximum of LRE over rankings of the same length. Values
     are between 0 and 1 (no errors).
 
     Parameters
@@ -126,8 +119,8 @@ class _NLRE(_RankErrors):
     Documents with equal grades keep their order in the ideal order, so they are never in error. The
     product in Eq. 4 expands to ε_r ε_c + ν ε_r + μ ε_c: contrary to the paper's wording, ν weights the
     errors on relevance, and with ν = 0 an error on relevance alone has no cost. Rankings of one document
-    score 1, empty rankings 0. Values approach 1 as the number of aspects increases: compare only values
-    with the same number of aspects.
+    score 1, empty rankings 0. Values approach 1 as the number of aspects increases: only compare values with the
+    same number of aspects.
 
     With two aspects, values agree with ``nlre`` in the official evaluator of the TREC Health
     Misinformation tracks (Trec_eval_extension); in strings, ``nlre`` is NLRE. With three aspects, that
@@ -155,31 +148,25 @@ class _NLRE(_RankErrors):
     1.0
     """
 
-    __name__ = "NLRE"
-    NAME = __name__
     PRETTY_NAME = "Normalised local rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
     CITATION = "Lioma et al. 2017, Eq. 4-6"
     SOURCES = ("lioma2017",)
-
-    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
-        return rank_errors.nlre(hits, epsilons, constants)
-
-    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
-        return rank_errors.nlre_breakdown(hits, epsilons, constants)
+    _VALUES = staticmethod(rank_errors.nlre)
+    _BREAKDOWN = staticmethod(rank_errors.nlre_breakdown)
 
 
 class _NGRE(_RankErrors):
     """Normalised global rank error: penalises adjacent documents in the wrong order, summed per aspect.
 
     NGRE = 1 - GRE / C with GRE = Π_a (1 + μ_a S_a) - 1, where S_a is the discounted sum of the errors of
-    aspect a (see `NLRE`) and C is the maximum of GRE over rankings of that length. Values are between 0
+    aspect a (see `NLRE`) and C is the maximum of GRE over rankings of the same length. Values are between 0
     and 1 (no errors).
 
     Parameters
     ----------
     mu, nu, aspects, cutoff : as in NLRE
-        See `NLRE`. In NGRE, mu is the cost of errors on the first aspect, nu of errors on the second.
+        See `NLRE`. In NGRE, mu is the cost of errors on the first aspect, nu that of errors on the second.
 
     References
     ----------
@@ -202,18 +189,12 @@ class _NGRE(_RankErrors):
     1.0
     """
 
-    __name__ = "NGRE"
-    NAME = __name__
     PRETTY_NAME = "Normalised global rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; sums per aspect are multiplied."
     CITATION = "Lioma et al. 2017, Eq. 7-9"
     SOURCES = ("lioma2017",)
-
-    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
-        return rank_errors.ngre(hits, epsilons, constants)
-
-    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
-        return rank_errors.ngre_breakdown(hits, epsilons, constants)
+    _VALUES = staticmethod(rank_errors.ngre)
+    _BREAKDOWN = staticmethod(rank_errors.ngre_breakdown)
 
 
 NLRE = register(_NLRE)

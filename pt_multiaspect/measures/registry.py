@@ -11,8 +11,6 @@ from ..bases.strings import read_measure, trec_names
 from ..errors import MultiAspectError, choices, warn_once
 from .measure import Measure
 
-__all__ = ["RESERVED", "register", "registered"]
-
 M = TypeVar("M", bound=Measure)
 
 #: Names with another meaning in measure strings, besides those of trec_eval.
@@ -29,7 +27,7 @@ def register(measure: M) -> M: ...
 def register(measure: type[M] | M) -> M:
     """Register a user-defined measure, so that measure strings can name it.
 
-    It then works like the measures of this package: in `evaluate`, ``pt.Experiment``, ir-measures and
+    The measure then works like those of this package: in `evaluate`, ``pt.Experiment``, ir-measures and
     scorers, as an object or by name, and as a base if it is a single-aspect measure.
 
     Parameters
@@ -47,9 +45,9 @@ def register(measure: type[M] | M) -> M:
     ------
     MultiAspectError
         If the class is not complete, if the name is not an identifier or is taken by another measure, or if the
-        printed form is not parsed as the same measure. A class of the same module and qualified name
-        replaces the earlier one, as when a notebook cell is run again: names then refer to the new class,
-        and measures created before keep the old one.
+        printed form is not parsed as the same measure. A class of the same module and qualified name replaces the
+        earlier one, for example if a notebook cell is run again: names then refer to the new class, and measures
+        created before keep the old one.
 
     See Also
     --------
@@ -92,7 +90,7 @@ def register(measure: type[M] | M) -> M:
         message = f"the name {name} is taken by {type(earlier).__module__}.{type(earlier).__qualname__}"
         if not _is_own(instance):
             raise MultiAspectError(f"{message}; give the class another name, or define NAME")
-        # PyTerrier imports this package unguarded, which must not fail.
+        # PyTerrier imports this package without a guard, so the import must not fail.
         warn_once(
             f"another package has registered the measure {name} with ir-measures and keeps it; "
             f"use the object pt_multiaspect.{name} rather than the name"
@@ -149,7 +147,7 @@ def _default(measure: type[M] | M) -> M:
         return made
     if measure.params:
         raise MultiAspectError(
-            f"register: expected a measure with default parameters, got {measure}; its name would mean these "
+            f"register: expected a measure with default parameters, got {measure}; its name would denote these "
             "parameters and not the defaults. Register the class"
         )
     return measure

@@ -13,8 +13,6 @@ from .parameters import REL, Param
 from .registry import register
 from .single_aspect import SingleAspectMeasure
 
-__all__ = ["ESL"]
-
 
 class _ESL(SingleAspectMeasure):
     """Expected search length: the number of non-relevant documents seen before `wanted` relevant ones.
@@ -53,8 +51,6 @@ class _ESL(SingleAspectMeasure):
     2    d1          -1.0
     """
 
-    __name__ = "ESL"
-    NAME = __name__
     PRETTY_NAME = "Expected search length"
     SHORT_DESC = "Expected number of non-relevant documents seen before the wanted relevant ones (lower is better)."
     CITATION = "Cooper 1968"

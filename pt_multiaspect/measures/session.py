@@ -21,8 +21,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["MDCU", "nMDCU"]
-
 _OVERLAP = Param(
     real("overlap", low=1, open_low=True), 2, "the base b of the logarithm: below it, gains are not reduced"
 )
@@ -34,29 +32,29 @@ class _MDCU(DirectMeasure):
     MDCU@k = Σ_i Π_a u_a(d_i) · Σ_t v_t(i), where u_a is the usability of a document in aspect a, and v_t(i) its
     gain r_t on theme t, reduced by the gains cumulated on the theme above rank i: v_t(i) = r_t(d_i) / max(1, log_b
     C_t(i-1)), C_t(i-1) = Σ_{j<i} v_t(j). Themes and usabilities are different aspects of the documents. Values
-    are at least 0 and not bounded.
+    are at least 0 and have no upper limit.
 
     Parameters
     ----------
     themes : str or sequence of str
-        The aspects that are themes: names, or one str of names separated by commas.
+        The aspects that are themes: a list of names, or a str with names separated by commas.
     usability : str or sequence of str
         The aspects that are usabilities.
     overlap : float > 1, default 2
-        The base b of the logarithm. A theme's gains are reduced as soon as more than b is cumulated, and
-        the less the larger b is.
+        The base b of the logarithm. A theme's gains are reduced as soon as more than b is cumulated; the larger b,
+        the smaller the reduction.
     aspects : Aspects, mapping or str, optional
-        Declares the scales. The gains of themes and usabilities are the `gains` of their scales: by default, the
+        The scales. The gains of themes and usabilities are the `gains` of their scales: by default, the
         labels themselves.
     cutoff : int, optional
         ``MDCU @ k`` evaluates only the first k retrieved documents.
 
     Notes
     -----
-    Usabilities are multiplied. The paper's are between 0 and 1; grades such as 0 to 3 multiply all values by the
-    same constant if they are proportional to these. Declare ``gains=[0, …, 1]`` to compare values with the paper.
-    A document without a label on a theme has the gain 0 there; without a label on a usability, its utility is
-    0. It still reduces later gains by its themes, as the cumulated gain does not contain usability.
+    Usabilities are multiplied. Those in the paper are between 0 and 1; grades such as 0 to 3 multiply all values by
+    the same constant if they are proportional to these. Declare ``gains=[0, …, 1]`` to compare values with the
+    paper. A document without a label on a theme has the gain 0 there; without a label on a usability, its utility
+    is 0. It still reduces later gains by its themes, as the cumulated gain does not contain usability.
 
     References
     ----------
@@ -78,8 +76,6 @@ class _MDCU(DirectMeasure):
     1    d2   3.0    1.0          0.5        1.4464
     """
 
-    __name__ = "MDCU"
-    NAME = __name__
     PRETTY_NAME = "Multidimensional cumulated utility"
     SHORT_DESC = "Gains on several themes, reduced as themes are covered, times the usability of documents."
     CITATION = "Järvelin and Sormunen 2024"
@@ -143,7 +139,7 @@ class _MDCU(DirectMeasure):
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return Π_a u_a · Σ_t r_t of each judged document, its utility at rank 1.
 
-        It is a surrogate: what a document adds depends on the documents above it.
+        It is a surrogate, as the contribution of a document depends on the documents above it.
 
         Parameters
         ----------
@@ -153,7 +149,7 @@ class _MDCU(DirectMeasure):
         Returns
         -------
         ndarray of float, shape (n_pool,)
-            At least 0.
+            The gains, at least 0.
         """
         views = self.views(judgments)
         self.warn_if_inferred(views)
@@ -175,21 +171,21 @@ class _nMDCU(_MDCU):
     themes, usability, overlap : as in MDCU
         See `MDCU`.
     ideal : str, default 'greedy'
-        ``'greedy'``: at each rank, the document that adds most to MDCU. Any other value is the name of a qrels
+        ``'greedy'``: at each rank, the document that increases MDCU most. Any other value is the name of a qrels
         column that contains the rank of each document in a given ideal list; only their order matters, and
         documents without a rank are not in the list.
     aspects, cutoff : as in MDCU
-        See `MDCU`. The ideal ranking is cut at the same rank.
+        See `MDCU`. The ideal ranking has the same cutoff.
 
     Notes
     -----
-    No sorted list is optimal in general, since what a document adds depends on the documents above it, and the
-    optimum can only be found by trying rankings. On random topics of four to six documents with one to three
-    themes of grades 0 to 3, the greedy ranking is on average 3 to 4 % below the optimum for overlap 2 (24 % at
-    most), .1 to .3 % for overlap 5 (5 % at most), and 6 to 9 % for overlap 1.1 (46 % at most). A run with a
-    better ranking has a value above 1. The paper's example divides by a list that its authors chose, which is
-    not the optimum either; to use such a list, give the ranks as a column, and declare `aspects` for measures
-    that would read the column as an aspect.
+    No sorted list is optimal in general, since the contribution of a document depends on the documents above it,
+    and the optimum can only be found by trying rankings. On random topics of four to six documents with one to
+    three themes of grades 0 to 3, the greedy ranking is on average 3 to 4 % below the optimum for overlap 2 (24 %
+    at most), .1 to .3 % for overlap 5 (5 % at most), and 6 to 9 % for overlap 1.1 (46 % at most). A run with a
+    better ranking has a value above 1. The paper's example divides by a list that its authors chose, which is not
+    the optimum either; to use such a list, give the ranks as a column, and declare `aspects` for measures that
+    would read the column as an aspect.
 
     References
     ----------
@@ -211,8 +207,6 @@ class _nMDCU(_MDCU):
     1    d2   3.0    1.0          0.5        0.3253
     """
 
-    __name__ = "nMDCU"
-    NAME = __name__
     PRETTY_NAME = "Normalised multidimensional cumulated utility"
     SHORT_DESC = "MDCU divided by that of a greedy or given ideal ranking of the judged documents."
     CITATION = "Järvelin and Sormunen 2024"

@@ -20,8 +20,6 @@ from .terms import base_depends_on
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["LinearMeasure", "SingleAspectMeasure"]
-
 
 class SingleAspectMeasure(Measure, Base):
     """A single-aspect measure; subclasses define `score`.

@@ -24,8 +24,6 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import BasedMeasure
 
-__all__ = ["Subtopics"]
-
 #: The discounts of the measures that sum discounted gains, and whether they divide by a greedy ideal.
 _DISCOUNTED: dict[type, tuple[Callable[[ir_measures.Measure], Callable[[Ints], Floats]], bool]] = {
     type(ir_measures.alpha_nDCG): (lambda measure: Log2(), True),
@@ -46,7 +44,7 @@ _ERR_IA, _NRBP, _ST_RECALL, _P_IA, _AP_IA = (
     )
 )
 _KNOWN = (*_DISCOUNTED, _ST_RECALL, _P_IA, _AP_IA)
-#: Measures that divide by the cutoff, or by what could be gained down to it.
+#: Measures that divide by the cutoff, or by the maximum gain down to the cutoff.
 _NEED_CUTOFF = (type(ir_measures.alpha_DCG), _ERR_IA, _P_IA)
 #: The redundancy intolerance of ERR_IA and nERR_IA.
 _ALPHA = 0.5
@@ -64,8 +62,8 @@ class _Subtopics(BasedMeasure):
     """An intent-aware measure of ir-measures, with each aspect as a subtopic.
 
     A document belongs to the subtopics of the aspects on which its label reaches the threshold. The measures
-    reward rankings that cover the subtopics early and repeat them late. Subtopics without any document count
-    for nothing in a query, and queries without subtopics have the value 0. Values are at least 0; those of measures
+    reward rankings that cover the subtopics early and repeat them late. Subtopics without documents are ignored in
+    a query, and queries without subtopics have the value 0. Values are at least 0; those of measures
     that are normalised by a greedy ideal can exceed 1 (see Notes), the others are at most 1.
 
     Parameters
@@ -75,7 +73,7 @@ class _Subtopics(BasedMeasure):
         ``AP_IA``, with their parameters ``alpha`` in [0, 1], ``beta`` in [0, 1) and ``rel``. An explicit
         ``rel`` replaces the thresholds of all aspects.
     graded : bool, default False
-        For ``ERR_IA``: use the gains of the grades rather than the thresholds, as NTCIREVAL (see Notes).
+        For ``ERR_IA``: use the gains of the grades rather than the thresholds, as NTCIREVAL does (see Notes).
     weights : dict of str to float, optional
         For ``graded=True``: the probabilities of the intents, normalised to sum to 1; equal by default.
     aspects : Aspects, mapping or str, optional
@@ -94,14 +92,14 @@ class _Subtopics(BasedMeasure):
     ties of the greedy ranking are broken by docno, descending.
 
     Graded ERR-IA is Σ_s P(s) ERR_s, where P(s) are `weights` and ERR_s = Σ_k (1 / k) p_k Π_{j<k} (1 - p_j) with
-    p = gain / (1 + maximum gain of the scale). It is not divided, so that 1 is not attainable; a subtopic without
-    relevant documents counts 0.
+    p = gain / (1 + maximum gain of the scale). There is no denominator, so that 1 is not attainable; subtopics
+    without relevant documents count as 0.
 
     Values agree with ndeval (through ir-measures and pyndeval) on runs without ties. Ties of runs are broken
     by docno, descending, as everywhere in this package; ndeval breaks them ascending. ndeval leaves ``ERR_IA@1``
     and ``alpha_DCG@1`` undivided, so that they exceed 1; here they are divided as at other cutoffs. Cutoffs above
-    20, several α in one experiment, and experiments with other measures work here; for what goes wrong with
-    long qrels, see `as_subtopics`.
+    20, several α in one experiment, and experiments with other measures work here; for the problems of long qrels,
+    see `as_subtopics`.
 
     References
     ----------
@@ -129,8 +127,6 @@ class _Subtopics(BasedMeasure):
     2    d3        0.0          1.0        0.2658
     """
 
-    __name__ = "Subtopics"
-    NAME = __name__
     PRETTY_NAME = "Intent-aware measure on aspects"
     SHORT_DESC = "An intent-aware measure, such as α-nDCG, with each aspect as a subtopic."
     CITATION = "Clarke et al. 2008"
@@ -183,7 +179,7 @@ class _Subtopics(BasedMeasure):
         return not view.scale.greater_is_better or (view.scale.is_fractional and self._base.rel is None)
 
     def _members(self, judgments: Judgments) -> Bools:
-        """Return whether each judged document belongs to each subtopic, shape (n_subtopics, n_pool)."""
+        """Return whether judged documents belong to subtopics, shape (n_subtopics, n_pool)."""
         return np.stack([view.target.relevant(self._base.rel) for view in self.views(judgments)])
 
     def terms(self, judgments: Judgments) -> list[Term]:
@@ -233,7 +229,7 @@ class _Subtopics(BasedMeasure):
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return the number of subtopics of each judged document, or Σ P gain / (1 + maximum gain) if graded.
 
-        This is the gain at rank 1. It is a surrogate: what a document adds depends on the documents above it.
+        This gain at rank 1 is a surrogate, as the contribution of a document depends on the documents above it.
 
         Parameters
         ----------
@@ -243,7 +239,7 @@ class _Subtopics(BasedMeasure):
         Returns
         -------
         ndarray of float, shape (n_pool,)
-            From 0 to the number of aspects.
+            The gains, from 0 to the number of aspects.
         """
         self.warn_if_inferred(self.views(judgments))
         if self["graded"]:

@@ -19,16 +19,6 @@ from ..errors import MultiAspectError, choices, warn_once
 from .identity import hashable
 from .measure import Measure
 
-__all__ = [
-    "BasedMeasure",
-    "TermMean",
-    "TermMeasure",
-    "base_depends_on",
-    "declared",
-    "range_with_gains",
-    "warn_of_units",
-]
-
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
     """Return whether the value of `base` could change if the scale of `view` were inferred from other judgments."""
@@ -51,16 +41,16 @@ def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, As
 def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[float, float]]]) -> None:
     """Warn if values on different scales are averaged, as the one with larger values dominates.
 
-    Values without a maximum are alike only if they are of the same measure.
+    Values without a maximum are on the same scale only if they are of the same measure.
 
     Parameters
     ----------
     name : str
         The name of the mean.
     what : str
-        What it averages, such as "bases".
+        The noun for the averaged values, such as "bases".
     parts : iterable of (str, str, tuple)
-        The printed form, name and range of each.
+        The printed form, name and range of each part.
     """
     distinct = {text: (kind, limits) for text, kind, limits in parts}
     unbounded = [text for text, (_, limits) in distinct.items() if not np.isfinite(limits).all()]
@@ -98,8 +88,8 @@ class TermMean(TermMeasure):
         The norm depends on the base: the ideal DCG at k for nDCG@k, the number of positive documents
         for R, 1 for DCG, CG, P and RBP (g is 1 for positive documents of binary bases). A term whose
         norm is 0 is left out of the query. Sorting by the linear form maximises CAM if all aspects have the same
-        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no score per document
-        does so, and the form is a *surrogate* (see `gain_is_surrogate`).
+        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no score per document maximises
+        the measure, and the form is a *surrogate* (see `gain_is_surrogate`).
 
         Parameters
         ----------
@@ -109,7 +99,7 @@ class TermMean(TermMeasure):
         Returns
         -------
         ndarray of float, shape (n_pool,), or None
-            At least 0; None if the measure is not a function of single-aspect measures.
+            The gains, at least 0; None if the measure is not a function of single-aspect measures.
         """
         self.validate_params()  # norms need the cutoff of P and other required parameters of bases
         terms = self.terms(judgments)

@@ -30,18 +30,15 @@ from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, declared
 
-__all__ = ["TOMA"]
-
-
-#: Maximum difference of the value of a criterion from that of a grade.
+#: Tolerance for the difference between the value of a criterion and that of a grade.
 _ROUNDING = 1e-9
 
 
 def _grades(values: Floats, name: str, scale: Scale) -> Ints:
-    """Return the index of the grade that each value of a criterion is the rescaled gain of."""
+    """Return the index of the grade whose rescaled gain is the value of a criterion."""
     of_grades = grade_values(scale)
     if (np.diff(of_grades) < 2 * _ROUNDING).any():
-        raise MultiAspectError(f"expected a gain of its own for each grade of {name}, got equal ones")
+        raise MultiAspectError(f"expected distinct gains for the grades of {name}, got equal ones")
     index = np.maximum(np.searchsorted(of_grades - _ROUNDING, values, side="right") - 1, 0)
     faulty = values[np.abs(of_grades[index] - values) > _ROUNDING]
     if len(faulty):
@@ -107,7 +104,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         `gate`.
     axes : {'equal', 'gains'}, default 'equal'
         Lengths of the axes. ``'equal'`` scales the gains of each aspect to [0, 1], so that all aspects
-        are equally important unless `weights` differ. ``'gains'`` uses the gains as they are, as in the
+        are equally important unless `weights` differ. ``'gains'`` uses the original gains, as in the
         paper's experiments (one unit per grade): aspects with longer scales are more important.
     weights : dict of str to float, optional
         Factors by which the axes are stretched; 1 by default.
@@ -119,8 +116,8 @@ class _TOMA(JointMeasure, BasedMeasure):
         classes (index ≥ max(1, ⌊K/2⌋)).
     gate : str, optional
         A precondition for the other aspects, usually ``'relevance'``. Documents with the lowest grade on
-        this aspect are assigned to the lowest class, whatever their other labels; tuples that combine
-        this grade with a higher grade of another aspect form no classes. By default, there is no gate.
+        this aspect are assigned to the lowest class, regardless of their other labels; tuples that combine this
+        grade with a higher grade of another aspect are not classes. By default, there is no gate.
     aspects : Aspects, mapping or str, optional
         The aspects and their scales; by default, every label column, on inferred scales.
     cutoff : int, optional
@@ -168,8 +165,6 @@ class _TOMA(JointMeasure, BasedMeasure):
     1    d2    3.0       0.5   3.0     0.631         0.444
     """
 
-    __name__ = "TOMA"
-    NAME = __name__
     PRETTY_NAME = "Total order multi-aspect evaluation"
     SHORT_DESC = "A measure on classes of label tuples, ordered by their distance from the best tuple."
     CITATION = "Maistro et al. 2021, §3"
@@ -231,7 +226,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower values are better: of the base, unless the order is one of harm."""
+        """Return whether lower values are better: as for the base, or the opposite for an order of harm."""
         order = self["order"]
         return super().lower_is_better != (order is not None and order.lower_is_better)
 
@@ -242,7 +237,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the aspects evaluated: those of the explicit order, if given."""
+        """Return the evaluated aspects: those of the explicit order, if given."""
         spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
         return spec
 
@@ -277,7 +272,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         Returns
         -------
         ndarray of float, shape (n_answers,)
-            1 - distance / maximum distance, or the relative weight of an explicit order.
+            The closeness 1 - distance / maximum distance, or the relative weight of an explicit order.
 
         Raises
         ------

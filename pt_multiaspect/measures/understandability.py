@@ -16,8 +16,6 @@ from .joint import Joint, JointMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["uERR", "uRBP", "uRBPgr", "unDCG"]
-
 _PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the probability that the user continues to the next rank")
 _SHARPNESS = Param(real("s", low=0, open_low=True), 1, "the factor in the gain of a document, 2^(s·P) - 1")
 
@@ -86,8 +84,6 @@ class _uRBP(JointMeasure):
     1    d2   0.0      0.16           0.0
     """
 
-    __name__ = "uRBP"
-    NAME = __name__
     PRETTY_NAME = "Understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision of the documents that are positive on every aspect."
     CITATION = "Zuccon 2016, §4"
@@ -145,8 +141,6 @@ class _uRBPgr(_Product):
     0    d1      0.4   0.4          0.08
     """
 
-    __name__ = "uRBPgr"
-    NAME = __name__
     PRETTY_NAME = "Graded understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities as gain."
     CITATION = "Zuccon 2016, §4"
@@ -203,8 +197,6 @@ class _unDCG(_Product):
     1    d2      1.0   1.0     0.631         0.631
     """
 
-    __name__ = "unDCG"
-    NAME = __name__
     PRETTY_NAME = "Understandability-biased nDCG"
     SHORT_DESC = "nDCG with a gain from the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
@@ -261,8 +253,6 @@ class _uERR(_Product):
     0    d1      1.0   0.5   1.0           0.5
     """
 
-    __name__ = "uERR"
-    NAME = __name__
     PRETTY_NAME = "Understandability-biased ERR"
     SHORT_DESC = "Expected reciprocal rank with the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"

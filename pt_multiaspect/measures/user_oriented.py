@@ -21,15 +21,6 @@ from .parameters import CUTOFF, REL, Param
 from .registry import register
 from .single_aspect import LinearMeasure, SingleAspectMeasure
 
-__all__ = [
-    "CoverageRatio",
-    "Frustration",
-    "NoveltyRatio",
-    "RecallEffort",
-    "RelativeRecall",
-    "Satisfaction",
-]
-
 _KORFHAGE = "Korfhage 1997"
 
 
@@ -88,8 +79,6 @@ class _CoverageRatio(_WithKnown):
     0    d1    1.0           0.5
     """
 
-    __name__ = "CoverageRatio"
-    NAME = __name__
     PRETTY_NAME = "Coverage ratio"
     SHORT_DESC = "The fraction of the known relevant documents that is retrieved."
     CITATION = _KORFHAGE
@@ -131,8 +120,6 @@ class _NoveltyRatio(_WithKnown):
     1    d2    0.0           0.5
     """
 
-    __name__ = "NoveltyRatio"
-    NAME = __name__
     PRETTY_NAME = "Novelty ratio"
     SHORT_DESC = "The fraction of the relevant documents retrieved that is unknown to the user."
     CITATION = _KORFHAGE
@@ -179,8 +166,6 @@ class _RelativeRecall(LinearMeasure):
     0    d1   1.0          0.25
     """
 
-    __name__ = "RelativeRecall"
-    NAME = __name__
     PRETTY_NAME = "Relative recall"
     SHORT_DESC = "Relevant documents retrieved / relevant documents expected."
     CITATION = _KORFHAGE
@@ -225,8 +210,6 @@ class _RecallEffort(SingleAspectMeasure):
     1    d1           0.5
     """
 
-    __name__ = "RecallEffort"
-    NAME = __name__
     PRETTY_NAME = "Recall effort"
     SHORT_DESC = "Relevant documents expected / documents examined until that many are found."
     CITATION = _KORFHAGE
@@ -268,8 +251,6 @@ class _Satisfaction(SingleAspectMeasure):
     1    d1   1.0           0.5
     """
 
-    __name__ = "Satisfaction"
-    NAME = __name__
     PRETTY_NAME = "Satisfaction"
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
     CITATION = _KORFHAGE
@@ -313,8 +294,6 @@ class _Frustration(_Satisfaction):
     1.0
     """
 
-    __name__ = "Frustration"
-    NAME = __name__
     PRETTY_NAME = "Frustration"
     SHORT_DESC = "The fraction of the retrieved documents that is not relevant (lower is better)."
     LOWER_IS_BETTER = True

@@ -1,4 +1,4 @@
-"""LightGBM, XGBoost and CatBoost: the labels, queries and evaluation sets that they take."""
+"""LightGBM, XGBoost and CatBoost: their labels, queries and evaluation sets."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from ..errors import MultiAspectError, warn
 from .labels import MOST_LEVELS, levels
 from .rows import EvaluatedMeasure, LabelledRows, RowRankings, require_queries, warn_if_constant
 
-__all__ = ["Evaluation", "metric_for"]
-
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
-#: Names of the parameter for the number of rounds without improvement, and its default here.
+#: Names of the parameter for the number of rounds without improvement, and the default of this package.
 _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
 _DEFAULT_PATIENCE = 50
 
 
 def last_step(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -40,7 +39,7 @@ def takes_queries(method: Any) -> bool:
 
 
 def query_parameter(estimator: Any) -> str | None:
-    """Return the parameter of fit that takes queries: group sizes, or an id per row."""
+    """Return the parameter of fit for queries: group sizes, or one id per row."""
     parameters = inspect.signature(last_step(estimator).fit).parameters
     return next((name for name in ("qid", "group_id", "group") if name in parameters), None)
 
@@ -52,14 +51,14 @@ def library_of(estimator: Any) -> str | None:
 
 
 def trained_queries(estimator: Any) -> Mapping[str, int]:
-    """Return the queries that an estimator of this package was fitted on, with their numbers of rows, if known."""
+    """Return the queries on which an estimator of this package was fitted, and their numbers of rows, if known."""
     trained = last_step(getattr(estimator, "best_estimator_", estimator))
     queries: Mapping[str, int] = getattr(trained, "_trained_queries", {})
     return queries
 
 
 def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
-    """Return gains as the labels that the objective of a learner takes, after setting its parameters."""
+    """Return gains as labels for the objective of a learner, after setting its parameters."""
     library = library_of(estimator)
     if library not in ("lightgbm", "xgboost") or query_parameter(estimator) is None:
         return list(gains)
@@ -80,7 +79,7 @@ def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
     objective = params.get("objective") or "lambdarank"
     if objective not in ("lambdarank", "rank_xendcg"):
         return list(gains)
-    # The objective rank_xendcg knows no gains but 2^level - 1, so it takes levels of the gains.
+    # The objective rank_xendcg supports only the gains 2^level - 1, so it gets levels of the gains.
     codes, of_levels = levels(np.concatenate(gains), None if objective == "lambdarank" else MOST_LEVELS)
     if objective == "lambdarank":
         estimator.set_params(label_gain=of_levels)
@@ -88,7 +87,7 @@ def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
 
 
 class Evaluation:
-    """The values of a measure on evaluation sets in each iteration, in the forms that boosting libraries call.
+    """The values of a measure on evaluation sets in each iteration, as a metric of boosting libraries.
 
     Parameters
     ----------
@@ -100,18 +99,18 @@ class Evaluation:
 
     def __init__(self, measure: Any, sets: Sequence[LabelledRows]) -> None:
         self.measure, self.sets = measure, list(sets)
-        # XGBoost splits its logs at colons, and LightGBM < 4.6 names at blanks.
+        # XGBoost splits its logs at colons, and LightGBM < 4.6 splits names at blanks.
         self.name = self.__name__ = "".join(str(measure).split()).replace(":", "=")
         self.maximize = not measure.lower_aggregate_is_better
         self.history: list[list[float]] = [[] for _ in sets]
         self._labels: list[NDArray[np.float32]] = []
         self._calls: dict[tuple[int, ...], int] = {}
         self._rankings: RowRankings | None = None
-        #: The labels of the first set that a library passed.
+        #: The labels of the first set that the library passed.
         self._first: NDArray[Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Models keep the metric, but need not keep its data.
+        # Models keep the metric, but do not need its data.
         return {**self.__dict__, "_rankings": None, "_first": None}
 
     def __deepcopy__(self, memo: object) -> Evaluation:
@@ -151,11 +150,11 @@ class Evaluation:
         return self.best == len(self.history[-1]) - 1
 
     def is_stale(self, patience: int) -> bool:
-        """Return whether the last `patience` values on the last set are no improvement."""
+        """Return whether there was no improvement in the last `patience` values on the last set."""
         return len(self.history[-1]) - 1 - self.best >= patience
 
     def close(self) -> None:
-        """Warn if the best predictions rank nothing, and forget the data."""
+        """Warn if the best predictions are constant within queries, and release the data."""
         if self._rankings is not None:
             warn_if_constant(self._rankings, self.name)
         self.sets, self._labels, self._rankings, self._first = [], [], None, None
@@ -165,8 +164,8 @@ class Evaluation:
     def __call__(self, first: Any, second: Any) -> Any:
         """Return name, value and direction for LightGBM, or name and value for XGBoost.
 
-        LightGBM's rankers pass (labels, predictions), `lgb.train` and `xgb.train` (predictions, data). LightGBM
-        evaluates the sets one after the other.
+        LightGBM's rankers pass (labels, predictions); `lgb.train` and `xgb.train` pass (predictions, data).
+        LightGBM evaluates the sets one after the other.
         """
         scores, labels = (first, second.get_label()) if hasattr(second, "get_label") else (second, first)
         if len(self.sets) == 1 and len(labels) == len(self.sets[0]) and not self._is_first(labels):
@@ -180,7 +179,7 @@ class Evaluation:
     # -- CatBoost ------------------------------------------------------------------------------------
 
     def expect(self, *labels: NDArray[Any]) -> None:
-        """Remember the labels of the training set and the evaluation sets, by which CatBoost's calls differ."""
+        """Store the labels of the training set and the evaluation sets, which distinguish CatBoost's calls."""
         self._labels = [np.asarray(part, dtype=np.float32) for part in labels]
 
     def is_max_optimal(self) -> bool:
@@ -188,11 +187,11 @@ class Evaluation:
         return self.maximize
 
     def get_final_error(self, error: float, weight: float) -> float:
-        """Return the value, whatever the weight."""
+        """Return the value; the weight is ignored."""
         return error
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        """Return the value and weight for CatBoost, which evaluates the training set first: 0 there."""
+        """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
         (scores,) = approxes
         if not self._labels:
             is_training = self._is_first(target)
@@ -214,10 +213,10 @@ def metric_for(
     aspects: object = None,
     missing: str = "error",
 ) -> Any:
-    """Make an evaluation metric for a boosting library's own interface from a measure.
+    """Create an evaluation metric for a boosting library's own interface from a measure.
 
-    `AspectRanker` does this itself: pass it `measure` and an evaluation set. Use this function with ``lgb.train``,
-    ``xgb.train``, ``pt.ltr`` or a plain ranker.
+    `AspectRanker` does not require it: pass it `measure` and an evaluation set. Use this function with
+    ``lgb.train``, ``xgb.train``, ``pt.ltr`` or a plain ranker.
 
     Parameters
     ----------
@@ -246,7 +245,7 @@ def metric_for(
     Raises
     ------
     MultiAspectError
-        If queries or labels are missing. When called: for predictions of another number of rows, or of two sets.
+        If queries or labels are missing. When called: for predictions with another number of rows, or of two sets.
 
     Examples
     --------
@@ -327,7 +326,7 @@ def _fit_lightgbm(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, ev
     if "eval_group" in parameters:
         passed["eval_group"] = [np.bincount(codes) for codes in queries]
     callbacks = list(passed.pop("callbacks", None) or ())
-    if "dart" not in (params.get("boosting_type"), params.get("boosting")):  # trees change afterwards
+    if "dart" not in (params.get("boosting_type"), params.get("boosting")):  # the trees change afterwards
         callbacks.append(_Stopping(evaluation, _patience(params)))
     estimator.set_params(metric="None", **{name: None for name in _PATIENCE if name in params})
     estimator.fit(X, label, eval_metric=evaluation, callbacks=callbacks, **passed)
@@ -352,7 +351,7 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, eva
             return evaluation.is_stale(patience)
 
     given = params.get("callbacks")
-    # The scikit-learn interface evaluates a metric query by query, and would stop by its own.
+    # The scikit-learn interface evaluates a metric query by query, and would stop by its own default metric.
     estimator.set_params(callbacks=[*(given or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
     estimator.fit(X, label, **passed)
     estimator.set_params(callbacks=given)
@@ -378,12 +377,12 @@ def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, ev
     return int(estimator.get_best_iteration()) + 1
 
 
-#: With fewer queries, a feature may distinguish them by chance.
+#: Minimum number of queries; with fewer, a feature may distinguish them by chance.
 _FEWEST_QUERIES = 10
 
 
 def warn_of_columns(X: Any, labels: Any, codes: Ints) -> None:
-    """Warn of features that are the labels of an aspect, or the queries."""
+    """Warn about features that are the labels of an aspect, or the queries."""
     if getattr(X, "ndim", 0) != 2 or hasattr(X, "toarray"):
         return
     named = hasattr(X, "columns")
@@ -403,5 +402,5 @@ def warn_of_columns(X: Any, labels: Any, codes: Ints) -> None:
         if several and len(set(values[first].tolist())) == len(first) and (values[first][codes] == values).all():
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "
-                "(it has one value in each query, and another in every other): drop it from X"
+                "(it has one value per query, and all differ): drop it from X"
             )

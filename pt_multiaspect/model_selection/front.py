@@ -16,8 +16,6 @@ from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from .rows import as_numbers
 
-__all__ = ["pareto_front"]
-
 _MEAN = "mean_test_"
 
 
@@ -45,7 +43,7 @@ def _read(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd
         searched_params = {name: list(results[name]) for name in results if str(name).startswith("param_")}
         return pd.DataFrame(searched_params, index=scores.index), scores
     for name in names:
-        # Values that are not positive are negated already, as by AspectFusion.sweep.
+        # Values that are never positive are already negated, as by AspectFusion.sweep.
         if (scores[name] > 0).any() and lower_aggregate_is_better(measure_named(name)):
             raise MultiAspectError(
                 f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
@@ -81,7 +79,7 @@ def pareto_front(
         which has the highest mean of the metrics after these are scaled to [0, 1] over the front. With `at_least`,
         the front is that of the settings that reach the limits.
     at_least : dict of str to float, optional
-        Choose among the settings that score at least this on the given metrics, such as a baseline's credibility.
+        Choose among the settings with at least these scores on the given metrics, such as a baseline's credibility.
 
     Returns
     -------
@@ -99,8 +97,8 @@ def pareto_front(
     Notes
     -----
     In a search, pass ``scoring=ranking_scorer({"relevance": ..., "credibility": ...})`` and
-    ``refit=functools.partial(ma.pareto_front, choose="knee")``. The scores of the chosen setting selected it,
-    so they are optimistic: evaluate it on other queries.
+    ``refit=functools.partial(ma.pareto_front, choose="knee")``. The scores of the chosen setting were used to
+    select it, so they are optimistic: evaluate it on other queries.
 
     Examples
     --------
@@ -136,7 +134,7 @@ def _chosen(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dic
         raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
     allowed = scores.dropna()
     if allowed.empty:
-        raise MultiAspectError("every setting failed: each has a score of NaN")
+        raise MultiAspectError("every setting failed: all scores are NaN")
     for name, limit in limits.items():
         maximum = allowed[name].max()
         if maximum < limit:

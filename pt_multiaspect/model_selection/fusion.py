@@ -22,9 +22,7 @@ from .ranker import AspectRanker, Wrapper
 from .rows import check_length, check_scores, find_queries, label_frame, query_codes, require_queries
 from .scorer import RankingScorer
 
-__all__ = ["AspectFusion"]
-
-#: A standard deviation below this fraction of the scores is rounding: all scores of the query are equal.
+#: Tolerance for standard deviations, as a fraction of the scores: below, all scores of the query are equal.
 _ROUNDING = 1e-12
 
 
@@ -56,7 +54,7 @@ class AspectFusion(Wrapper):
     Raises
     ------
     MultiAspectError
-        If weights do not fit the aspects, or no query ids are given to `predict`, or to `fit` for rankers.
+        If weights do not match the aspects, or no query ids are given to `predict`, or to `fit` for rankers.
 
     Notes
     -----
@@ -64,8 +62,8 @@ class AspectFusion(Wrapper):
     collections and by −0.026 ± 0.038 on CLEF eHealth 2015 (notebook 03, LightGBM): prefer `AspectRanker` if the
     weights are known when training.
 
-    `predict` needs the query of each row. `ranking_scorer` passes it, but a `Pipeline` does not: wrap the pipeline
-    in `AspectFusion`, not the reverse.
+    `predict` requires the query of each row. `ranking_scorer` passes it, but a `Pipeline` does not: wrap the
+    pipeline in `AspectFusion`, not the reverse.
 
     Examples
     --------
@@ -159,7 +157,7 @@ class AspectFusion(Wrapper):
         Parameters
         ----------
         X, y, qid : as in fit
-            Data to evaluate, other than those trained on.
+            Data to evaluate, other than the training data.
         measures : dict of str to measure
             The measures, by name. Values of lower-is-better measures are negated, as by `ranking_scorer`.
         weights : iterable of dict, or int, default 11
@@ -204,12 +202,12 @@ class AspectFusion(Wrapper):
         queries = require_queries("AspectFusion", None, X, qid, how=how)
         predictions = [ranker.predict(X) for ranker in self.rankers_.values()]
         codes, _ = query_codes(check_length(queries, len(predictions[0]), "qid"))
-        return np.stack([standardise(check_scores(each, len(codes)), codes) for each in predictions])
+        return np.stack([standardise(check_scores(scores, len(codes)), codes) for scores in predictions])
 
     @staticmethod
     def _shares(weights: Any, names: list[str]) -> Floats:
-        given = np.asarray(weights_of(check_weights(weights), names), dtype=np.float64)
-        return np.asarray(given / given.sum(), dtype=np.float64)
+        numbers = np.asarray(weights_of(check_weights(weights), names), dtype=np.float64)
+        return np.asarray(numbers / numbers.sum(), dtype=np.float64)
 
 
 def standardise(scores: Floats, codes: NDArray[np.intp]) -> Floats:

@@ -16,14 +16,12 @@ from ..collection.judgments import Judgments
 from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries
 from .targets import Target, gains, read_target
 
-__all__ = ["Labels", "aggregate_labels"]
-
 #: The number of entries of LightGBM's default ``label_gain``, and the number of levels of its labels here.
 MOST_LEVELS = 31
 
 
 class Labels(NamedTuple):
-    """Training labels, and the parameters with which a learner takes them as gains.
+    """Training labels, and the parameters with which a learner uses them as gains.
 
     Attributes
     ----------
@@ -42,24 +40,24 @@ def aggregate_labels(
 ) -> Labels:
     """Aggregate the labels of all aspects into one label per document, for training any ranker.
 
-    `AspectRanker` does this itself. Use this function for ``pt.ltr``, the boosters' own interfaces and neural
+    `AspectRanker` does not require it. Use this function for ``pt.ltr``, the boosters' own interfaces and neural
     rankers.
 
     Parameters
     ----------
     y : qrels or rows of labels
         Wide qrels with one numeric column per aspect (a frame with document ids, a dict, namedtuples or
-        Judgments), or rows of labels, as `AspectRanker` takes them.
+        Judgments), or rows of labels, as for `AspectRanker`.
     target : measure, Order, DistanceOrder or str
-        Defines the label: the gain that the measure sums. For TOMA, the weight of the document's class (the class
-        index by default, see `weighting`). For On or the name of an aspect, the gains of that aspect. For an
-        Order, its weights. For uRBP, uRBPgr, unDCG, uERR and NWCS, the gain that they sum. For CAM, its linear form
-        Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG@k for nDCG@k, the number of relevant
+        The definition of the label: the gain that the measure sums. For TOMA, the weight of the document's class
+        (the class index by default, see `weighting`). For On or the name of an aspect, the gains of that aspect.
+        For an Order, its weights. For uRBP, uRBPgr, unDCG, uERR and NWCS, the gain that they sum. For CAM, its
+        linear form Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG@k for nDCG@k, the number of relevant
         documents for R, and 1 for DCG, P and RBP. For CAM with other or mixed bases, MM, GAM, WHAM and uERR, no
         label makes sorting optimal, and the same form is a surrogate. ``'scaled sum'`` is Σ_a gain / top gain.
     form : {'lightgbm', 'xgboost', 'catboost', 'unit'}, optional
-        The learner. LightGBM takes integers: the index of each of at most 31 levels, whose gains are in
-        ``label_gain``; more distinct labels are merged by intervals of equal width. XGBoost and CatBoost take the
+        The learner. LightGBM requires integers: the index of each of at most 31 levels, whose gains are in
+        ``label_gain``; more distinct labels are merged by intervals of equal width. XGBoost and CatBoost use the
         labels themselves. ``'unit'`` divides them by their maximum, for cross-encoders and distillation. By
         default, the labels themselves.
     qid : array-like of shape (n_rows,), optional
@@ -77,7 +75,7 @@ def aggregate_labels(
     ------
     MultiAspectError
         If `target` does not define a label, `y` lacks one of its aspects or has missing labels, a pair is judged
-        twice with different labels, or queries are needed and not given.
+        twice with different labels, or queries are required and not given.
 
     Notes
     -----
@@ -130,7 +128,7 @@ def aggregate_labels(
 
 
 def _holds_records(y: object) -> bool:
-    """Return whether y is an iterable of namedtuples, as those of ir_datasets."""
+    """Return whether y is an iterable of namedtuples, such as those of ir_datasets."""
     if isinstance(y, list | tuple):
         return bool(y) and hasattr(y[0], "_fields")
     return hasattr(y, "__next__")
@@ -151,8 +149,8 @@ def formed(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]
 def levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float]]:
     """Return the level of each gain, from 0 for the gain 0, and the gain of each level.
 
-    Levels are the distinct gains or, if these are more than `most`, intervals of equal width, whose gain is the
-    mean of their documents.
+    Levels are the distinct gains or, if there are more than `most` of them, intervals of equal width, whose gain is
+    the mean of their documents.
     """
     distinct = np.unique(np.append(gain, 0.0))
     if most is None or len(distinct) <= most:

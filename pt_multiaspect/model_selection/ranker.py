@@ -44,9 +44,7 @@ from .rows import (
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
 
-__all__ = ["AspectRanker"]
-
-#: Arguments of fit that estimators take, and what to pass instead.
+#: Arguments of estimators' fit methods, and what to pass instead.
 _INSTEAD = {
     "eval_metric": "measure= of AspectRanker",
     **dict.fromkeys(("group", "group_id"), "qid"),
@@ -60,7 +58,7 @@ class _Part:
 
     X: Any
     labels: pd.DataFrame
-    #: The queries of the rows as positions in `qids`; None if there are none.
+    #: The queries of the rows as positions in `qids`; None without queries.
     query: Ints | None
     qids: NDArray[np.object_]
     weights: NDArray[Any] | None = None
@@ -89,7 +87,7 @@ class _Part:
 
 
 class Wrapper(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator with the parameter `estimator` that takes the features that this one takes."""
+    """An estimator with the parameter `estimator`, which accepts the same features."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -102,23 +100,23 @@ class AspectRanker(Wrapper):
     """Train an estimator on a single target aggregated from the labels of several aspects.
 
     The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the
-    labels in the form in which it learns them as the gains of the target, and the queries in the form it expects.
+    labels in the form in which it uses them as the gains of the target, and the queries in the form it expects.
     With an evaluation set, boosters stop early by `measure`.
 
     Parameters
     ----------
     estimator : estimator
-        A ranker or regressor of LightGBM, XGBoost, CatBoost or scikit-learn, or a `Pipeline` with one as its last
-        step. It is cloned.
+        A ranker or regressor of LightGBM, XGBoost, CatBoost or scikit-learn, or a `Pipeline` that ends with one. It
+        is cloned.
     target : measure, Order, DistanceOrder or str, default TOMA
-        What is learned, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect (On or
+        The training label, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect (On or
         the name of the aspect), the weights of an Order, the gains that uRBP, uRBPgr, unDCG, uERR and NWCS sum, the
         linear form of CAM, which is a surrogate for mixed bases, MM, GAM and WHAM, or ``'scaled sum'``. The
         parameters of a measure can be searched as ``target__distance``, ``target__weights``, … and those of the
         estimator as ``estimator__…``.
     measure : measure or str, optional
-        By what `score` evaluates and early stopping decides, of this package or of ir-measures. By default, the
-        target; required for `score` if the target is searched over, or is the scaled sum.
+        The measure, of this package or of ir-measures, for `score` and early stopping. By default, the target;
+        required for `score` if the target is searched over, or is the scaled sum.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) in `fit` or `score` raises an error or counts as the lowest grade.
 
@@ -127,7 +125,7 @@ class AspectRanker(Wrapper):
     estimator_ : estimator
         The fitted estimator.
     measure_ : Measure or None
-        The measure, with the scales that its name had when it was fitted.
+        The measure, with the scales that its name referred to during the fit.
     evals_result_ : dict of str to dict
         The values of the measure on each evaluation set in each iteration, as ``{'valid_0': {measure: [...]}}``.
     best_iteration_ : int
@@ -142,13 +140,13 @@ class AspectRanker(Wrapper):
     Raises
     ------
     MultiAspectError
-        If the estimator needs queries and none are given, or the shapes of X, y and qid do not match.
+        If the estimator requires queries and none are given, or the shapes of X, y and qid do not match.
 
     Notes
     -----
     *Labels.* The gains that the target itself sums are learned: LightGBM receives the index of each distinct gain,
-    with ``label_gain`` set (for its objective ``rank_xendcg``, which knows no gains but 2^label - 1, at most 31
-    levels of equal width), XGBoost the gains with ``ndcg_exp_gain=False``, CatBoost and regressors the gains.
+    with ``label_gain`` set (for its objective ``rank_xendcg``, which supports only the gains 2^label - 1, at most
+    31 levels of equal width), XGBoost the gains with ``ndcg_exp_gain=False``, CatBoost and regressors the gains.
 
     *Queries* are taken from ``qid`` (requested by default for metadata routing) or the index level or column
     ``qid`` of X or y, which is not used as a feature.
@@ -178,7 +176,7 @@ class AspectRanker(Wrapper):
         self.measure = measure
         self.missing = missing
 
-    # -- parameters: a measure is no estimator, but its parameters can be searched ---------------
+    # -- parameters: a measure is not an estimator, but its parameters can be searched ---------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
@@ -257,14 +255,14 @@ class AspectRanker(Wrapper):
         ------
         MultiAspectError
             If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, the estimator or the
-            target needs queries and none are given, or the estimator takes no evaluation sets.
+            target requires queries and none are given, or the estimator does not accept evaluation sets.
 
         Warns
         -----
         MultiAspectWarning
             If a feature equals the labels of an aspect or looks like the query, a query is in the training set and
-            in an evaluation set, undeclared labels contain -1 beside 0 and 1, or the best predictions on the last
-            evaluation set rank nothing.
+            in an evaluation set, undeclared labels contain -1 besides 0 and 1, or the best predictions on the last
+            evaluation set are constant within queries.
         """
         unsupported = [name for name in fit_params if name in _INSTEAD]
         if unsupported:
@@ -276,7 +274,7 @@ class AspectRanker(Wrapper):
         measure = None if evaluated is None else evaluated.measure
         target = read_target(self.target, measure)
         named = target if isinstance(target.spec, Aspects) else measure
-        # scikit-learn's clone refuses lists among CatBoost's parameters, such as cat_features.
+        # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
         is_catboost = library_of(self.estimator) == "catboost"
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
@@ -285,7 +283,7 @@ class AspectRanker(Wrapper):
         if sample_weight is not None:
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
             train = replace(train, weights=weights)
-        # By which `ranking_scorer` notices that it scores queries of the training set.
+        # With these, `ranking_scorer` detects that it scores queries of the training set.
         self._trained_queries = Counter() if train.query is None else Counter(train.names.tolist())
         sets = self._evaluation_sets(eval_set, target, named)
         if eval_fraction is not None:
@@ -296,7 +294,7 @@ class AspectRanker(Wrapper):
             raise MultiAspectError(
                 f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
                 if evaluated is None
-                else f"{type(last).__name__} takes no evaluation set; leave out eval_set and eval_fraction"
+                else f"{type(last).__name__} accepts no evaluation set; leave out eval_set and eval_fraction"
             )
         _warn_of_shared_queries(train, sets)
         needed = query_parameter(last)
@@ -320,7 +318,7 @@ class AspectRanker(Wrapper):
         if evaluated is not None and sets:
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
-                rows.judgments._origin = judgments  # scales that are not declared are those of training
+                rows.judgments._origin = judgments  # undeclared scales are those of the training set
             evaluation = Evaluation([evaluated.on(rows) for rows in labelled][-1], labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
             self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)
@@ -399,7 +397,7 @@ class AspectRanker(Wrapper):
                     f"got {choices(part.labels.columns)}"
                 )
         frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
-        # One part alone keeps the names of its queries for messages.
+        # A single part keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
         check_known(self.missing, target, judgments, remedy=" to AspectRanker")
@@ -432,7 +430,7 @@ class AspectRanker(Wrapper):
     # -- predicting --------------------------------------------------------------------------
 
     def _checked(self, X: Any) -> Any:
-        """Return the features, after checking that they are those of fit: LightGBM takes them in any order."""
+        """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
         X = self._features(X)
         known = getattr(self, "feature_names_in_", None)
@@ -460,7 +458,7 @@ class AspectRanker(Wrapper):
     def feature_importances_(self) -> NDArray[Any]:
         """Return the importances of the estimator, or the absolute values of its coefficients."""
         last = last_step(self.estimator_)
-        if library_of(last) == "catboost":  # by default, those of rankers need the training set
+        if library_of(last) == "catboost":  # the default ones of rankers require the training set
             return np.asarray(last.get_feature_importance(type="PredictionValuesChange"))
         if hasattr(last, "feature_importances_"):
             return np.asarray(last.feature_importances_)
@@ -477,7 +475,7 @@ class AspectRanker(Wrapper):
         Returns
         -------
         float
-            Higher is better: the values of lower-is-better measures are negated.
+            The score, where higher is better: the values of lower-is-better measures are negated.
         """
         measure = self.measure_ if self._is_resolved() else getattr(self._evaluated(), "measure", None)
         searched = self.measure is None and hasattr(self, "_searched")
@@ -504,7 +502,7 @@ class AspectRanker(Wrapper):
 
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
-    """Warn of queries in the training set and in an evaluation set."""
+    """Warn about queries in the training set and in an evaluation set."""
     queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets)]
     shared = sorted(queries[0].intersection(set().union(*queries[1:])))
     if shared:

@@ -16,14 +16,12 @@ from ..collection.frames import in_memory
 from ..errors import MultiAspectError
 from .rows import as_numbers, check_length, query_codes, require_queries
 
-__all__ = ["RepeatedQueryKFold", "paired_interval"]
-
 
 class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
     """Repeated cross-validation with folds of whole queries and random orders of the training rows.
 
     Gradient boosting depends on the order of rows: on CLEF eHealth 2015, two orders of the same training rows gave
-    values of TOMA that differ by up to 0.008. Average over several orders before believing such a difference.
+    values of TOMA that differ by up to 0.008. Average over several orders before interpreting such a difference.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         Number of times that queries are assigned to folds at random.
     shuffle_rows : bool, default True
         Whether the order of queries, and of the rows of each query, is random in the training indices. Rows of a
-        query stay contiguous. Test indices keep the order of the data, which decides ties.
+        query stay contiguous. Test indices keep the order of the data, which breaks ties.
     random_state : int, default 0
         Seed of the random numbers. The same seed gives the same splits at each call, so scores of different
         searches are paired.
@@ -115,9 +113,9 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
                 test = np.isin(codes, fold)
                 train = np.flatnonzero(~test)
                 if self.shuffle_rows:
-                    place = rng.permutation(n_queries)
+                    position = rng.permutation(n_queries)
                     train = rng.permutation(train)
-                    train = train[np.argsort(place[codes[train]], kind="stable")]
+                    train = train[np.argsort(position[codes[train]], kind="stable")]
                 yield train, np.flatnonzero(test)
 
 
@@ -170,10 +168,10 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     """
     from scipy import stats
 
-    values = [as_numbers(given, name) for name, given in (("scores", scores), ("baseline", baseline))]
+    values = [as_numbers(numbers, name) for name, numbers in (("scores", scores), ("baseline", baseline))]
     folds = count("n_folds", low=2)(n_folds)
     level = proportion("ci")(ci)
-    lengths = [each.shape for each in values]
+    lengths = [array.shape for array in values]
     if lengths[0] != lengths[1] or values[0].ndim != 1 or not len(values[0]) or len(values[0]) % folds:
         raise MultiAspectError(
             f"expected the scores of both on the same splits, a multiple of n_folds={folds}, got the shapes "

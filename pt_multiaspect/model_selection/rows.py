@@ -29,11 +29,9 @@ from ..measures import Measure, On
 from ..strings.identifiers import identifiers
 from ..strings.texts import Texts
 
-__all__ = ["EvaluatedMeasure", "LabelledRows", "RowRankings"]
-
 
 class RowJudgments(Judgments):
-    """Judgments of one document per row; documents are named by the number of their row.
+    """Judgments of one document per row; documents are named by row number.
 
     Parameters
     ----------
@@ -70,7 +68,7 @@ class RowJudgments(Judgments):
 
     @cached_property
     def shuffled(self) -> Ints:
-        """The judged pairs, sorted by query and in a fixed random order within queries, which decides ties."""
+        """The judged pairs, sorted by query and in a fixed random order within queries, which breaks ties."""
         keys = np.random.default_rng(0).permutation(len(self))
         return np.lexsort((keys, self.pool_query))
 
@@ -119,7 +117,7 @@ class RowRankings(Rankings):
         width = int(n_ret.max(initial=0))
         if len(n_ret) * width > 4 * len(scores):
             return np.lexsort((-scores, self.judgments.pool_query))
-        # Rows of a matrix are sorted faster than two keys.
+        # Sorting the rows of a matrix is faster than sorting by two keys.
         table = np.full((len(n_ret), width), np.inf)
         filled = np.arange(width) < n_ret[:, None]
         table[filled] = -scores
@@ -146,7 +144,7 @@ class RowRankings(Rankings):
     @cached_property
     def expected(self) -> RowRankings:
         """The same rankings, with expected values of linear bases over tied rows."""
-        result = copy(self)  # without what is cached
+        result = copy(self)  # without the cached results
         result.__dict__.pop("expected", None)
         result._expected = True
         return result
@@ -181,7 +179,7 @@ class LabelledRows:
     aspects : Aspects, mapping, str, sequence of str, optional
         Names of the columns of an array, or the columns to select from a frame.
     measure : measure, optional
-        Its aspect names the column of a single-column array.
+        The measure whose aspect is the name of the column of a single-column array.
     """
 
     def __init__(self, y: object, qid: object, aspects: object = None, measure: object = None) -> None:
@@ -220,7 +218,7 @@ def _linear(measure: Measure, judgments: Judgments) -> bool:
 
 
 def warn_if_constant(rankings: RowRankings, what: str) -> None:
-    """Warn of predictions that rank nothing."""
+    """Warn about predictions that are constant within queries."""
     if rankings.is_constant:
         warn(
             f"{what}: the predictions are equal within every query, so they rank nothing; the value is that of a "
@@ -236,13 +234,13 @@ def check_known(missing: str, measure: Measure, judgments: Judgments, where: str
     missing : {'error', 'lowest'}
         Whether missing labels are an error or count as the lowest grade.
     measure : Measure
-        Only its aspects are checked.
+        The measure whose aspects are checked.
     judgments : Judgments
         The labels.
     where : str
-        What has no label, in the message.
+        The subject of the message, which lacks labels.
     remedy : str
-        Added to "pass missing='lowest'" in the message.
+        Text added to "pass missing='lowest'" in the message.
     """
     if choice("missing", "error", "lowest")(missing) == "lowest":
         return
@@ -273,7 +271,7 @@ class EvaluatedMeasure:
 
     def _on(self, aspect: str, scales: Aspects | None = None) -> Measure:
         """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
-        on = getattr(self.measure, "on", None)  # a measure of this package knows
+        on = getattr(self.measure, "on", None)  # a method of this package's measures
         measure: Measure = (
             On(aspect=aspect, base=self.measure, aspects=scales) if on is None else on(aspect, scales)
         )
@@ -300,7 +298,7 @@ class EvaluatedMeasure:
 
 
 def unmasked(values: object) -> NDArray[Any]:
-    """Return values as an array in which masked elements are NaN instead of what is under the mask."""
+    """Return values as an array in which masked elements are NaN."""
     values = plain_column(values)
     if isinstance(values, list | tuple) and any(isinstance(value, np.ma.MaskedArray) for value in values):
         values = np.ma.array(values)
@@ -356,10 +354,10 @@ def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
 
 
 def label_frame(y: object, aspects: object = None, measure: object = None, *, several: bool = True) -> pd.DataFrame:
-    """Return the labels as a frame with one column per aspect, named by y itself, `aspects` or `measure`.
+    """Return the labels as a frame with one column per aspect, with names from y itself, `aspects` or `measure`.
 
-    Unless `several`, the aspects of the measure name a single column only: `aspects` is required to name
-    several columns of an array.
+    Unless `several`, the aspects of the measure are used as names for a single column only: `aspects` is required
+    to name several columns of an array.
     """
     declared = parse_aspects(aspects)
     y = in_memory(y)
@@ -438,7 +436,7 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     reference : str, default 'y'
         The name of `y`, in messages.
     **others : object
-        What has the same rows, by name.
+        Objects with the same rows, by name.
 
     Raises
     ------
@@ -464,7 +462,7 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
 
 
 def _is_rearranged(index: object, other: object) -> bool:
-    """Return whether two indexes of pandas have the same elements, equally often, in a different order."""
+    """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
     if len(index) != len(other) or index.nlevels != other.nlevels or not len(index) or index.equals(other):
@@ -476,7 +474,7 @@ def _is_rearranged(index: object, other: object) -> bool:
 
 def named_queries(source: object) -> NDArray[Any] | None:
     """Return the index level or column qid of a pandas object or frame."""
-    frame = to_pandas(source)  # tables of PyArrow keep the index of pandas, too
+    frame = to_pandas(source)  # PyArrow tables also keep the pandas index
     index = getattr(source if frame is None else frame, "index", None)
     if isinstance(index, pd.Index) and "qid" in index.names:
         return index.get_level_values("qid").to_numpy()
@@ -490,13 +488,13 @@ def _check_same_queries(
     if queries is None or others is None or queries.shape != others.shape or queries.ndim != 1:
         return
     if pd.isna(queries).any() or pd.isna(others).any():
-        return  # reported where the queries are read
+        return  # reported when the queries are read
     (codes, names), (other_codes, other_names) = query_codes(queries), query_codes(others)
     differing = np.flatnonzero(names[codes] != other_names[other_codes])
     if not len(differing):
         return
     n_pairs = len(np.unique(codes * len(other_names) + other_codes))
-    # Queries may be numbered in one of both, as XGBoost requires.
+    # Queries may be numbered in one of the two, as XGBoost requires.
     if not set(names) & set(other_names) and n_pairs == len(names) == len(other_names):
         return
     row = differing[0]

@@ -31,8 +31,6 @@ from .rows import (
     weight_per_query,
 )
 
-__all__ = ["RankingScorer", "ranking_score", "ranking_scorer"]
-
 
 def ranking_scorer(
     measure: ir_measures.Measure | str | Mapping[str, ir_measures.Measure | str],
@@ -41,7 +39,7 @@ def ranking_scorer(
     response_method: str = "predict",
     missing: str = "error",
 ) -> RankingScorer:
-    """Make a scikit-learn scorer for grouped ranking data from a measure.
+    """Create a scikit-learn scorer for grouped ranking data from a measure.
 
     The rows of each query are ranked by the predictions of the estimator and evaluated with the labels in
     `y`, one column per aspect. Higher scores are better: the values of lower-is-better measures, such as ESL,
@@ -97,7 +95,7 @@ def ranking_scorer(
     feature: move the query ids to the index, or pass them as ``qid``.
 
     *Ties.* Measures that are linear in linear bases (CAM, TOMA, On and uRBP over nDCG, DCG, RBP, P, …) have their
-    expected value over all orders of tied rows, as scikit-learn's `ndcg_score`. For other measures, tied rows are
+    expected value over all orders of tied rows, like scikit-learn's `ndcg_score`. For other measures, tied rows are
     in a fixed random order, which does not depend on their labels. Predictions are compared as 64-bit floats. Runs
     are evaluated as in trec_eval, where ties are broken by docno.
 
@@ -143,7 +141,7 @@ class RankingScorer:
                 "(sklearn.set_config(enable_metadata_routing=True)), or add an index level or a column qid to "
                 "y or X"
             )
-            # A search converts the error to NaN and selects parameters anyway.
+            # A search converts the error to NaN and nevertheless selects parameters.
             warn_once(
                 f"{message}. Without metadata routing the qid passed to fit does not reach the scorer. "
                 "Pass error_score='raise' to make this an error",
@@ -205,7 +203,7 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
         return
     codes, scored = query_codes(queries)
     if trained == dict(zip(scored.tolist(), np.bincount(codes).tolist(), strict=True)):
-        return  # the training set itself, as with return_train_score
+        return  # the training set as a whole, as with return_train_score
     known = [qid for qid in scored if qid in trained]
     if known:
         warn(

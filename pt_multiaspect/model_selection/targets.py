@@ -17,15 +17,13 @@ from ..measures import TOMA, Measure, On
 from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
 
-__all__ = ["SCALED_SUM", "Target", "gains", "nested_params", "read_target", "with_params"]
-
 Target = Measure | Order | DistanceOrder | str
 
 SCALED_SUM = "scaled sum"
 
 
 class _ScaledSum(Measure):
-    """The sum of the labels, each divided by its top grade. It is a target only, and has no values."""
+    """The sum of the labels, each divided by its top grade. It is only a target and cannot be evaluated."""
 
     NAME = SCALED_SUM
     SUPPORTED_PARAMS = {"aspects": ASPECTS}
@@ -61,7 +59,7 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
         return On(aspect=target)
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
     named = parsed[0]
-    # All measures except those without a gain per document, which only their class tells at this point.
+    # All measures except those without a gain per document, which at this point only the class tells.
     gain = getattr(type(named), "document_gain", Measure.document_gain)
     if len(parsed) == 1 and gain is not Measure.document_gain:
         return cast(Measure, named)

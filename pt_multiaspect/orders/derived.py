@@ -11,12 +11,10 @@ from ..aspects.aspect import Aspect
 from .explicit import Order
 from .tracks import CORRECT, CORRECTNESS, INCORRECT, order_of
 
-__all__ = ["trec_misinfo_label"]
-
 _USEFULNESS = Aspect(2)
 _CREDIBILITY = Aspect([-1, 0, 1, 2], threshold=1)
 
-#: The labels: what documents must be, by aspect. All must be useful.
+#: The labels, with the required grades by aspect. All documents must also be useful.
 _LABELS: Mapping[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = MappingProxyType(
     {
         "useful-correct": {"correctness": (CORRECTNESS, lambda label: label == CORRECT)},
@@ -33,28 +31,28 @@ _LABELS: Mapping[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = Mappi
 
 @cache
 def trec_misinfo_label(label: str) -> Order:
-    """Return a binary label that the TREC Health Misinformation tracks derived, as an order of weights 1 and 0.
+    """Return a derived binary label of the TREC Health Misinformation tracks as an order with the weights 1 and 0.
 
     ``TOMA(order=..., base=...)`` evaluates the base on the derived label, as the tracks did on derived qrels.
 
     Parameters
     ----------
     label : {'useful-correct', 'useful-incorrect', 'useful-credible', 'useful-correct-credible', 'misinformation'}
-        What the documents of weight 1 are. Useful is a relevance above 0, correct and incorrect a correctness of 2
-        and 0 (see `correctness`), credible a credibility above 0. ``'misinformation'`` is useful and incorrect, for
-        systems that are to find it, as in the total recall task of 2020.
+        The properties of documents with weight 1. Useful is a relevance above 0, correct and incorrect a
+        correctness of 2 and 0 (see `correctness`), credible a credibility above 0. ``'misinformation'`` is useful
+        and incorrect, for systems that should find it, as in the total recall task of 2020.
 
     Returns
     -------
     Order
-        Named ``trec-misinfo-`` and the label, with the aspects ``relevance`` (0, 1, 2) and, as far as the label
-        needs them, ``correctness`` (-1, 0, 1, 2) and ``credibility`` (-1, 0, 1, 2). It serves all years. With
+        Named ``trec-misinfo-`` and the label, with the aspects ``relevance`` (0, 1, 2) and, if the label depends on
+        them, ``correctness`` (-1, 0, 1, 2) and ``credibility`` (-1, 0, 1, 2). It applies to all years. With
         ``'useful-incorrect'``, lower values of measures are better.
 
     Raises
     ------
     MultiAspectError
-        If there is no such label.
+        If the label is unknown.
 
     References
     ----------

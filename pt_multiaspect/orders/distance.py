@@ -28,8 +28,6 @@ from .order import (
 )
 from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
 
-__all__ = ["DistanceOrder"]
-
 #: Maximum number of classes; see `DistanceOrder.n_classes`.
 MAX_CLASSES = 10**6
 
@@ -199,7 +197,7 @@ class DistanceOrder(TupleOrder):
         Raises
         ------
         MultiAspectError
-            If there are more than a million.
+            If there are more than a million classes.
         """
         return len(self._class_keys)
 
@@ -221,7 +219,7 @@ class DistanceOrder(TupleOrder):
         return float(self.n_classes - 1)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples the gate allows; without a gate, all."""
+        """Return a mask of the tuples that the gate allows (all without a gate)."""
         if self._gate is None:
             return np.ones(len(grades), dtype=np.bool_)
         return np.asarray((grades[:, self._gate] > 0) | ~grades.any(axis=1), dtype=np.bool_)
@@ -260,7 +258,7 @@ class DistanceOrder(TupleOrder):
         if not self._worst:
             return np.zeros(len(grades))
         keys = self._keys(grades)
-        if self._tolerance:  # equal distances are equal numbers, as the largest of those within the tolerance
+        if self._tolerance:  # distances within the tolerance are replaced by the largest of them
             levels = np.unique(np.append(keys, self._worst))
             largest = levels[np.diff(levels, append=np.inf) > self._tolerance]
             keys = largest[np.searchsorted(largest, keys)]
@@ -287,7 +285,7 @@ class DistanceOrder(TupleOrder):
         return float(widest * sum((gap / widest) ** self._exponent for gap in gaps) ** (1.0 / self._exponent))
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples are nearer to the best tuple than the lowest class."""
+        """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
         return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)
 
     def classes(self, labels: object) -> NDArray[np.intp]:

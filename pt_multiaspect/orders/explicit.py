@@ -34,8 +34,6 @@ from .order import (
 )
 from .registered import is_distance
 
-__all__ = ["Order"]
-
 _ALLOWING = ". Pass allow_violations=True to accept this"
 
 
@@ -71,7 +69,7 @@ class Order(TupleOrder):
         Whether to accept negative weights, and weights that rank a tuple above another that is at
         least as good on every aspect, as in preference orders that penalise harmful documents.
     lower_is_better : bool, default False
-        Whether high weights are bad, as of an order of harm: lower values of measures are then better.
+        Whether high weights are bad, as in an order of harm: lower values of measures are then better.
 
     Raises
     ------
@@ -165,7 +163,7 @@ class Order(TupleOrder):
         axes: str = "equal",
         name: str | None = None,
     ) -> Order:
-        """Make an order from a user-defined distance.
+        """Create an order from a user-defined distance.
 
         Parameters
         ----------
@@ -225,7 +223,7 @@ class Order(TupleOrder):
 
     @property
     def _flags(self) -> dict[str, bool]:
-        """Return the boolean parameters that are set."""
+        """Return the boolean parameters that are True."""
         return {name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)}
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
@@ -255,13 +253,13 @@ class Order(TupleOrder):
             )
 
     def _lookup(self, grades: Grades) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the index of each tuple among those with a weight, and whether it has one."""
+        """Return the index of each tuple among those with a weight, and whether it has a weight."""
         codes = self._code(grades)
         index = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
         return index, np.asarray(self._codes[index] == codes, dtype=np.bool_)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples have a weight."""
+        """Return a mask of the tuples with a weight."""
         return self._lookup(grades)[1]
 
     def weights(self, grades: Grades) -> NDArray[np.float64]:
@@ -305,7 +303,7 @@ class Order(TupleOrder):
         return weights / self.top_weight if self.top_weight > 0 else weights
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples are in a class above the lowest."""
+        """Return a mask of the tuples in a class above the lowest."""
         return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
 
     def rescaled(self, constants: Sequence[float]) -> Order:
@@ -346,7 +344,7 @@ class Order(TupleOrder):
         Parameters
         ----------
         qrels : DataFrame
-            One numeric column per aspect of the order. The column ``label`` may stand for the aspect
+            One numeric column per aspect of the order. The column ``label`` may be used for the aspect
             ``relevance``. As in evaluation, NaN and labels below the lowest grade count as the lowest grade.
         column : str, default 'code'
             Name of the new column.

@@ -18,12 +18,10 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 
-__all__ = ["TupleOrder"]
-
 AXES = ("equal", "gains")
 #: Maximum number of tuples that tables and user-defined distances enumerate.
 MAX_TUPLES = 10**6
-#: Relative tolerance (of the maximum) for equality of distances that cannot be computed exactly.
+#: Tolerance, relative to the maximum, for equality of distances that cannot be computed exactly.
 TOLERANCE = 1e-13
 
 Grades = NDArray[np.intp]
@@ -263,7 +261,7 @@ class TupleOrder(ABC):
         Returns
         -------
         dict of str to ndarray, shape (n_tuples,)
-            The ``class`` of each tuple, and its ``weight`` or, of orders by distance, its ``distance`` to the best
+            The ``class`` of each tuple, and its ``weight`` or, for orders by distance, its ``distance`` to the best
             tuple.
 
         Raises
@@ -275,7 +273,7 @@ class TupleOrder(ABC):
 
     @abstractmethod
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples are in a class above the lowest, without computing classes.
+        """Return a mask of the tuples in a class above the lowest, without computing classes.
 
         Parameters
         ----------
@@ -295,7 +293,7 @@ class TupleOrder(ABC):
 
     @abstractmethod
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples are possible: not excluded by a gate, and with a weight.
+        """Return a mask of the possible tuples: those not excluded by a gate, and with a weight.
 
         Parameters
         ----------

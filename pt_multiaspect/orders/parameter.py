@@ -6,8 +6,6 @@ from ..errors import MultiAspectError, choices, shown
 from .explicit import Order
 from .registered import is_distance
 
-__all__ = ["parse_order", "spell_order"]
-
 
 def parse_order(order: object) -> Order | None:
     """Parse an order: an `Order`, its name or its JSON. None is returned unchanged."""

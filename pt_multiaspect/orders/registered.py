@@ -13,21 +13,11 @@ from numpy.typing import NDArray
 from ..errors import MultiAspectError, choices, shown
 from .order import MAX_TUPLES, TOLERANCE
 
-__all__ = [
-    "Distance",
-    "RegisteredDistance",
-    "check_distance",
-    "distance_table",
-    "exponent_of",
-    "is_distance",
-    "register_distance",
-]
-
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
 
 Distance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Maps gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
+"""A function from gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
 
 _FUNCTIONS: dict[str, Distance] = {}
 
@@ -45,9 +35,9 @@ def exponent_of(distance: str | float) -> float | None:
 
 
 class RegisteredDistance(str):
-    """The name of a registered distance, with the function that was registered when the name was read.
+    """The name of a registered distance, with the function registered at the time the name was parsed.
 
-    A measure keeps its function when the name is registered again, also in other processes.
+    A measure keeps its function if the name is registered again, also in other processes.
     """
 
     function: Distance
@@ -75,18 +65,18 @@ class RegisteredDistance(str):
 
 
 def _restore(name: str, function: Distance) -> RegisteredDistance:
-    """Register the name in another process, unless it is registered there already."""
+    """Register the name in another process, unless it is already registered there."""
     _FUNCTIONS.setdefault(name, function)
     return RegisteredDistance(name, function)
 
 
 def register_distance(name: str) -> Callable[[Distance], Distance]:
-    """Register a user-defined distance for ``TOMA(distance=name)``. Used as a decorator.
+    """Register a user-defined distance for ``TOMA(distance=name)``. To be used as a decorator.
 
     Parameters
     ----------
     name : str
-        Name of the distance: letters, digits, ``_`` and ``-``. A name registered again refers to the new
+        Name of the distance: letters, digits, ``_`` and ``-``. If a name is registered again, it refers to the new
         function; measures created earlier keep theirs. The names of built-in distances cannot be used.
 
     Returns
@@ -105,8 +95,8 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
 
     Notes
     -----
-    `pt_multiaspect.testing.check_distance` checks a distance on scales of several lengths. Measures take the
-    function to other processes. To pickle them into a file, define it at the top level of a module.
+    `pt_multiaspect.testing.check_distance` checks a distance on scales of several lengths. Measures are sent to
+    other processes with the function. To pickle them into a file, define it at the top level of a module.
 
     References
     ----------
@@ -192,6 +182,6 @@ def check_distance(distance: object) -> str | float:
     got = "(a function)" if callable(distance) else shown(distance)
     raise MultiAspectError(
         f"unknown distance {got}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
-        "(Minkowski); register a function by register_distance(name), or pass an Order, its name or "
+        "(Minkowski); register a function with register_distance(name), or pass an Order, its name or "
         "Order.from_distance(aspects, function) as order="
     )

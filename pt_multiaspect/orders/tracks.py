@@ -31,8 +31,9 @@ Track  Column in the qrels                    Correctness
 (Decision) are not documented in any package: pass their meaning as ``codes={code: answer}``. In qrels,
 a label below the lowest grade counts as the lowest grade, so the -2 of 2021 (omitted by mistake) is
 equivalent to -1, and so is NaN. As the lowest grade means *not judged* rather than *incorrect*, useful
-documents without a judgment of correctness do not count as harmful. A document that is not useful, or
-unjudged, has weight 0, whatever its other labels.
+equivalent to -1, and so is NaN. As the lowest grade means *not judged* rather than *incorrect*, useful documents
+without a judgment of correctness do not count as harmful. A document that is not useful, or unjudged, has weight 0,
+regardless of its other labels.
 
 Examples
 --------
@@ -73,8 +74,6 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..strings.identifiers import identifiers
 from .explicit import Order
 from .order import numeric
-
-__all__ = ["correctness", "trec_misinfo_2020", "trec_misinfo_2021", "trec_misinfo_2022"]
 
 INCORRECT, CORRECT = 0, 2
 NOT_JUDGED, NEITHER = -1, 1
@@ -157,8 +156,8 @@ def correctness(
     refuse_unknown(dict.fromkeys(right[qid] for qid in qids), possible, "answers", "answers")
     labels = numeric(frame[column], column)
     known = {**dict.fromkeys(_NOT_JUDGED_CODES, NOT_JUDGED), **dict.fromkeys(said, NEITHER)}
-    found = np.unique(labels[~np.isnan(labels)]).tolist()
-    refuse_unknown(map(spell, found), map(spell, sorted(known)), "codes", f"column {column!r}")
+    present = np.unique(labels[~np.isnan(labels)]).tolist()
+    refuse_unknown(map(spell, present), map(spell, sorted(known)), "codes", f"column {column!r}")
     wanted = np.array([right[qid] for qid in qids], dtype=object)
     result = np.full(len(frame), NOT_JUDGED, dtype=np.int64)
     for code, answer in said.items():
@@ -263,7 +262,7 @@ def trec_misinfo_2021() -> Order:
     Notes
     -----
     The order deliberately violates the partial order of tuples: an incorrect document is worse
-    than a document that is not useful, and the more credible it is, the worse.
+    than a document that is not useful, and the worse the more credible it is.
 
     References
     ----------
@@ -325,7 +324,7 @@ def trec_misinfo_2022() -> Order:
     helpful and harmful documents.
 
     The order deliberately violates the partial order of tuples: an incorrect document is worse
-    than a document that is not useful, and the more useful it seems, the worse.
+    than a document that is not useful, and the worse the more useful it seems.
 
     References
     ----------

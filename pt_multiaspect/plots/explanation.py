@@ -37,14 +37,14 @@ def explanation(explained: Explained, cutoff: int = 20, *, ax: Axes | None = Non
     Returns
     -------
     Axes
-        A bar per rank, above zero or, if a rank lowers the value, below it. The best ranking, where one is known,
-        is drawn as a line. Below, one row of cells per aspect shows the labels, and another row a quantity that
-        the measure derives from them, such as TOMA's class: the lighter, the higher. Hatched cells are unjudged.
+        One bar per rank, above zero or, if a rank lowers the value, below it. If a best ranking is known, it is
+        drawn as a line. Below, one row of cells per aspect shows the labels, and another row a quantity that the
+        measure derives from them, such as TOMA's class: the lighter, the higher. Hatched cells are unjudged.
 
     Raises
     ------
     MultiAspectError
-        If `explained` is no explanation, or retrieves nothing.
+        If `explained` is not an explanation, or no document is retrieved.
     ImportError
         If matplotlib is not installed.
 
@@ -89,7 +89,7 @@ def explanation(explained: Explained, cutoff: int = 20, *, ax: Axes | None = Non
 
 
 def _below(ax: Axes, height: float) -> Axes:
-    """Add axes below `ax`, which share its cell of the figure's grid; `height` is relative to that of `ax`."""
+    """Add axes below `ax` in the same cell of the figure's grid; `height` is relative to that of `ax`."""
     cell, figure = ax.get_subplotspec(), ax.get_figure()
     if cell is None or figure is None:  # axes outside a grid
         return ax.inset_axes((0, -height - 0.04, 1, height), sharex=ax)

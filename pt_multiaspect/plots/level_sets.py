@@ -21,7 +21,7 @@ from .style import GREY, SMALL, axes_or_new, colours_of, number_size, readable_o
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Maximum number of label tuples: with more, there is no room for their numbers.
+#: Maximum number of label tuples for which there is space for numbers.
 _MOST_TUPLES = 441
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-#: Maximum number of ranks with room for labels.
+#: Maximum number of ranks for which there is space for labels.
 _MOST_LABELS = 30
-#: Cells of unjudged documents.
+#: The style of the cells of unjudged documents.
 _HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
 
 
@@ -59,7 +59,7 @@ def ranking_grades(
     -------
     Axes
         The colour is the position of the grade on its scale, from 0 for the lowest to 1 for the highest grade.
-        Labels are written into the cells where there is room. Hatched cells are unjudged.
+        Labels are written into the cells if there is space. Hatched cells are unjudged.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def ranking_grades(
 
 
 def draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
-    """Draw a cell per row and rank, in the colour of its shade between 0 and 1, with its label if there is room.
+    """Draw one cell per row and rank, coloured by its shade between 0 and 1, with its label if there is space.
 
     Cells without a shade are hatched.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
-    """Plot the settings of a search by two metrics, and which of them are on the Pareto front.
+    """Plot the settings of a search by two metrics, and their Pareto front.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Settings on the front are labelled with their row of `front`. The line connects the settings that none
+        Settings on the front are labelled with their row of `front`. The line connects the settings that no other
         dominates on `x` and `y`; with further metrics, others may be on the front. Failed settings are omitted.
 
     Raises

@@ -25,7 +25,7 @@ _LINES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY, LIGHT = "#767676", "#D9D9D9"
 
-#: With more lines, the legend is placed beside the axes.
+#: Maximum number of lines of a legend inside the axes.
 MOST_INSIDE = 6
 
 #: Font size of labels in a figure, in points.
@@ -41,7 +41,7 @@ def natural_key(name: object) -> list[tuple[int, int, str]]:
 def with_columns(data: object, columns: list[str], name: str, source: str) -> pd.DataFrame:
     """Return a frame of any library as pandas; it must have the columns.
 
-    `name` and `source`, the function that returns the frame, are part of errors.
+    `name` and `source`, the function that returns the frame, are named in errors.
     """
     frame = to_pandas(data)
     if frame is None or not set(columns) <= set(frame.columns):
@@ -73,7 +73,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def distinct(texts: list[str], width: int) -> list[str]:
-    """Shorten names as far as they remain distinct."""
+    """Shorten names, but keep them distinct."""
     longest = max(map(len, texts))
     while width < longest and len({shorten(text, width) for text in texts}) < len(set(texts)):
         width += 4
@@ -118,7 +118,7 @@ def colours_of(name: str, values: Floats) -> npt.NDArray[Any]:
 
 
 def readable_on(colour: Sequence[float] | npt.NDArray[Any]) -> str:
-    """Return black or white, whichever contrasts more with a colour (by WCAG's relative luminance)."""
+    """Return black or white, whichever has more contrast with a colour (by WCAG's relative luminance)."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in map(float, colour[:3])
     )
@@ -126,7 +126,7 @@ def readable_on(colour: Sequence[float] | npt.NDArray[Any]) -> str:
 
 
 def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None) -> Axes:
-    """Return the given axes, or those of a new figure, with lines of a `grid` below what is drawn."""
+    """Return the given axes, or those of a new figure, with the lines of a `grid` in the background."""
     try:
         import matplotlib.pyplot as plt
         from matplotlib.axes import Axes
@@ -153,7 +153,7 @@ def unit_square(label: str, at: tuple[float, float] = (0, 0), **style: Any) -> A
 
 
 def add_legend(ax: Axes, beside: bool, title: str | None = None) -> None:
-    """Add a legend beside or inside the axes."""
+    """Add a legend next to the axes or inside."""
     n_entries = len(ax.get_legend_handles_labels()[1])
     style: dict[str, Any] = {"loc": "best", "framealpha": 0.85}
     if beside:

@@ -46,8 +46,9 @@ def systems(
         the measures (systems with equal ranks are not labelled). The number after a name is the number of ranks
         by which the system is higher (↑) or lower (↓) under `y` than under `x`; ties have their mean rank.
     measures : mapping of str to measure or str, optional
-        Which measures the labels refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
-        those read from files. Where no measure has these values, the word 'higher' or 'lower' says what is better.
+        The measures that the labels refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
+        those read from files. For values that are not those of a measure, give 'higher' or 'lower', whichever is
+        better.
     ax : Axes, optional
         Axes to draw on. By default, a new figure.
 
@@ -66,7 +67,7 @@ def systems(
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
 
     References
     ----------

@@ -19,7 +19,7 @@ from .style import BLUE, ORANGE, SMALL, axes_or_new, natural_key, unit_square, w
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Minimum difference between bound and value that is visible.
+#: Minimum difference between bound and value that is drawn.
 _VISIBLE = 1e-4
 
 

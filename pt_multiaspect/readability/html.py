@@ -7,7 +7,7 @@ import warnings
 
 from ..errors import MultiAspectError
 
-#: Elements within a line of text. All other elements start and end a line.
+#: Inline elements; all other elements start and end a line.
 _INLINE = frozenset({
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
     "em", "font", "i", "ins", "kbd", "mark", "nobr", "q", "s", "samp", "small", "span",
@@ -16,7 +16,7 @@ _INLINE = frozenset({
 
 
 def check_installed() -> None:
-    """Refuse to read HTML without Beautiful Soup."""
+    """Raise an error if Beautiful Soup is not installed."""
     if importlib.util.find_spec("bs4") is None:
         raise MultiAspectError(
             "html=True requires Beautiful Soup, which is not installed: pip install 'pt-multiaspect[readability]'"
@@ -24,12 +24,12 @@ def check_installed() -> None:
 
 
 def text_of(docno: str, markup: str) -> str:
-    """Return the text of an HTML document, without scripts and styles, blocks on lines of their own."""
+    """Return the text of an HTML document, without scripts and styles, with blocks on separate lines."""
     from bs4 import BeautifulSoup
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # bs4 warns of texts that look like a file name or XML
+            warnings.simplefilter("ignore")  # bs4 warns about texts that look like a file name or XML
             soup = BeautifulSoup(markup, "html.parser")
         for element in soup(["script", "style", "template"]):
             element.decompose()

@@ -21,7 +21,7 @@ from .inputs import check_option, check_texts, checked_documents, kind
 
 Index: TypeAlias = Literal["fog", "smog", "flesch_kincaid"]
 
-_CHUNK = 200  # documents per task: large enough to outweigh the overhead, small enough for a smooth progress bar
+_CHUNK = 200  # documents per task: large enough for little overhead, small enough for a smooth progress bar
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+|(?<=\d)[.,](?=\d)[^\W_]+)*")
@@ -47,7 +47,7 @@ _SILENT = [
     )
 ]
 _VOWELS = re.compile(r"[aeiouy]+")
-#: Where a group of vowel letters forms two syllables.
+#: The positions at which a group of vowel letters is divided into two syllables.
 _PARTED = re.compile(
     r"""(?<![cgstx])(?<!ll)i(?=[ao])(?!ag[-e]|on)       # media, period; not special, marriage
       | (?<![cghnstx])(?<!ll)i(?=on)                    # lion; not million, nation
@@ -79,9 +79,8 @@ def _is_hard(word: str) -> bool:
 def fog(text: str) -> float:
     """Compute the FOG index of an English text, an estimate of the years of schooling needed to read it.
 
-    FOG is 0.4 · (words per sentence + percentage of hard words), as in §5.1 of Zuccon (2016). Words of more than
-    two syllables are hard, without exception: Gunning's exceptions for names and inflected verbs are not part of
-    that definition.
+    FOG is 0.4 · (words per sentence + percentage of hard words), as in §5.1 of Zuccon (2016). All words of more
+    than two syllables are hard: Gunning's exceptions for names and inflected verbs are not part of that definition.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ def fog(text: str) -> float:
     Returns
     -------
     float
-        At least 0.4, or 0 if the text has no words.
+        The index: at least 0.4, or 0 if the text has no words.
 
     Raises
     ------
@@ -100,7 +99,7 @@ def fog(text: str) -> float:
 
     See Also
     --------
-    readability : The index of each of many documents.
+    readability : The indexes of documents.
 
     Notes
     -----
@@ -158,7 +157,7 @@ def readability(
     index : {'fog', 'smog', 'flesch_kincaid'}, default 'fog'
         Readability index; higher values mean harder texts. For FOG see `fog`. SMOG and the Flesch–Kincaid
         grade are computed by textstat (``pip install 'pt-multiaspect[readability]'``) for English, with
-        textstat's own counting rules. SMOG is meant for texts of at least 30 sentences.
+        textstat's own counting rules. SMOG is intended for texts of at least 30 sentences.
     html : bool, default False
         Whether the texts are HTML. Markup, scripts and styles are removed, and blocks are put on separate
         lines, which does not end a sentence. Requires the same extra as SMOG.
@@ -170,7 +169,7 @@ def readability(
     Returns
     -------
     DataFrame
-        One row per document, in the order of `docs`. Column ``docno`` holds strings, the column named after
+        One row per document, in the order of `docs`. Column ``docno`` contains strings, the column named after
         `index` floats. The FOG of a text without words is 0.
 
     Raises
@@ -181,7 +180,7 @@ def readability(
 
     See Also
     --------
-    understandability : From readability to probabilities.
+    understandability : Conversion of readability to probabilities.
     with_readability : Add these probabilities to qrels.
 
     Examples
@@ -236,7 +235,7 @@ def _textstat(index: str, function: str) -> Callable[[str], float]:
     remedy = "pip install 'pt-multiaspect[readability]'"
     if importlib.util.find_spec("textstat") is None:
         raise MultiAspectError(f"index {index!r} requires textstat, which is not installed: {remedy}")
-    # From version 0.7.9, textstat downloads its dictionary of syllables if it is not installed.
+    # From version 0.7.9 on, textstat downloads its dictionary of syllables if it is not installed.
     if any(re.match(r"nltk\b", needed) for needed in importlib.metadata.requires("textstat") or ()):
         try:
             importlib.import_module("nltk").data.find("corpora/cmudict")
@@ -246,13 +245,13 @@ def _textstat(index: str, function: str) -> Callable[[str], float]:
                 f"{importlib.metadata.version('textstat')} would download. Install it with "
                 f"`python -m nltk.downloader cmudict`, or install a version that contains it: {remedy}"
             ) from None
-    # A separate instance: the user may have set another language on the shared one.
+    # A separate instance: the user may have set another language for the shared one.
     textstat = type(importlib.import_module("textstat").textstat)()
     compute: Callable[[str], float] = getattr(textstat, function)
     return compute
 
 
-#: Returns the function of each index; optional packages are imported only when it is called.
+#: Functions that return that of an index; they import optional packages when called.
 INDEXES: dict[str, Callable[[], Callable[[str], float]]] = {
     "fog": lambda: fog,
     "smog": lambda: _textstat("smog", "smog_index"),

@@ -35,7 +35,7 @@ def checked_documents(docs: object) -> pd.DataFrame:
 
 
 def check_texts(docs: pd.DataFrame) -> None:
-    """Refuse texts that are not strings."""
+    """Raise an error for texts that are not strings."""
     wrong = [row for row, text in enumerate(docs["text"].tolist()) if not isinstance(text, str)]
     if wrong:
         docno, text = docs["docno"].iat[wrong[0]], docs["text"].iat[wrong[0]]
@@ -46,19 +46,19 @@ def check_texts(docs: pd.DataFrame) -> None:
 
 
 def check_option(name: str, value: object, options: Iterable[str]) -> None:
-    """Refuse an argument that is not one of the options."""
+    """Raise an error for an argument that is not one of the options."""
     options = list(options)
     if not isinstance(value, str) or value not in options:
         raise MultiAspectError(f"{name}: expected one of {choices(map(repr, options))}, got {value!r}")
 
 
 def first_few(names: Sequence[object] | npt.NDArray[Any] | pd.Index[Any], noun: str, shown: int = 5) -> str:
-    """Write out the first few names, with the number of all."""
+    """Join the first few names, and add the total."""
     return f"{choices(names[:shown])}{', …' if len(names) > shown else ''} {counted(len(names), noun)}"
 
 
 def kind(value: object) -> str:
-    """Name the type of a value, or say that the value is missing."""
+    """Return the type of a value in words, or that the value is missing."""
     if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
         return f"missing ({value!r})"
     return f"of type {type(value).__name__}"

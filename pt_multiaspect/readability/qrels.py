@@ -53,11 +53,11 @@ def with_readability(
     model : {'arctan', 'step'}, default 'arctan'
         Probability of understanding as a function of the index; see `understandability`.
     threshold : number > 0, default 15
-        Score up to which the user understands a text. The default is meant for FOG.
+        Score up to which the user understands a text. The default is intended for FOG.
     name : str, default 'understandability'
         Name of the new column.
     missing : {'error', 'nan'}, default 'error'
-        How to treat judged documents that are not in `docs`: raise an error, or label them NaN
+        The treatment of judged documents that are not in `docs`: raise an error, or label them NaN
         (unjudged), which measures treat as the lowest grade.
     html : bool, default False
         Whether the texts are HTML; see `readability`.
@@ -81,7 +81,7 @@ def with_readability(
     See Also
     --------
     readability : The readability index of documents.
-    understandability : From readability to probabilities.
+    understandability : Conversion of readability to probabilities.
 
     References
     ----------

@@ -30,7 +30,7 @@ MODELS: dict[str, Callable[[Floats, float], Floats]] = {"arctan": _arctan, "step
 
 
 def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold: float = 15) -> Floats:
-    """Turn readability scores into the probability that a user understands the document.
+    """Convert readability scores to the probability that a user understands the document.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold:
         smoothly with x and is 1/2 at x = t.
     threshold : number > 0, default 15
         The score up to which the user understands a text. The paper uses 10, 15 and 20 for FOG: texts
-        below 10 are understood by almost everybody, texts above 15 and 20 by fewer and fewer readers.
+        below 10 are understood by almost everybody, texts above 15 or 20 by fewer readers.
 
     Returns
     -------
     ndarray
-        P(U|d) in [0, 1], in the shape of `scores`.
+        The probabilities P(U|d), in the shape of `scores`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One page about an experiment, to look at and to send: `report`."""
+"""Reports of experiments as single HTML pages."""
 
 from .build import Report, report
 

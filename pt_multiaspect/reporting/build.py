@@ -1,4 +1,4 @@
-"""`report`: an experiment as one page that needs no other file."""
+"""The function `report` and its result: an experiment as one self-contained page."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ from .page import page, vega
 from .payload import payload
 from .rankings import ranked
 
-__all__ = ["Report", "report"]
-
 
 def report(
     runs: object,
@@ -65,7 +63,7 @@ def report(
     progress: bool = True,
     path: str | PathLike[str] | None = None,
 ) -> Report:
-    """Evaluate runs, and report everything about them on one page to look at and to send.
+    """Evaluate runs, and create a self-contained report page.
 
     Parameters
     ----------
@@ -78,20 +76,20 @@ def report(
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
-        Which aspects, and their label scales, also for measures that declare none; by default all label columns
-        on inferred scales.
+        The aspects and their label scales, also for measures that declare none; by default all label columns, on
+        inferred scales.
     human : DataFrame, dict, iterable or Judgments, optional
-        Human judgments of some of the topics, of at least 4 drawn at random, if `qrels` are those of a model. Below
-        each value, the page then shows the estimate and interval of `analysis.prediction_powered`. Everything
-        else, also tests and marks, is based on `qrels`.
+        Human judgments of at least 4 topics, drawn at random, if `qrels` are those of a model. Below each value,
+        the page then shows the estimate and interval of `analysis.prediction_powered`. Everything else, including
+        tests and marks, is based on `qrels`.
     base : measure or str, default 'nDCG@10'
         The measure that is added for each aspect alone.
     baseline : str, optional
-        The run that others are tested against when the page opens. A reader can choose another.
+        The run that the others are tested against when the page opens. Readers can choose another.
     test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
         The paired two-sided test of means over topics; see `analysis.discriminative_power`.
     correction : str or None, default 'holm'
-        Correction for multiple testing; the comparisons of one measure with one baseline are a family. See
+        Correction for multiple testing; the comparisons of one measure with one baseline form a family. See
         `analysis.compare_with_baseline`. Discriminative power is not corrected.
     alpha : float in (0, 1), default 0.05
         The significance level.
@@ -102,10 +100,10 @@ def report(
     ci : float in (0, 1), default 0.95
         Confidence level of intervals, as for `aggregate`.
     depth : int, default 10
-        Number of ranks that are shown of each ranking. With many runs, topics and measures, the page has fewer
-        ranks, at least 5, then only the topics on which the runs differ most; it says so.
+        Number of ranks shown per ranking. With many runs, topics and measures, the page has fewer ranks, at least
+        5, and then only the topics on which the runs differ most; it says so.
     by : str, path, mapping or Series, optional
-        The group of each judged topic by query id, or a file of these, as for `aggregate`. A reader can choose the
+        The group of each judged topic by query id, or a file of these, as for `aggregate`. Readers can choose the
         group whose topics are shown; the page opens with all topics.
     title : str, default 'Multi-aspect evaluation'
         The title of the page.
@@ -114,19 +112,19 @@ def report(
     progress : bool, default True
         Whether to show a progress bar over the runs.
     path : str or path, optional
-        Where to write the page.
+        The file to write the page to.
 
     Returns
     -------
     Report
-        ``report.to_html(path)`` writes the page.
+        The report; its method ``to_html(path)`` writes the page.
 
     Raises
     ------
     MultiAspectError
-        As `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
+        As for `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
         range, the measures are a suite over the topics with a positive document, a label is that of an interval of
-        another measure, or groups are not those of the judged topics.
+        another measure, or groups are not given for the judged topics.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -135,17 +133,17 @@ def report(
     Warns
     -----
     MultiAspectWarning
-        As `evaluate`.
+        As for `evaluate`.
 
     See Also
     --------
-    describe : The judgments only.
-    explain : A single topic in more detail.
-    to_latex : The table of systems for a paper.
+    describe : A description of the judgments.
+    explain : An explanation of a single topic.
+    to_latex : A table of systems for a paper.
 
     Notes
     -----
-    The page is one file of about 1 MB plus the data, which are embedded, and opens no connection. Tests against
+    The page is one file of about 1 MB plus the data, which are embedded. It opens no connections. Tests against
     each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
     looking at the results invalidates them.
 
@@ -179,7 +177,7 @@ def report(
     qrels = in_memory(qrels)
     judgments = Judgments.of(qrels)
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
-    # Columns without names, as of tuples, get those of the aspects.
+    # Columns without names, as in tuples, are named after the aspects.
     chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
     names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
     given = evaluated(measures, spec, names)
@@ -187,10 +185,13 @@ def report(
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = without_copies(perquery, labels, base, given)
-    by_people = None if human is None else Judgments.of(human)
+    judged = {", ".join(judgments.label_names): judgments}
+    if human is not None:
+        by_people = Judgments.of(human)
+        judged[f"human {', '.join(by_people.label_names)}"] = by_people
     record = provenance(
         named,
-        {", ".join(judgments.label_names): judgments, **({} if by_people is None else {"human": by_people})},
+        judged,
         judgments,
         {label: measure for label, measure in recorded(perquery).items() if measure is not None},
         baseline=baseline,
@@ -198,7 +199,7 @@ def report(
     )
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
-    by_human = None if by_people is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
+    by_human = None if human is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
     figures = Figures(title, description, perquery, labels, baseline, options, groups, as_yaml(record), by_human)
     names_of_runs, _, _, values = wide(perquery)
     in_order = {name: named[name] for name in names_of_runs}
@@ -210,14 +211,14 @@ def report(
 
 
 def _check_page(folder: Path) -> None:
-    """Check that a page can be written, before runs are evaluated, which may take long."""
+    """Check that a page can be written, before runs are evaluated."""
     vega()
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
 
 def _options(test: str, correction: str | None, alpha: float, n_resamples: int, seed: int, ci: float) -> Options:
-    """Check how systems are compared, before runs are evaluated."""
+    """Check the options of tests, before runs are evaluated."""
     choice("test", *TESTS)(test)
     options = Options(
         ci=proportion("ci")(ci),
@@ -227,52 +228,52 @@ def _options(test: str, correction: str | None, alpha: float, n_resamples: int, 
         n_resamples=count("n_resamples")(n_resamples),
         seed=random_seed(seed),
     )
-    corrector(test, options.family_correction, options.alpha)  # refuses unknown ones
+    corrector(test, options.family_correction, options.alpha)  # raises an error for unknown ones
     return options
 
 
 class Report(View):
-    """An experiment as one page; made by `report` only.
+    """Result of `report`: an experiment as one page.
 
     ``to_html(path)`` writes the page. In a notebook, the table of systems is shown.
 
     Parameters
     ----------
     figures : Figures
-        What was computed.
+        The figures.
     data : dict
-        What the script of the page reads.
+        The data for the script of the page.
 
     Attributes
     ----------
     title : str
         The title of the page.
     description : Description
-        The judgments and runs, as `describe` returns it.
+        The description of judgments and runs, as returned by `describe`.
     perquery : DataFrame
-        The values, as `evaluate` returns them.
+        The values, as returned by `evaluate`.
     systems : DataFrame
-        The aggregates with intervals, as `aggregate` returns them, with `by` those of groups before those of all
+        The aggregates with intervals, as returned by `aggregate`; with `by`, those of groups before those of all
         topics.
     aspects : dict of str to str
         The label of the measure of each aspect alone.
     baseline : str or None
         The first baseline.
     comparisons : DataFrame or None
-        The tests against each system as the baseline, as `analysis.compare_with_baseline` returns them for one
-        baseline, but with `by` without groups of one topic. None if there are fewer than two systems or topics,
-        also for the next two.
+        The tests against each system as the baseline, as returned by `analysis.compare_with_baseline` for one
+        baseline, but with `by` without groups of one topic. None if there are fewer than two systems or topics, as
+        for the next two attributes.
     correlations : DataFrame or None
-        Kendall's τ-b between the system rankings of the measures, as `analysis.correlation` returns it.
+        Kendall's τ-b between the system rankings of the measures, as returned by `analysis.correlation`.
     power : DiscriminativePower or None
         The discriminative power of the measures.
     powered : PredictionPowered or None
-        The estimates from human judgments and `qrels`, as `analysis.prediction_powered` returns them; None
-        without human judgments.
+        The estimates from human judgments and `qrels`, as returned by `analysis.prediction_powered`; None without
+        human judgments.
     not_dominated : list of str
-        The systems that no other dominates on the aspects: none is at least as good on all and better on one.
+        The systems that no other system dominates on the aspects (at least as good on all, and better on one).
     notes : list of str
-        What the page leaves out, and why.
+        The omissions of the page, with reasons.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The measures of a report: those given, or sensible ones, and one measure per aspect."""
+"""The measures of a report: the given or default ones, and one measure per aspect."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import numpy as np
 import pandas as pd
 
 from ..aspects.parameter import AspectSpec
-from ..errors import MultiAspectError
+from ..errors import errors_of
 from ..evaluation.labels import recorded
 from ..integration.declared import with_aspects
 from ..integration.parsing import parse_all
 from ..integration.records import record
 from ..measures import CAM, MM, TOMA, On
 
-__all__ = ["evaluated", "with_aspect_columns", "without_copies"]
-
 
 def evaluated(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str, ir_measures.Measure]:
-    """Return the measures by label, on the scales declared.
+    """Return the measures by label, on the declared scales.
 
     Parameters
     ----------
@@ -47,7 +45,7 @@ def evaluated(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str,
 def with_aspect_columns(
     measures: Mapping[str, ir_measures.Measure], base: Any, aspects: AspectSpec, names: list[str]
 ) -> tuple[dict[str, ir_measures.Measure], dict[str, str]]:
-    """Add the base on each aspect, unless it is given.
+    """Add the base on each aspect, unless it is one of the measures.
 
     Parameters
     ----------
@@ -56,22 +54,20 @@ def with_aspect_columns(
     base : measure or str
         The measure of single aspects.
     aspects : Aspects, tuple of str or None
-        The scales declared.
+        The declared scales.
     names : list of str
         The aspects.
 
     Returns
     -------
     measures, labels
-        The measures with those of aspects before them, and the label of each aspect.
+        The measures, preceded by those of aspects, and the label of each aspect.
     """
     added: dict[str, ir_measures.Measure] = {}
     labels: dict[str, str] = {}
     for name in names:
-        try:
+        with errors_of("base"):
             of_aspect = with_aspects({name: On(aspect=name, base=base)}, aspects, names)[name]
-        except MultiAspectError as error:
-            raise MultiAspectError(f"base: {error}") from None
         given = [label for label, measure in measures.items() if measure == of_aspect]
         label = given[0] if given else f"{base} {name}"
         while label in measures and not given:
@@ -85,7 +81,7 @@ def with_aspect_columns(
 def without_copies(
     perquery: pd.DataFrame, labels: Mapping[str, str], base: Any, given: Mapping[str, ir_measures.Measure]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Drop the base on relevance if the same measure of ir-measures is given, with the same values.
+    """Drop the base on relevance if the same measure of ir-measures is also given and has the same values.
 
     Parameters
     ----------
@@ -96,12 +92,12 @@ def without_copies(
     base : measure or str
         The measure of single aspects.
     given : mapping of str to Measure
-        The measures that were given.
+        The given measures.
 
     Returns
     -------
     perquery, labels
-        Without the copy.
+        The frame and the labels without the copy.
     """
     (measure,) = parse_all(base).values()
     twin = next((label for label, candidate in given.items() if candidate == measure), None)
@@ -111,7 +107,9 @@ def without_copies(
     values, copies = (perquery.loc[perquery["measure"] == label, "value"].to_numpy() for label in (own, twin))
     if not np.array_equal(values, copies):
         return perquery, dict(labels)
-    known = {label: one for label, one in recorded(perquery).items() if label != own and one is not None}
+    known = {
+        label: measure for label, measure in recorded(perquery).items() if label != own and measure is not None
+    }
     kept = perquery[perquery["measure"] != own].reset_index(drop=True)
     record(kept, known)
     return kept, {**labels, "relevance": twin}

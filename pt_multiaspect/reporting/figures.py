@@ -1,4 +1,4 @@
-"""Everything a report shows, computed."""
+"""Figures of a report."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_bett
 from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of
 
-__all__ = ["Figures", "Options", "Tests", "ends", "fronts", "of_group", "wide"]
-
 
 @dataclass(frozen=True)
 class Options:
@@ -45,7 +43,7 @@ class Options:
 
     @property
     def family_correction(self) -> str | None:
-        """The correction of the comparisons with one baseline; 'tukey' corrects for all pairs itself."""
+        """The correction of the comparisons with one baseline; 'tukey' itself corrects for all pairs."""
         return None if self.test == "tukey" and self.correction == "holm" else self.correction
 
 
@@ -54,7 +52,7 @@ class Tests:
     """The comparisons of all pairs of systems."""
 
     power: DiscriminativePower
-    #: As `compare_with_baseline` returns, with each system as the baseline, without groups of one topic.
+    #: The result of `compare_with_baseline` for each system as the baseline, without groups of one topic.
     comparisons: pd.DataFrame
     correlations: pd.DataFrame
 
@@ -74,18 +72,18 @@ class Figures:
     groups: Mapping[str, str]
     #: Versions, digests of the input, scales and measures, as YAML.
     provenance: str
-    #: The values by human judgments, None if all judgments are of one kind.
+    #: The values by human judgments, None without human judgments.
     human: pd.DataFrame | None = None
     #: The measures by label.
     measures: dict[str, Any] = field(init=False)
     heads: list[Head] = field(init=False)
-    #: The aggregates, with intervals where there are any, also those of groups.
+    #: The aggregates, with intervals if they are defined, also for groups.
     systems: pd.DataFrame = field(init=False)
-    #: What the page leaves out, and why.
+    #: The omissions of the page, with reasons.
     notes: list[str] = field(init=False)
-    #: None if there are fewer than two systems or topics.
+    #: None with fewer than two systems or topics.
     tests: Tests | None = field(init=False, default=None)
-    #: The systems that no other dominates on the aspects.
+    #: The systems that no other system dominates on the aspects.
     not_dominated: list[str] = field(init=False)
     #: The estimates from human judgments and the labels of the report, None without human judgments.
     powered: PredictionPowered | None = field(init=False, default=None)
@@ -120,7 +118,7 @@ class Figures:
             f"{100 * self.options.ci:g} % prediction-powered intervals. The human topics are assumed to be a "
             "random sample of all topics."
         )
-        self.notes.append("Values, tests and marks are by the model's labels.")
+        self.notes.append("Values, tests and marks are based on the model's labels.")
         return powered
 
     @property
@@ -131,7 +129,7 @@ class Figures:
 
 
 def of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
-    """Return the rows of a group of topics, which are all rows of a table without groups."""
+    """Return the rows of a group of topics; all rows of a table without groups."""
     return table[table["group"] == group] if "group" in table else table
 
 
@@ -142,7 +140,7 @@ def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Float
 
 
 def _systems_table(perquery: pd.DataFrame, ci: float, groups: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the aggregates with intervals where there are any, and why there are none elsewhere."""
+    """Return the aggregates, with intervals if they are defined, and the reasons if they are not."""
     known = recorded(perquery)
     parts, notes = [], []
     for label, of_measure in perquery.groupby("measure", sort=False):
@@ -181,7 +179,7 @@ def _tests_of(perquery: pd.DataFrame, options: Options, groups: Mapping[str, str
 
 
 def _with_each_baseline(pairs: Mapping[str, pd.DataFrame], names: list[str], options: Options) -> pd.DataFrame:
-    """Return the comparisons with each system as the only baseline, whose levels are those of pairs by group."""
+    """Return the comparisons with each system as the only baseline, given the levels of pairs by group."""
     rows_by_name = {name: row for row, name in enumerate(names)}
     first_group = next(iter(pairs.values()))
     parts: dict[str, list[pd.DataFrame]] = {group: [] for group in pairs}
@@ -214,7 +212,7 @@ def _with_each_baseline(pairs: Mapping[str, pd.DataFrame], names: list[str], opt
 
 
 def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> dict[tuple[int, int], list[int]]:
-    """Return the systems that no other dominates on two measures, by the positions of the measures.
+    """Return the systems that no other system dominates on two measures, by the positions of the measures.
 
     Parameters
     ----------
@@ -237,7 +235,7 @@ def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> di
 
 
 def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
-    """Return the rows of the systems that no other dominates on several measures, each in its direction."""
+    """Return the rows of the systems that no other system dominates on several measures."""
     known = recorded(perquery)
     gains = {
         str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
@@ -247,6 +245,6 @@ def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str
 
 
 def ends(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:
-    """Return the lower and upper ends of the intervals of a measure, if it has any."""
+    """Return the lower and upper ends of the intervals of a measure, or None."""
     low, high = interval_columns(label, ci)
     return (table[low].tolist(), table[high].tolist()) if low in table and table[low].notna().all() else None

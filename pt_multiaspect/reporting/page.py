@@ -1,10 +1,10 @@
-"""The page of a report: HTML with everything inside.
+"""The page of a report: self-contained HTML.
 
-Charts are drawn by Vega-Embed, whose script vl-convert-python contains: 0.9 MB, against 1.3 MB of Bokeh and over 4
-MB of Plotly. It draws SVG, which follows the colours of the page when these change, prints as lines, and describes
-its marks to screen readers (Bokeh draws on a canvas), and it interprets expressions without `eval`.
+Charts are drawn by Vega-Embed, whose script is part of vl-convert-python (0.9 MB, compared with 1.3 MB of Bokeh and
+over 4 MB of Plotly). It draws SVG, which adapts to changing colours of the page, prints as lines, and describes its
+marks to screen readers (Bokeh draws on a canvas), and it interprets expressions without `eval`.
 
-Names come from files and are escaped: in HTML by Jinja2, in JSON by `payload.as_script`, and the script only sets
+Names come from files and are escaped: in HTML by Jinja2, in JSON by `payload.as_script`; the script only sets
 texts. A policy in the page allows its own two scripts, by their digests, and no connections.
 """
 
@@ -25,8 +25,6 @@ from ..tables.heads import scales_of
 from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, template
 from .figures import Figures
 from .payload import as_script
-
-__all__ = ["page", "vega"]
 
 
 @cache
@@ -49,14 +47,14 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
     Parameters
     ----------
     figures : Figures
-        What was computed.
+        The figures.
     data : dict
-        What the script reads, see `payload`.
+        The data for the script, see `payload`.
 
     Returns
     -------
     str
-        HTML.
+        The HTML of the page.
     """
     scripts = [vega(), asset(__package__, "report.js")]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
@@ -121,7 +119,7 @@ def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
             f"▲ significantly better, ▼ significantly worse than the baseline: "
             f"{test_name(options.test, options.family_correction)}, p < {options.alpha:g}, "
             f"{number_of(len(data['queries']), 'topic')}{in_all}. "
-            f"The comparisons of one measure are a family{another}."
+            f"The comparisons of one measure form a family{another}."
         )
     if data["groups"]:
         notes.append(
@@ -208,7 +206,7 @@ def _queries(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _definitions(figures: Figures) -> dict[str, Any]:
-    """Return what measures omit where they are printed, and the scales, those of the judgments first."""
+    """Return the parameters that printed measures omit, and the scales, those of the judgments first."""
     own, per_aspect = figures.description.aspects, figures.description.per_aspect
     inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
     title = own.name or "Label scales"

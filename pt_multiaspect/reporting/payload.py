@@ -14,8 +14,6 @@ from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from ..tables.content import best_marks
 from .figures import Figures, ends, fronts, of_group, wide
 
-__all__ = ["as_script", "payload"]
-
 
 def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
     """Collect the data of a page.
@@ -23,15 +21,15 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     figures : Figures
-        What was computed.
+        The figures.
     ranked : dict
         The rankings, see `rankings.ranked`.
 
     Returns
     -------
     dict
-        Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have full precision; p-values have
-        six significant digits, and verdicts follow from the p-values before rounding.
+        The data. Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have full precision;
+        p-values have six significant digits, and verdicts follow from the p-values before rounding.
     """
     names, qids, _, values = wide(figures.perquery)
     known, options = figures.measures, figures.options
@@ -65,7 +63,7 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
-    """Return what depends on the topics that are chosen: those of a group, or all of them."""
+    """Return the data that depend on the chosen topics: those of a group, or all topics."""
     table = of_group(figures.systems, group)
     compared = None if figures.tests is None else of_group(figures.tests.comparisons, group)
     names, known, options = table["name"].tolist(), figures.measures, figures.options
@@ -88,7 +86,7 @@ def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, A
 
 
 def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
-    """Return the estimates and the ends of their intervals by measure, None for a measure without."""
+    """Return the estimates and the ends of their intervals by measure, None for a measure without estimates."""
     by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
     columns = ["estimate", "low", "high"]
     return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
@@ -116,7 +114,7 @@ def _tests(
 
 
 def as_script(data: dict[str, Any]) -> str:
-    """Return JSON that can stand in a script element, whatever the names in it.
+    """Return JSON that is safe in a script element, regardless of the names in it.
 
     Parameters
     ----------
@@ -126,7 +124,7 @@ def as_script(data: dict[str, Any]) -> str:
     Returns
     -------
     str
-        ASCII without <, > and &, so that no name can end the element or open another.
+        ASCII without <, > and &, so that names can neither end the element nor open another.
     """
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":

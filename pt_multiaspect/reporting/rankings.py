@@ -1,8 +1,8 @@
 """The first ranks of all runs, with labels and contributions, in a compact form.
 
-Documents of a topic are listed once, ranks refer to them by position, and contributions are integers: multiples of
-a power of ten per measure, such that they have the four decimals of values, or the largest four digits. Trailing
-zeros are left out.
+Documents of a topic are listed once, and ranks refer to them by position. Contributions are integers: multiples of
+a power of ten per measure, with either the four decimals of values or the four highest digits. Trailing zeros are
+left out.
 """
 
 from __future__ import annotations
@@ -24,22 +24,20 @@ from ..explanation.of_run import Contributions, Prefixes, contributions
 from ..integration.parsing import as_measure
 from ..io.runs import join
 
-__all__ = ["Extent", "ranked"]
-
-#: Maximum number of contributions in a report, about 1 MB; they are what grows fastest.
+#: Maximum number of contributions in a report, about 1 MB; they grow fastest.
 MOST_CONTRIBUTIONS = 400_000
 
-#: Ranks are left out before topics, down to this many.
+#: Minimum number of ranks; ranks are left out before topics.
 _FEWEST_RANKS = 5
 
-#: Contributions have this many decimals, as values have, or significant digits, relative to the largest of their
-#: measure. Those of HMAP nearly cancel out: decimals relative to the largest would not sum to the value.
+#: Contributions have this many decimals, like values, or significant digits, relative to the largest of their
+#: measure. Those of HMAP nearly cancel out: with decimals relative to the largest, they would not sum to the value.
 _DIGITS = 4
 
 #: Significant digits of floats.
 _MOST_DIGITS = 15
 
-#: Values that differ by at most this, relatively, are equal but for rounding.
+#: Relative tolerance for equal values (rounding errors).
 _TOLERANCE = 1e-9
 
 
@@ -65,7 +63,7 @@ class Extent:
         Returns
         -------
         Extent
-            If not all topics have room, those on which the runs differ most, relative to the range of the measure.
+            The extent. If there is not enough space for all topics, those with the largest differences are chosen.
         """
         n_measures, n_runs, n_topics = values.shape
         per_rank = n_measures * n_runs
@@ -91,7 +89,7 @@ def ranked(
     Parameters
     ----------
     runs : mapping of str to run
-        The runs that were evaluated.
+        The evaluated runs.
     judgments : Judgments
         The judged documents.
     spec : Aspects, tuple of str or None
@@ -99,7 +97,7 @@ def ranked(
     measures : mapping of str to Measure
         The measures by label.
     values : ndarray of float, shape (n_measures, n_runs, n_topics)
-        Their values, as evaluated.
+        The values of the measures.
     depth : int
         Maximum number of ranks.
 
@@ -107,8 +105,8 @@ def ranked(
     -------
     dict
         ``depth``; ``topics``, the positions of those included; ``documents`` by topic; ``labels`` by aspect and
-        topic, None where unjudged; ``ranks`` by run and topic, positions of documents; and ``contributions``, per
-        measure a dict or why there are none.
+        topic, None if unjudged; ``ranks`` by run and topic, positions of documents; and ``contributions``, per
+        measure a dict or the reason why there are none.
     """
     extent = Extent.of(values, depth)
     with silenced():
@@ -149,7 +147,7 @@ def ranked(
 
 
 def _explained(measures: Mapping[str, ir_measures.Measure]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the measures whose values can be explained, and why the others cannot."""
+    """Return the measures whose values can be explained, and the reasons why others cannot."""
     explained, reasons = {}, {}
     for label, measure in measures.items():
         try:
@@ -199,8 +197,8 @@ def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict
     -------
     dict
         ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and ``marginal`` by run and
-        topic if there are any; ``explained``, the values [run, topic, value] that differ from those evaluated, as
-        ir-measures breaks ties differently or rounds.
+        topic if there are any; ``explained``, the explained values [run, topic, value] that differ from the
+        evaluated ones, as ir-measures breaks ties differently or rounds.
     """
     ranks = np.stack([run.ranks[topics] for run in of_runs])
     offset = np.stack([run.offset[topics] for run in of_runs])

@@ -1,5 +1,5 @@
-"""The engine of the join of runs and judgments, which a reader may skip.
+"""Internals of the join of runs and judgments.
 
-It encodes (`texts`: identifiers as bytes, and queries as codes by `Texts.codes`), looks up (`pairs`: which rows of
-a run are judged, by `PairTable.lookup`) and orders (`order`: the rows of a run, by `positions`).
+The steps are encoding (`texts`: identifiers as bytes, and queries as codes by `Texts.codes`), lookup (`pairs`: the
+judged rows of a run, by `PairTable.lookup`) and ordering (`order`: the rows of a run, by `positions`).
 """

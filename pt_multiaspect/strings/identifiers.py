@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..errors import MultiAspectError
 
-__all__ = ["identifiers"]
-
 
 def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
     """Return a column of identifiers as strings, which are compared as in PyTerrier."""

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from .._typing import Ints
 from .texts import Texts
 
-__all__ = ["Scores", "begins", "heads", "positions"]
-
 Scores = NDArray[np.float32] | NDArray[np.float64]
 
 
@@ -38,7 +36,7 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
     ranked = downwards[1:] >= downwards[:-1]
     ranked[first[1:] - 1] = True
     if len(first) == np.count_nonzero(n_ret) and ranked.all():
-        # The rows of each query are together and ranked, as in most run files.
+        # The rows of each query are adjacent and sorted by rank, as in most run files.
         shift = begins(n_ret)[query[first]] - first
         position = np.arange(len(query)) + np.repeat(shift, np.diff(first, append=len(query)))
         same = np.append(downwards[1:] == downwards[:-1], False)

@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from .._typing import Bools, Ints
 from .texts import Texts, Words
 
-__all__ = ["PairTable", "pair_keys", "repeated_pairs"]
-
 _QUERY = np.uint64(0xA0761D6478BD642F)
-#: Odd factors that bring other bits of a key to the top: different keys that share a slot with one factor seldom
+#: Odd factors that move other bits of a key to the top: different keys that share a slot with one factor rarely
 #: share one with another.
 _SPREADS = (np.uint64(1), np.uint64(0xE7037ED1A0B428DB), np.uint64(0x8EBC6AF09C88C6E3))
 
 
 def pair_keys(query: Ints, docnos: Texts) -> Words:
-    """Return a 64-bit key per (query, document), equal for equal pairs. Rarely, different pairs share a key."""
+    """Return a 64-bit key per (query, document), equal for equal pairs. Rarely, different pairs share one."""
     keys = docnos.hashes()
     keys += query.astype(np.uint64) * _QUERY
     return keys
@@ -28,14 +26,14 @@ def pair_keys(query: Ints, docnos: Texts) -> Words:
 #: Keys looked up at once, so that intermediate arrays stay in the processor's cache.
 _BLOCK = 1 << 14
 
-#: At most one slot of so many is occupied.
+#: Minimum number of slots per occupied slot.
 _SLOTS_PER_KEY = 8
 
 
 class PairTable:
     """An open-addressing hash table from (query, document) to rows.
 
-    Each query has slots of its own: rows of a query are mostly together in a run, and then find theirs in the
+    Each query has its own slots: rows of a query are mostly adjacent in a run, so that their slots are in the
     processor's cache.
 
     Parameters
@@ -51,12 +49,12 @@ class PairTable:
         self._keys = pair_keys(query, docnos)
         n_bits = np.frexp(_SLOTS_PER_KEY * np.bincount(query) - 1)[1]
         n_slots = np.left_shift(1, n_bits, dtype=np.intp)
-        #: How far the first bits of a key are from its last one, and the first and last slot of each query.
+        #: The shift of the first bits of a key, and the first and last slot of each query.
         self._shift = (64 - n_bits).astype(np.uint64)
         self._first = np.cumsum(n_slots) - n_slots
         self._last = n_slots - 1
         self._row_at: NDArray[np.int32] = np.full(n_slots.sum(), -1, dtype=np.int32)
-        #: The slots that keys had to leave to another key.
+        #: The slots that were already taken by another key.
         self._was_left: Bools = np.zeros(len(self._row_at), dtype=np.bool_)
         rows, step = np.arange(len(query), dtype=np.int32), 0
         while len(rows):
@@ -124,7 +122,7 @@ def _shared_keys(keys: Words) -> Words:
     shared = [keys[:0]]
     spreads = cycle(_SPREADS)
     while len(keys):
-        # The last key of each slot stays there. Each of the others is equal to it, or tries other slots.
+        # The last key of each slot remains there. Every other key is equal to it, or tries other slots.
         n_bits, rows = max(3, (4 * len(keys) - 1).bit_length()), np.arange(len(keys), dtype=np.int32)
         slots = (keys * next(spreads) >> np.uint64(64 - n_bits)).astype(np.intp)
         owner = np.empty(1 << n_bits, dtype=np.int32)
@@ -138,7 +136,7 @@ def _shared_keys(keys: Words) -> Words:
 
 
 def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None = None) -> Bools | None:
-    """Return which rows are followed by a row with the same query and document; None if none is.
+    """Return a mask of the rows followed by a row with the same query and document; None if there are none.
 
     Parameters
     ----------
@@ -147,7 +145,7 @@ def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None 
     keys : ndarray of uint64, shape (n_rows,)
         The `pair_keys` of the rows.
     begins : ndarray of int, optional
-        The first row of each query, if the rows of each query are together: parts are searched on their own.
+        The first row of each query, if the rows of each query are adjacent: parts are searched separately.
     """
     parts = [keys]
     if begins is not None:  # each part begins with the first query that begins in a block
@@ -155,7 +153,7 @@ def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None 
     shared = np.concatenate([_shared_keys(part) for part in parts])
     if not len(shared):
         return None
-    # Rarely, different pairs share a key: sort by the pairs themselves.
+    # In rare cases, different pairs share a key: sort by the pairs themselves.
     suspects = np.flatnonzero(np.isin(keys, shared))
     suspects = suspects[docnos.take(suspects).descending(query[suspects])]
     followed = (query[suspects[1:]] == query[suspects[:-1]]) & docnos.take(suspects[1:]).equals(

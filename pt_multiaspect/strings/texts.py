@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 from .._typing import Bools, Ints
 from .identifiers import identifiers
 
-__all__ = ["Texts", "as_bytes", "is_arrow"]
-
 Words = NDArray[np.uint64]
 
 #: Bytes per word.
 _WIDTH = 8
-#: Odd numbers that spread the bits of a word over all higher bits of the product. With one of them alone, regular
-#: ids of several words have equal hashes.
+#: Odd numbers that spread the bits of a word over all higher bits of the product. With only one of them, regular
+#: ids of several words would have equal hashes.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
@@ -43,7 +41,7 @@ class Texts:
 
     #: The bytes of all strings, followed by at least 8 other bytes.
     data: NDArray[np.uint8]
-    #: Where each string starts, and how many bytes it has.
+    #: The start and the number of bytes of each string.
     start: NDArray[np.int64]
     size: NDArray[np.int64]
 
@@ -56,7 +54,7 @@ class Texts:
         Raises
         ------
         MultiAspectError
-            If an identifier is missing; `what` has the column.
+            If an identifier is missing; `what` names the table.
         """
         if isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy()
@@ -70,7 +68,7 @@ class Texts:
             try:
                 return cls.of_strings(column.to_numpy(dtype=object))
             except TypeError:
-                pass  # some are not strings
+                pass  # some values are not strings
         return cls.of_strings(identifiers(column, what))
 
     @classmethod
@@ -83,20 +81,20 @@ class Texts:
             start = np.zeros(len(values), dtype=np.int64)
             start[1:] = ends[:-1] + 1
             return cls(data, start, ends - start)
-        # A zero byte within a string looks like its end.
+        # A zero byte within a string cannot be distinguished from its end.
         size = np.array([len(value.encode("utf-8", "surrogatepass")) for value in values.tolist()])
         return cls(data, _starts(size, 1), size)
 
     @classmethod
     def of_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
-        """Read strings that follow each other in a buffer from `offsets` to the next of `offsets`."""
+        """Read consecutive strings in a buffer, given their `offsets`."""
         bounds = offsets.astype(np.int64)
         used = data[bounds[0] : bounds[-1]]
         return cls(_with_padding(used), bounds[:-1] - bounds[0], np.diff(bounds))
 
     @classmethod
     def within(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
-        """Read strings that follow each other in a buffer, which is copied if it ends too soon after the last."""
+        """Read consecutive strings in a buffer, which is copied if there are too few bytes after the last one."""
         end = int(start[-1] + size[-1]) if len(start) else 0
         is_long_enough = len(data) - end >= _WIDTH
         return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _padded(data), start, size)
@@ -116,8 +114,8 @@ class Texts:
         return Texts(self.data, self.start[index], self.size[index])
 
     def decode(self) -> NDArray[np.object_]:
-        """Return the strings as Python's."""
-        # Slices of bytes are faster than those of memory, but the buffer of few strings is not worth a copy.
+        """Return the strings as Python strings."""
+        # Slices of bytes are faster than those of memory, but a copy is too slow for few strings.
         data = self.data.tobytes() if len(self.data) < 100 * len(self) else self.data.data
         ends = self.start + self.size
         pairs = zip(self.start.tolist(), ends.tolist(), strict=True)
@@ -129,8 +127,8 @@ class Texts:
         return len(self.start)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without the bytes of other strings, and with one byte per size, if they are short.
-        for gap in (1, 0):  # as strings of Python and those of Arrow follow each other
+        # The bytes of other strings are left out, and sizes of short strings take one byte.
+        for gap in (1, 0):  # the distance between Python strings and between Arrow strings
             start = _starts(self.size, gap)
             if len(self) and np.array_equal(self.start - self.start[0], start):
                 first = int(self.start[0])
@@ -153,7 +151,7 @@ class Texts:
         begin = _WIDTH * index
         rest, at = self.size[rows] - begin, self.start[rows] + begin
         shortest, longest = rest.min(initial=_WIDTH), rest.max(initial=0)
-        if shortest < 0:  # a string that has ended is read at its start, which is in the buffer
+        if shortest < 0:  # beyond its end, a string is read at its start, which is in the buffer
             at -= np.where(rest < 0, begin, 0)
             rest = np.maximum(rest, 0)
         words = self._words[at]
@@ -167,7 +165,7 @@ class Texts:
         return -(-int(self.size.max(initial=0)) // _WIDTH)
 
     def hashes(self) -> Words:
-        """Return a 64-bit hash of each string, which depends on its bytes alone, not on the strings beside it."""
+        """Return a 64-bit hash of each string, which depends on its bytes only."""
         hashed = np.empty(len(self), dtype=np.uint64)
         for rows in _blocks(len(self), _BLOCK):
             hashed[rows] = self.take(rows)._hashes()
@@ -178,14 +176,14 @@ class Texts:
         active = _where(self.size > 0)
         for index in range(self._n_words):
             hashed[active] = _mixed(hashed[active] ^ self._word(index, active))
-            # Strings that have ended are left as they are.
+            # Hashes of shorter strings remain unchanged.
             longer = self.size[active] > _WIDTH * (index + 1)
             if not longer.all():
                 active = np.arange(len(self))[active][longer]
         return hashed
 
     def equals(self, other: Texts) -> Bools:
-        """Return which strings equal the string of `other` at the same position."""
+        """Return a mask of the strings that equal the string of `other` at the same position."""
         same = np.empty(len(self), dtype=np.bool_)
         for rows in _blocks(len(self), _BLOCK):
             same[rows] = self.take(rows)._equals(other.take(rows))
@@ -202,7 +200,7 @@ class Texts:
         return same
 
     def codes(self) -> tuple[Ints, Texts]:
-        """Factorise: a code per string, numbered by first appearance, and the distinct strings."""
+        """Factorise: return one code per string, numbered by first appearance, and the distinct strings."""
         if not len(self):
             return np.zeros(0, dtype=np.intp), self
         # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
@@ -223,7 +221,7 @@ class Texts:
         for rows in _blocks(len(self) - 1, _BLOCK):
             neighbours = self.take(slice(rows.start, rows.stop + 1))
             changed = neighbours.size[1:] != neighbours.size[:-1]
-            # The words that all strings have are read once, the others only where they may decide.
+            # The words that all strings have are read once, the others only where they may matter.
             n_common = max(1, int(neighbours.size.min()) // _WIDTH)
             for index in range(min(n_common, neighbours._n_words)):
                 word = neighbours._word(index)
@@ -236,7 +234,7 @@ class Texts:
     def descending(self, group: Ints) -> Ints:
         """Return the order by `group`, then by string, descending."""
         order = np.argsort(group, kind="stable")
-        # The rank of each string is that of the first one that is not yet distinguished from it.
+        # The rank of each string is that of the first string that has not yet been distinguished from it.
         rank = np.empty(len(self), dtype=np.intp)
         rank[order] = _first_equal(group[order])
         active = np.arange(len(self))
@@ -257,7 +255,7 @@ class Texts:
 
 
 def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
-    """Return the parameters of `numpy.frombuffer` for whole numbers, none negative, in the smallest type."""
+    """Return the parameters of `numpy.frombuffer` for non-negative integers in the smallest type."""
     kind = np.min_scalar_type(int(numbers.max(initial=0)))
     return numbers.astype(kind).tobytes(), kind.str
 
@@ -268,14 +266,14 @@ def _restored(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
 
 
 def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
-    """Return the starts of strings of these sizes that follow each other, with `gap` bytes after each."""
+    """Return the starts of consecutive strings of these sizes, with `gap` bytes after each."""
     step = size + gap
     return np.asarray(np.cumsum(step) - step, dtype=np.int64)
 
 
 def _joined(values: NDArray[np.object_]) -> bytes:
     """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
-    # Joining is the only work in Python. It reads each string twice: the second time from the cache, if few are
+    # Joining is the only step in Python. It reads each string twice; the second time from the cache, if few are
     # joined at once.
     parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
     return "\0".join([*parts, ""]).encode("utf-8", "surrogatepass")
@@ -286,7 +284,7 @@ def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _padded(content: bytes) -> NDArray[np.uint8]:
-    """Return bytes followed by as many as a word has."""
+    """Return bytes followed by those of one more word."""
     return np.frombuffer(content + bytes(_WIDTH), dtype=np.uint8)
 
 
@@ -296,19 +294,19 @@ def _blocks(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def _where(mask: Bools) -> Any:
-    """Return the index of the True values, in the form that is fastest if all of them are True."""
+    """Return an index of the True values, in the fastest form if all are True."""
     return slice(None) if mask.all() else np.flatnonzero(mask)
 
 
 def _first_of(codes: Ints) -> Ints:
     """Return the position of the first occurrence of each code."""
     first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of equal codes, the last assignment holds
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # for equal codes, the last assignment counts
     return first
 
 
 def _mixed(values: Words) -> Words:
-    """Spread every bit over all bits; different values stay different."""
+    """Spread every bit over all bits; different values remain different."""
     values = values * _SPREAD
     values ^= values >> _HALF
     values *= _MIX
@@ -327,7 +325,7 @@ def _first_equal(*keys: NDArray[Any]) -> Ints:
 
 
 def is_arrow(column: pd.Series[Any]) -> bool:
-    """Return whether a column is kept by Arrow."""
+    """Return whether a column is stored by Arrow."""
     return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
 
 

@@ -1,4 +1,4 @@
-"""Suites: the measures of published tracks, and those that we recommend for a paper."""
+"""Suites: the measures of published tracks, and those recommended for papers."""
 
 from .catalogue import list_suites, suite
 from .definition import Suite

@@ -1,4 +1,4 @@
-"""The suites by name, and the tracks whose settings are not known well enough to offer one."""
+"""The suites by name, and tracks without a suite, as their settings are not fully known."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from ..groups.groups import Groups
 from ..integration.parsing import parse_all
 from .definition import Suite
 
-__all__ = ["NOT_OFFERED", "SUITES", "list_suites", "settings_of", "suite"]
-
 _CATALOGUE = json.loads((files(__package__) / "suites.json").read_text(encoding="utf-8"))
 
-#: The measures, columns and notes of each suite, and what its settings are.
+#: The measures, columns, notes and settings of each suite.
 SUITES: dict[str, dict[str, Any]] = _CATALOGUE["suites"]
 
 #: Tracks with several judged aspects that have no suite, and the reason.
@@ -35,7 +33,7 @@ def suite(
     groups: Groups | str | None = None,
     divergence: str | Mapping[str, str] | None = None,
 ) -> Suite:
-    """Return the measures of a published track, with its organisers' settings, or those recommended for a paper.
+    """Return the measures of a published track, with its organisers' settings, or those recommended for papers.
 
     Parameters
     ----------
@@ -59,7 +57,7 @@ def suite(
     Raises
     ------
     MultiAspectError
-        If there is no such suite, a setting is missing, or the suite does not take it. For tracks whose settings
+        If the suite is unknown, a setting is missing, or the suite does not accept it. For tracks whose settings
         are not known, the message says what is unknown.
 
     Notes
@@ -140,7 +138,7 @@ def settings_of(name: str) -> tuple[str, ...]:
     Raises
     ------
     MultiAspectError
-        If there is no such suite.
+        If the suite is unknown.
     """
     if isinstance(name, str) and name in NOT_OFFERED:
         raise MultiAspectError(f"there is no suite for {name}: {NOT_OFFERED[name]}")

@@ -1,4 +1,4 @@
-"""A suite: labelled measures, with the labels they need and the topics of their means."""
+"""Suites: labelled measures, with their label columns and the topics of their means."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pandas as pd
 from ..evaluation.topics import TOPICS
 from ..integration.aggregators import lower_is_better
 from ..views import Block, Heading, Items, Sentence, View
-
-__all__ = ["Suite"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,9 +32,9 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
     about_topics : str
         The topics of the official means.
     notes : tuple of str
-        How values can differ from the official ones, and slips of the official programs.
+        Possible differences from the official values, and errors of the official programs.
     sources : tuple of str
-        Where the measures and settings are published.
+        The publications of the measures and settings.
 
     Notes
     -----

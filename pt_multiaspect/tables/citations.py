@@ -17,13 +17,11 @@ from ..errors import refuse_unknown, warn_once
 from ..evaluation.labels import recorded
 from ..integration.parsing import parse_all
 
-__all__ = ["cite", "references"]
-
 #: The software that computes the measures.
 _SOFTWARE = "ptmultiaspect"
 _IR_MEASURES = "macavaney2022"
 
-#: The sources of ir-measures' measures, as its documentation gives them, by name. All others cite ir-measures only.
+#: The sources of ir-measures' measures in its documentation, by name. For all others, only ir-measures is cited.
 _SOURCES = {
     "AP": "harman1992",
     "AP_IA": "agrawal2009",
@@ -65,7 +63,7 @@ def cite(
     Returns
     -------
     str
-        BibTeX entries, each once, in the order of the measures; this package last.
+        The distinct BibTeX entries, in the order of the measures; that of this package is last.
 
     Raises
     ------
@@ -75,7 +73,7 @@ def cite(
     Warns
     -----
     MultiAspectWarning
-        If no source is known for a measure. Measures of your own state theirs in ``SOURCES``.
+        If no source is known for a measure. Your own measures state it in ``SOURCES``.
 
     Notes
     -----

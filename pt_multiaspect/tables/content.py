@@ -1,4 +1,4 @@
-"""Parts of tables of systems: what is best, signs of baselines, groups, decimals and notes."""
+"""Parts of tables of systems: best values, signs of baselines, groups, decimals and notes."""
 
 from __future__ import annotations
 
@@ -18,25 +18,10 @@ from ..integration.parsing import parse_all
 from ..views import Mark, Sentence
 from .heads import Head
 
-__all__ = [
-    "DIFFERENT_TOPICS",
-    "baseline_signs",
-    "best_marks",
-    "check_mean",
-    "decimals_of",
-    "differences",
-    "grouped",
-    "known_measures",
-    "rounded",
-    "sign_notes",
-    "test_name",
-    "topics_note",
-]
-
-#: How the note begins that gives the numbers of topics.
+#: The beginning of the note with the numbers of topics.
 DIFFERENT_TOPICS = "Columns are over different topics"
 
-#: Values that differ by at most this, relative to the maximum, are tied (rounding errors of means).
+#: Tolerance for ties, relative to the maximum (rounding errors of means).
 _TOLERANCE = 1e-12
 
 _TESTS = {
@@ -57,7 +42,7 @@ _LETTERS = "abcdefghijklmnop"
 
 
 def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any], dict[str, Direction]]:
-    """Return the measure of each label, None if unknown, and the directions that are given instead of measures."""
+    """Return the measure of each label, None if unknown, and the directions given instead of measures."""
     words = words_in(measures) if isinstance(measures, Mapping) else {}
     if not words:
         return recorded(perquery, measures), {}
@@ -117,7 +102,7 @@ def _is_sum(measure: Any) -> bool:
 
 
 def check_mean(head: Head, aggregated: float, values: Floats) -> None:
-    """Check that an aggregate is the mean of the values of topics, as half widths require."""
+    """Check that an aggregate is the mean of the values of topics, which half widths require."""
     if not np.isclose(aggregated, values.mean(), rtol=1e-9, atol=1e-12):
         raise MultiAspectError(
             f"interval='half-width': {head.label} is not the mean of its per-query values; use interval='ends'"

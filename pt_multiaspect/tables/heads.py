@@ -1,4 +1,4 @@
-"""Short labels of the columns of a table, and what they stand for."""
+"""Short labels of the columns of a table, and their measures."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from ..errors import MultiAspectError, choices, refuse_unknown, shown
 from ..integration.aggregators import lower_aggregate_is_better
 from ..integration.parsing import parse
 
-__all__ = ["Head", "heads_of", "scales_of"]
-
 
 @dataclass(frozen=True)
 class Head:
@@ -22,17 +20,17 @@ class Head:
 
     #: The label of the measure in the frame.
     label: str
-    #: What the table shows.
+    #: The text in the table.
     short: str
-    #: The measure, where `short` does not say it.
+    #: The measure, if `short` is not its name.
     meaning: str | None
     lower_is_better: bool
-    #: The scales that the measure prints by their name only.
+    #: The scales that the printed measure only names.
     scales: Aspects | None = None
 
 
 def scales_of(heads: Sequence[Head]) -> list[Aspects]:
-    """Return the scales that measures print by their name only, each once."""
+    """Return the distinct scales that printed measures only name."""
     return list(dict.fromkeys(head.scales for head in heads if head.scales is not None))
 
 
@@ -47,12 +45,12 @@ def heads_of(
         The measures by label, None if unknown.
     labels : mapping of str to str, optional
         The heads of some of the labels. By default, labels that are printed measures are shortened to name and
-        cutoff, and numbered if these are equal.
+        cutoff, and numbered if they are equal.
 
     Returns
     -------
     list of Head
-        In the order of `measures`.
+        The heads, in the order of `measures`.
 
     Raises
     ------
@@ -88,7 +86,7 @@ def _shortened(label: str, measure: ir_measures.Measure | None) -> str:
 
 
 def _distinct(shorts: dict[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return heads, numbered where they are equal; those that the user gives must be distinct."""
+    """Return heads, numbered if they are equal; heads given by the user must be distinct."""
     result: dict[str, str] = {}
     for label, short in shorts.items():
         equal = [key for key, head in shorts.items() if head == short]
@@ -101,7 +99,7 @@ def _distinct(shorts: dict[str, str], chosen: Mapping[str, str]) -> dict[str, st
 
 
 def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str | None:
-    """Return the measure that a head stands for, unless the head is its name."""
+    """Return the measure of a head, unless the head is its name."""
     if measure is None:
         return None if short == label else label
     try:

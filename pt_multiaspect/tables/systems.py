@@ -40,17 +40,15 @@ from .heads import heads_of, scales_of
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
-__all__ = ["INTERVALS", "SystemsTable", "systems_table", "to_latex", "to_styler"]
-
 INTERVALS = ("half-width", "ends")
 
 _STYLES = {"best": "font-weight: bold", "second": "text-decoration: underline"}
 
 
 class SystemsTable(View):
-    """A table of systems and measures; made by `systems_table` only.
+    """Result of `systems_table`: a table of systems and measures.
 
-    It prints as text and shows in notebooks; `to_latex`, `to_styler` and `to_html` return it in other formats.
+    It prints as text and is shown in notebooks; `to_latex`, `to_styler` and `to_html` return it in other formats.
 
     Parameters
     ----------
@@ -71,9 +69,6 @@ class SystemsTable(View):
     def _title(self) -> str:
         return "Systems and measures"
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
         r"""Return the table for papers.
 
@@ -87,9 +82,9 @@ class SystemsTable(View):
         Returns
         -------
         str
-            A ``table`` environment after a comment with the package that it requires, booktabs. LaTeX must be of
-            2020 or later. Names of systems, measures and groups are escaped; letters other than Latin and Greek
-            ones require XeLaTeX or LuaLaTeX.
+            A ``table`` environment after a comment with the required package, booktabs. It requires LaTeX of 2020
+            or later. Names of systems, measures and groups are escaped; letters other than Latin and Greek ones
+            require XeLaTeX or LuaLaTeX.
 
         Raises
         ------
@@ -106,8 +101,8 @@ class SystemsTable(View):
         Returns
         -------
         pandas.io.formats.style.Styler
-            Its data are texts; numbers are in the result of `aggregate`. The caption explains the signs and heads.
-            Names are escaped for HTML.
+            A Styler of texts; the numbers are in the result of `aggregate`. The caption explains the signs and
+            heads. Names are escaped for HTML.
         """
         heads = [column.head for column in self._table.columns[1:]]
         group, groups, names, rows = None, [], [], []
@@ -127,7 +122,7 @@ class SystemsTable(View):
         styler = texts.style.apply(lambda _: styles, axis=None).format(escape="html")
         for axis in (0, 1):
             styler = styler.format_index(escape="html", axis=axis)
-        # The class of pandas' own tables, by which themes know that they are to be shown in their colours.
+        # The class of pandas' own tables, to which themes apply their colours.
         styler = styler.set_table_attributes('class="dataframe"')
         notes = [f"{note.text}: {note.code}." if note.code else note.text for note in self._table.notes]
         return styler.set_caption(html.escape(" ".join(notes))).set_properties(
@@ -159,7 +154,7 @@ def systems_table(
     labels: Mapping[str, str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> SystemsTable:
-    r"""Return a table of systems and measures, as papers show it.
+    r"""Return a table of systems and measures, as in papers.
 
     The best value of each measure is bold, the second best underlined. Measures for which lower is better are
     marked by an arrow.
@@ -169,9 +164,9 @@ def systems_table(
     perquery : DataFrame
         The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``.
     measures : measure, str, sequence of these or mapping, optional
-        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`. For values of no
-        measure, a mapping ``{label: measure}`` may have the word 'higher' or 'lower' for what is better; they are
-        averaged.
+        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`. For values that are
+        not those of a measure, a mapping ``{label: 'higher'}`` or ``{label: 'lower'}`` tells which are better; they
+        are averaged.
     baseline : str or sequence of str, optional
         Names of systems. Systems that differ significantly from them are marked, by a dagger for one baseline,
         and by letters for several. No tests by default.
@@ -188,14 +183,14 @@ def systems_table(
     ci : float in (0, 1), optional
         Confidence level of intervals, as for `aggregate`. No intervals by default.
     interval : {'half-width', 'ends'}, default 'half-width'
-        Whether intervals are shown as ± half their width, or by their ends. The half width is not cut off at
-        the range of the measure, and is an error for GMAP and others whose aggregate is not the mean.
+        Whether intervals are shown as ± half their width, or by their ends. The half width is not limited to the
+        range of the measure, and is an error for GMAP and others whose aggregate is not the mean.
     decimals : int or mapping of str to int, default 3
         Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
         have none unless a mapping says so.
     labels : mapping of str to str, optional
         Heads of columns, for some or all labels of the frame. By default, labels given to `evaluate` are kept, and
-        printed measures are shortened to name and cutoff, numbered if these are equal. Below the table, a legend
+        printed measures are shortened to name and cutoff, numbered if they are equal. Below the table, a legend
         states the measure of each head that is not its name, and the scales of aspects that measures name.
     groups : mapping of str to sequence of str, optional
         The systems of each group, which are shown together, in this order. Every system must be in one group.
@@ -204,20 +199,20 @@ def systems_table(
     Returns
     -------
     SystemsTable
-        It prints as text and shows in notebooks; ``to_latex(caption, label)`` returns LaTeX, ``to_styler()`` a
-        pandas Styler and ``to_html()`` a page.
+        The table, which prints as text and is shown in notebooks; ``to_latex(caption, label)`` returns LaTeX,
+        ``to_styler()`` a pandas Styler and ``to_html()`` a page.
 
     Raises
     ------
     MultiAspectError
-        If systems have different topics of a measure or different measures, a value is not finite, a name is
+        If systems have different topics for a measure or different measures, a value is not finite, a name is
         unknown, or a parameter is out of range.
 
     Warns
     -----
     MultiAspectWarning
         If labels name no known measure and the frame has no record of them, so that values are averaged and
-        higher is taken as better.
+        higher is assumed to be better.
 
     See Also
     --------
@@ -225,13 +220,13 @@ def systems_table(
 
     Notes
     -----
-    Best and second best values are decided on all systems of the table by unrounded values, and by
-    each measure's direction: two values may print alike of which only one is bold. Systems tied for the best
+    Best and second best values are determined among all systems of the table by unrounded values, and by each
+    measure's direction: of two values that print alike, only one may be bold. Systems tied for the best
     value are all bold, and the next lower value is underlined. If all systems are tied, none is marked. Values
     that differ by a rounding error (at most 1e-12 of the maximum) are tied.
 
     Columns may be over different topics, as after ``evaluate(average_over='positive')``: a sentence below the table
-    then gives their numbers.
+    then states their numbers.
 
     Examples
     --------
@@ -270,7 +265,7 @@ def systems_table(
     choice("interval", *INTERVALS)(interval)
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
-    # Refuses unknown ones, also where there is no baseline.
+    # Raises an error for unknown ones, also without a baseline.
     corrector(test, None if test == "tukey" else correction, alpha)
     perquery = as_pandas(perquery)
     systems, by_label = matrices(perquery, least=1)
@@ -279,7 +274,7 @@ def systems_table(
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
     if measures is not None:
         record(perquery, known)
-    # Refuses negated values, of which the lowest tells, and warns of labels that tell no direction.
+    # Raises an error for negated values, and warns about labels without a direction.
     lowest = np.array([[[matrix.min() for matrix in values.values()]]])
     directions(perquery, lowest, list(values), {} if measures is None else {**known, **words}, "systems_table")
     aggregates = aggregate(perquery, ci=ci).set_index("name")

@@ -16,11 +16,9 @@ from ..kernels.progress import Counts, Progression
 from ..kernels.target import Target
 from .worlds import TOLERANCE, Failure, World, differences, equal, standard
 
-__all__ = ["SCALES", "base_failures", "discounts_are_comparable"]
-
 SCALES = standard(["relevance"])
 
-#: The same grades, of which the lowest is harmful.
+#: The same grades; the lowest one is harmful.
 _HARMFUL = Aspects({"relevance": Aspect([0, 1, 2], gains=[-1, 0, 2], threshold=1)})
 
 
@@ -58,7 +56,7 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
 
 
 def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
-    """Yield what does not hold where documents of the lowest grade have a negative gain."""
+    """Yield the statements that do not hold if documents of the lowest grade have a negative gain."""
     rankings = world.rankings()
     target = _target(rankings, _HARMFUL)
     values, ranking = base.values(rankings, target), rankings.top(base.depth)
@@ -171,7 +169,7 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
 
 
 def _progression(progression: Progression, world: World, rankings: Rankings, values: Floats) -> Iterator[Failure]:
-    """Check a progression on all complete rankings, which include all continuations of each beginning."""
+    """Check a progression on all complete rankings, which include all continuations of each partial ranking."""
     hits = rankings.hits
     of_ranking = {world.ranked[index]: values[index] for index in world.complete.tolist()}
     for index in world.complete.tolist():

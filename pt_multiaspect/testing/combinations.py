@@ -1,4 +1,4 @@
-"""Checks of how a measure combines the values of its terms."""
+"""Checks of the combination of a measure's terms."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 from .._typing import Bools
 from ..measures import Measure
 from .worlds import TOLERANCE, Failure, World, equal
-
-__all__ = ["mean_failures"]
 
 
 def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:

@@ -12,14 +12,12 @@ from ..orders.registered import Distance, RegisteredDistance
 from ..orders.registered import check_distance as read_distance
 from .measures import FailedCheckError
 
-__all__ = ["check_distance"]
-
 
 def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> None:
     """Check a distance on scales of several lengths.
 
     For every tuple of labels, a distance must be a finite number of at least 0. It must not decrease when a gap
-    grows, nor depend on other tuples, nor change when it is computed again. The best tuple must be nearer than the
+    increases, nor depend on other tuples, nor change when computed again. The best tuple must be nearer than the
     lowest.
 
     Parameters
@@ -32,7 +30,7 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
     Raises
     ------
     FailedCheckError
-        If the distance fails; the message has the violations.
+        If the distance fails; the message lists the violations.
 
     Examples
     --------

@@ -26,8 +26,6 @@ from .bases import SCALES, base_failures, discounts_are_comparable
 from .combinations import mean_failures
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
 
-__all__ = ["FailedCheckError", "check_measure"]
-
 
 class FailedCheckError(MultiAspectError, AssertionError):
     """A statement of a measure or a distance does not hold. The message lists the statements, with examples."""
@@ -125,7 +123,7 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
     for base in _bases(measure):
         for world in worlds_of(SCALES):
             yield from _guarded(base.text, world, base_failures(base, world))
-    if not hasattr(measure, "SINGLE_ASPECT"):  # of ir-measures, or a base by itself
+    if not hasattr(measure, "SINGLE_ASPECT"):  # a measure of ir-measures, or a base
         if not hasattr(measure, "iter_calc"):
             return
         measure = On(base=measure, aspects=SCALES)
@@ -181,7 +179,7 @@ def _with_cutoffs(measure: Measure) -> list[Measure]:
         return [measure]
     try:
         return [measure, measure @ 1, measure @ 2]
-    except MultiAspectError:  # a base without a cutoff, or with one
+    except MultiAspectError:  # a base that requires a cutoff, or has one
         return [measure]
 
 
@@ -192,7 +190,7 @@ def _as_value(measure: Measure) -> Iterator[Failure]:
     """Check that a measure can be constructed, copied, parsed and pickled, and compares equal."""
     kind = type(measure)
     again: list[tuple[str, Callable[[], object]]] = [
-        ("made of its own parameters", lambda: kind(**measure.params)),
+        ("constructed from its parameters", lambda: kind(**measure.params)),
         ("copied", lambda: copy.deepcopy(measure)),
     ]
     if type(ir_measures.measures.registry.get(measure.NAME)) is kind:

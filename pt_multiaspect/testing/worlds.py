@@ -19,8 +19,6 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..measures import Measure
 
-__all__ = ["TOLERANCE", "Failure", "World", "differences", "equal", "standard", "worlds"]
-
 #: A statement of a class, and an example for which it does not hold.
 Failure = tuple[str, str]
 
@@ -42,7 +40,7 @@ def standard(names: Sequence[str]) -> Aspects:
 
 @dataclass(frozen=True)
 class World:
-    """Judged documents, and rankings of them; each ranking is a query of its own."""
+    """Judged documents, and rankings of them; each ranking is a separate query."""
 
     judged: Judged
     ranked: tuple[tuple[str, ...], ...]
@@ -77,7 +75,7 @@ class World:
 
     @cached_property
     def again(self) -> Rankings:
-        """Return the rankings, joined with judgments of their own."""
+        """Return the rankings, joined with separate judgments."""
         return Rankings(self.run(), Judgments(self._qrels()))
 
     def values(self, measure: Measure) -> Floats:
@@ -138,7 +136,7 @@ class Worlds(Sequence[World]):
 
     @cached_property
     def alone(self) -> list[Rankings]:
-        """Return the same rankings, each in a collection of its own."""
+        """Return the same rankings, each in a separate collection."""
         return [self._joined([index]) for index in range(len(self))]
 
     def _joined(self, indices: Sequence[int], step: int = 1) -> Rankings:
@@ -176,7 +174,7 @@ def _arrangements(documents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def equal(values: Floats, expected: Floats) -> Bools:
-    """Return whether values are equal but for rounding."""
+    """Return whether values are equal except for rounding."""
     return np.asarray(np.isclose(values, expected, rtol=1e-9, atol=1e-9), dtype=np.bool_)
 
 

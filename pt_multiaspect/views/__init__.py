@@ -1,4 +1,4 @@
-"""Results for people: blocks say what they show, and writers draw these as text, HTML, LaTeX and Markdown."""
+"""Presentation of results: blocks with the content, and writers of text, HTML, LaTeX and Markdown."""
 
 from .blocks import (
     Bar,

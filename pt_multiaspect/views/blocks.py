@@ -1,4 +1,4 @@
-"""Blocks, in which results say what they show: headings, sentences, lists, code and tables."""
+"""Blocks, the content of results: headings, sentences, lists, code and tables."""
 
 from __future__ import annotations
 
@@ -9,25 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "SUPERSCRIPTS",
-    "Bar",
-    "Block",
-    "Cell",
-    "Cells",
-    "Code",
-    "Column",
-    "Heading",
-    "Items",
-    "Mark",
-    "Row",
-    "Sentence",
-    "Table",
-    "bars",
-    "frame_table",
-]
-
-#: What a cell stands out by: the best and second best value of a column, strong text, verdicts, a lack of emphasis.
+#: Emphasis of cells: best and second best value of a column, strong text, verdicts, reduced emphasis.
 Mark = Literal["", "best", "second", "strong", "holds", "ties", "fails", "muted"]
 
 #: Letters as superscripts.
@@ -36,7 +18,7 @@ SUPERSCRIPTS = str.maketrans("abcdefghijklmnop", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲ�
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of a part."""
+    """A heading."""
 
     kind: ClassVar = "heading"
     text: str
@@ -44,24 +26,24 @@ class Heading:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A paragraph, or an item of a list, with a tag such as a severity in front."""
+    """A paragraph, or an item of a list, optionally preceded by a tag such as a severity."""
 
     kind: ClassVar = "sentence"
     text: str
     tag: str = ""
-    #: A printed measure or the like that ends the sentence.
+    #: Code, such as a printed measure, at the end of the sentence.
     code: str = ""
-    #: What text shows instead: what a * behind the best values means, which other forms show by bold type.
+    #: The replacement in text, for example to explain the * after best values, which are bold in other formats.
     in_text: str = ""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Code to paste: it is broken within brackets only."""
+    """Code to paste, which is broken within brackets only."""
 
     kind: ClassVar = "code"
     text: str
-    #: What stands around the code, such as an option of the command line with its quotes.
+    #: The text around the code, such as a command-line option with its quotes.
     before: str = ""
     after: str = ""
 
@@ -81,14 +63,14 @@ class Cell:
 
     text: str
     mark: Mark = ""
-    #: Superscripts, one letter each, such as those of baselines from which a value differs.
+    #: Superscripts of one letter each, such as those of baselines from which a value differs.
     signs: str = ""
-    #: What follows in smaller letters, such as an interval.
+    #: Text that follows in smaller letters, such as an interval.
     after: str = ""
 
     @property
     def whole(self) -> str:
-        """The text with all that follows it."""
+        """The text with everything that follows it."""
         signs = self.signs.translate(SUPERSCRIPTS)
         return f"{self.text}{signs} {self.after}" if self.after else f"{self.text}{signs}"
 
@@ -99,9 +81,9 @@ class Bar:
 
     length: float
     start: float = 0.0
-    #: Where zero is, if there are bars on both sides of it.
+    #: The position of zero, if there are bars on both sides of it.
     zero: float | None = None
-    #: What the bar stands for, for readers that do not see it.
+    #: A description of the bar for screen readers.
     label: str = ""
 
 
@@ -110,19 +92,19 @@ Cells: TypeAlias = "Sequence[Cell | Bar | str]"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, and what may give where there is little room."""
+    """A column of a table, and its options if there is too little space."""
 
     head: str
     left: bool = False
-    #: Cells longer than this keep their beginning and their end where room is short; None never.
+    #: The length above which cells are shortened in the middle if there is too little space; None for never.
     shorten: int | None = None
-    #: Columns of the highest number are left out first, all of them together; 0 stays.
+    #: The order of omission: columns with the highest number are left out first, together; 0 for never.
     spare: int = 0
     #: Whether a line separates the column from the one before.
     separated: bool = False
-    #: Whether text leaves it out, as bars of numbers that another column shows.
+    #: Whether text omits it, such as bars of numbers that another column shows.
     redundant: bool = False
-    #: The head that text shows instead, where other forms have room for a long one.
+    #: A shorter head for text.
     in_text: str = ""
 
 
@@ -142,9 +124,9 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Row | Cells]
     groups: Sequence[tuple[str, int]] = ()
-    #: Where the columns left out for lack of room are found, as in "`.ranks`".
+    #: The place of columns that are left out for lack of space, as in "`.ranks`".
     elsewhere: str = ""
-    #: The largest number of rows that is drawn.
+    #: The maximum number of rows that are drawn.
     most: int = 50
     notes: Sequence[Sentence] = field(default=())
 
@@ -153,7 +135,7 @@ class Table:
         return [row if isinstance(row, Row) else Row(row) for row in self.rows]
 
     def drawn_rows(self) -> list[Row]:
-        """Return the first rows, with how many are left out as the last."""
+        """Return the first rows, and a last one with the number of omitted rows."""
         rows = self.all_rows()[: self.most]
         hidden = len(self.rows) - len(rows)
         if hidden:

@@ -1,4 +1,4 @@
-"""Blocks as HTML that needs no other file, in the colours of the page around it."""
+"""Blocks as self-contained HTML, in the colours of the surrounding page."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from .blocks import Block
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-__all__ = ["asset", "fragment", "html_of", "page", "template"]
-
 
 def html_of(blocks: Iterable[Block]) -> str:
     """Return blocks as HTML elements, without their style."""
@@ -26,7 +24,7 @@ def fragment(blocks: Iterable[Block]) -> str:
 
 
 def template(source: str) -> Template:
-    """Return a template that escapes what is put into it."""
+    """Return a template that escapes inserted values."""
     return _environment().from_string(source)
 
 
@@ -43,7 +41,7 @@ def page(title: str, content: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    # On the first use: importing Jinja2 takes longer than drawing.
+    # Imported on first use, as importing Jinja2 takes longer than drawing.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     return Environment(

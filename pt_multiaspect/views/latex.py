@@ -8,9 +8,7 @@ from collections.abc import Sequence
 
 from .blocks import Bar, Cell, Sentence, Table
 
-__all__ = ["escape", "latex_of"]
-
-#: The first line: what a document with the table has to load.
+#: The first line, with the package that the document has to load.
 _REQUIRED = r"% requires \usepackage{booktabs}"
 
 _ESCAPES = {
@@ -117,7 +115,7 @@ def _note(note: Sentence) -> str:
 
 
 def escape(text: object) -> str:
-    r"""Return a text such that LaTeX prints it.
+    r"""Escape a text for LaTeX.
 
     Parameters
     ----------
@@ -143,11 +141,11 @@ def escape(text: object) -> str:
 
 def _greek(letter: str) -> str | None:
     """Return the command of a Greek letter that does not look like a Latin one."""
-    found = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(letter, ""))
-    if found is None:
+    match = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(letter, ""))
+    if match is None:
         return None
-    name = found[2].replace("LAMDA", "LAMBDA").lower()
-    if found[1] == "CAPITAL":
+    name = match[2].replace("LAMDA", "LAMBDA").lower()
+    if match[1] == "CAPITAL":
         return rf"$\{name.capitalize()}$" if name in _CAPITALS else None
     return rf"$\{name}$" if name in _SMALL else None
 

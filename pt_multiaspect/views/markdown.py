@@ -7,8 +7,6 @@ import re
 from .blocks import Bar, Cell, Table
 from .text import printable
 
-__all__ = ["markdown_of"]
-
 
 def markdown_of(table: Table) -> str:
     """Return a table in GitHub's Markdown, with its notes below; the best values are bold."""

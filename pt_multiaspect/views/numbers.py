@@ -1,14 +1,12 @@
-"""Numbers as results show them."""
+"""Formatting of numbers in results."""
 
 from __future__ import annotations
 
 import math
 
-__all__ = ["decimals", "percent"]
-
 
 def decimals(value: float) -> str:
-    """Return a number with four decimals, or few digits if it is very small or large; '-' if there is none."""
+    """Return a number with four decimals, or few digits if it is very small or large; '-' for NaN."""
     if math.isnan(value):
         return "-"
     if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
@@ -17,7 +15,7 @@ def decimals(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a fraction in per cent, never 0 or 100 unless it is; '-' if there is none."""
+    """Return a fraction in per cent, never rounded to 0 or 100; '-' for NaN."""
     if 1 - 1e-6 < share < 1:
         return "> 99.9999 %"
     if math.isnan(share):

@@ -12,27 +12,25 @@ from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
 
-__all__ = ["WIDTH", "crop", "printable", "text_of"]
-
 WIDTH = 80
 _BAR = 24
-#: What gives where a table is too wide, one after the other: the width that heads are broken to (or that of the
-#: cells, if they are wider), the gap between columns, and whether names are shortened.
+#: Successive adjustments of a table that is too wide: the width to which heads are broken (or that of the cells, if
+#: they are wider), the gap between columns, and whether names are shortened.
 _WAYS = (
     (None, 2, False), (16, 2, False), (12, 2, False),
     (16, 2, True), (12, 2, True), (12, 1, True), (10, 1, True), (8, 1, True),
 )  # fmt: skip
-#: Names are not shortened below this.
+#: The minimum length of shortened names.
 _NAME = 9
 
 
 def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False) -> str:
-    """Return blocks as text of at most `width` columns, where words and numbers are not wider.
+    """Return blocks as text of at most `width` columns, unless words or numbers are wider.
 
     Parameters
     ----------
     blocks : iterable of Block
-        What to draw.
+        The blocks.
     width : int, default 80
         The number of columns.
     emphasis : bool, default False
@@ -53,12 +51,12 @@ def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False)
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, without characters that move a terminal's cursor or change its colours."""
+    """Return a text in one line, without control characters of terminals."""
     return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def crop(text: str, width: int) -> str:
-    """Return the beginning and the end of a text that is longer than `width`."""
+    """Shorten a text in the middle if it is longer than `width`."""
     if len(text) <= width:
         return text
     tail = width // 3
@@ -109,7 +107,7 @@ def _items(block: Items, width: int) -> list[str]:
 
 
 def _code(block: Code, width: int, indent: str) -> list[str]:
-    """Break statements within brackets, after commas if possible, so that what is printed can be pasted."""
+    """Break statements within brackets, after commas if possible, so that the output can be pasted."""
     *statements, last = block.text.split("\n")
     lines: list[str] = []
     for statement in statements:
@@ -167,7 +165,7 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
 
 
 def _plain_rows(table: Table) -> list[Row]:
-    """Return rows whose cells have no more than a text and a mark; numbers beside signs are aligned."""
+    """Return rows whose cells have only a text and a mark; numbers with signs are aligned."""
     rows = table.drawn_rows()
     if any(note.in_text for note in table.notes):
         rows = [_starred(row) for row in rows]
@@ -188,7 +186,7 @@ def _plain_rows(table: Table) -> list[Row]:
 
 
 def _starred(row: Row) -> Row:
-    """Return a row with a * behind the best values."""
+    """Return a row with a * after the best values."""
     return replace(
         row,
         cells=[
@@ -207,7 +205,7 @@ def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
 
 
 def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
-    """Return how a table fits: heads break first, then names shorten, columns drop, and at last go below."""
+    """Fit a table: break heads, then shorten names, omit columns, and finally divide the table."""
     columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
     cells = [max((_length(row, column) for row in rows), default=0) for column in range(len(table.columns))]
     least: list[int | None] = []
@@ -226,7 +224,7 @@ def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitte
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
     fitted = _fit(table, cells, columns, 12)
-    # Names, which each part repeats, take a third of the width.
+    # Names, which are repeated in each part, take a third of the width.
     widths = [
         min(wide, max(width // 3, low)) if (low := least[column]) is not None else wide
         for column, wide in zip(columns, fitted.widths, strict=True)
@@ -235,7 +233,7 @@ def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitte
 
 
 def _fit(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> _Fitted:
-    """Return columns in the full width of their cells, with heads broken to that or to `head`."""
+    """Return columns in the full width of their cells, with heads broken to that width or to `head`."""
     names = [printable(table.columns[column].in_text or table.columns[column].head) for column in columns]
     least = [cells[column] for column in columns]
     heads = [[name] for name in names] if head is None else _heads(names, [max(head, width) for width in least])
@@ -244,7 +242,7 @@ def _fit(table: Table, cells: Sequence[int], columns: list[int], head: int | Non
 
 
 def _length(row: Row, column: int) -> int:
-    """Return the width of a cell; those that span columns take what there is."""
+    """Return the width of a cell; cells that span columns use the available width."""
     position = 0 if column == 0 else column - row.span + 1
     if (column < row.span and row.span > 1) or position >= len(row.cells):
         return 0
@@ -257,7 +255,7 @@ def _total(fitted: _Fitted) -> int:
 
 
 def _least(table: Table, rows: Sequence[Row]) -> list[int | None]:
-    """Return how narrow each column may be, None if not at all, so that different names look different."""
+    """Return the minimum width of columns with distinct shortened names, None if they cannot be shortened."""
     result: list[int | None] = []
     for column, shown in enumerate(table.columns):
         if shown.shorten is None:
@@ -274,7 +272,7 @@ def _least(table: Table, rows: Sequence[Row]) -> list[int | None]:
 
 
 def _shortened(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fitted:
-    """Return columns whose names are as much shorter as necessary, the longest first."""
+    """Return columns with names shortened as necessary, the longest first."""
     widths = list(fitted.widths)
     lows = [least[column] for column in fitted.columns]
     over = _total(fitted) - width
@@ -289,7 +287,7 @@ def _shortened(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fit
 
 
 def _narrowed(fitted: _Fitted, widths: list[int]) -> _Fitted:
-    """Return columns of other widths, with their heads broken to these."""
+    """Return columns with other widths, and heads broken to these widths."""
     narrower = _heads([" ".join(lines) for lines in fitted.heads], widths)
     heads = [
         lines if max(map(len, lines)) <= new else broken
@@ -319,7 +317,7 @@ def _stacked(fitted: _Fitted, width: int) -> list[_Fitted]:
 
 
 def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
-    """Break column heads into lines, so that different ones look different."""
+    """Break column heads into lines, so that different heads remain distinct."""
     heads = [_broken(name, width) for name, width in zip(names, widths, strict=True)]
     return [
         lines if heads.count(lines) == 1 else _broken(name, width, abbreviate=False)

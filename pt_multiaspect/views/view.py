@@ -1,4 +1,4 @@
-"""The base class of results that can be read: as text, in notebooks and as pages."""
+"""The base class of results that are shown as text, in notebooks and as pages."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from .blocks import Block
 from .html import fragment, page
 from .text import text_of
 
-__all__ = ["View"]
-
 
 class View:
-    """A result that prints as text, shows as HTML in notebooks, and is written as a page that needs no other file.
+    """A result that prints as text, is shown as HTML in notebooks, and can be written as a self-contained page.
 
-    Subclasses define `_blocks` and `_title`; a page that shows more than these also `_page`.
+    Subclasses define `_blocks` and `_title`, and `_page` if the page shows more than the blocks.
     """
 
     def _blocks(self) -> Sequence[Block]:
-        """Return what the result shows."""
+        """Return the content of the result."""
         raise NotImplementedError
 
     def _title(self) -> str:
@@ -34,23 +32,26 @@ class View:
     def __str__(self) -> str:
         return text_of(self._blocks())
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         return fragment(self._blocks())
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return one HTML page that needs no other file.
+        """Return a self-contained HTML page.
 
         Parameters
         ----------
         path : str or path, optional
-            Where to write the page too.
+            The file to write the page to.
 
         Returns
         -------
         str
             The page, in light or dark colours as the reader's browser prefers.
         """
-        # Names of files that are not UTF-8 contain surrogates, which cannot be written.
+        # File names that are not UTF-8 contain surrogates, which cannot be written.
         text = self._page().encode("utf-8", "replace").decode("utf-8")
         if path is not None:
             write_file(path, text)

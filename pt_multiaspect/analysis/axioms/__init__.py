@@ -1,4 +1,4 @@
-"""Axioms: properties of measures, and a search for counterexamples in thousands of small worlds."""
+"""Axioms: properties of measures, and a search for counterexamples in small worlds."""
 
 from ._check import PROPERTIES, check
 from ._report import AxiomCheck, CounterExample, RankedWorld

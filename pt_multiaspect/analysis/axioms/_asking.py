@@ -63,7 +63,7 @@ class Bound:
 
     @property
     def is_adjustable(self) -> bool:
-        """True if the measure has a parameter for the importance of aspects."""
+        """Whether the measure has a parameter for the importance of aspects."""
         params = self.measure.SUPPORTED_PARAMS
         return "weights" in params or {"mu", "nu"} <= set(params)
 
@@ -115,7 +115,7 @@ class Bound:
 
 
 def check_grades(aspects: Aspects) -> None:
-    """Refuse aspects without declared grades."""
+    """Raise an error for aspects without declared grades."""
     unknown = [name for name, aspect in aspects.items() if aspect.grades is None]
     if unknown:
         raise MultiAspectError(
@@ -140,7 +140,7 @@ class Questions:
         self._blocks = blocks
         #: Per block and ranking, the rows of its trials among the distinct rankings.
         self._rows: dict[tuple[int, int], npt.NDArray[np.intp]] = {}
-        #: The distinct rankings for each scaling of the labels.
+        #: The distinct rankings, by scaling of the labels.
         self._rankings: dict[tuple[float, ...], Rankings] = {}
         for scaled in dict.fromkeys(asked.variant.scaled for block in blocks for asked in block.asked):
             self._rankings[scaled] = self._join(scaled)

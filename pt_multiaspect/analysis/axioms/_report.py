@@ -14,7 +14,7 @@ from ...errors import refuse_unknown
 from ...measures import Measure
 from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table, View
 
-#: Verdicts that stand out; others do not.
+#: Verdicts that are emphasised.
 _MARKS: dict[str, Mark] = {"holds": "holds", "ties": "ties", "fails": "fails"}
 
 
@@ -117,9 +117,6 @@ class CounterExample(View):
     def _title(self) -> str:
         return f"{self.measure}, {self.property}: {self.verdict}"
 
-    def __repr__(self) -> str:
-        return str(self)
-
 
 def _labels(tuples: Sequence[tuple[float, ...]], index: int) -> list[str]:
     """Return the labels of a document as text; empty if there is no such document."""
@@ -138,7 +135,7 @@ class AxiomCheck(View):
         One row per measure and property, with columns ``measure property verdict``; ``trials``, the number
         of trials; ``violations``, the number that violate the property; ``ties``, the number with equal scores
         where the property requires a difference; ``complete``, the number of documents up to which all
-        worlds were tried; ``reason``, of a property that does not apply.
+        worlds were tried; ``reason``, why a property does not apply.
     aspects : Aspects
         The declared scales.
     trials, seed, documents : int
@@ -191,7 +188,7 @@ class AxiomCheck(View):
         return self._examples.get((name, property))
 
     def reasons(self) -> list[str]:
-        """Return the reasons of properties that do not apply, and other explanations of verdicts.
+        """Return the reasons why properties do not apply, and other explanations of verdicts.
 
         Returns
         -------
@@ -233,6 +230,3 @@ class AxiomCheck(View):
 
     def _title(self) -> str:
         return "Axioms"
-
-    def __repr__(self) -> str:
-        return str(self)

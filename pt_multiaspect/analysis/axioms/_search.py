@@ -134,7 +134,7 @@ class Search:
         return _Finding(verdict, trials, violations, ties, "", example)
 
     def _judge(self, bound: Bound, scores: Sequence[Floats]) -> tuple[list[Bools], list[Bools], int]:
-        """Return masks of the trials that violate the property and that tie, per block, and how many count."""
+        """Return masks of violating and of tied trials, per block, and the number of trials that count."""
         violated, tied, trials = [], [], 0
         for block_scores in scores:
             margin, counted = self.rule.margin(block_scores, bound.limits)
@@ -171,7 +171,7 @@ class Search:
             hit = smaller
 
     def _reductions(self, world: Worlds) -> list[Worlds]:
-        """Return all worlds with one document less, or with one aspect of one or all documents a grade lower."""
+        """Return all worlds with one document fewer, or with one aspect of one or all documents a grade lower."""
         n = len(world)
         shorter = [np.delete(world, document, axis=0) for document in range(n)]
         lower = []

@@ -149,7 +149,7 @@ class OneAlike(Source):
         return [1 if index == aspect else size for index, size in enumerate(sizes)]
 
     def count(self, sizes: Sequence[int], n: int) -> int:
-        """Return an upper bound: worlds that are alike on several aspects are counted several times."""
+        """Return an upper bound: worlds with equal labels on several aspects are counted several times."""
         parts = enumerate(sizes)
         return sum(size * Sequences().count(self._without(sizes, aspect), n) for aspect, size in parts)
 

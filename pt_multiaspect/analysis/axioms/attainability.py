@@ -29,10 +29,7 @@ class Attainable(Property):
     #: +1 for the best order, -1 for the worst.
     end: ClassVar[int]
     shown = (0,)
-
-    def positions(self, space: Space, n: int) -> list[Position]:
-        """Return a single comparison, of all orders."""
-        return [()]
+    observed = "does not"
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Return the worlds that the statement applies to, and all permutations of their documents."""
@@ -48,7 +45,7 @@ class Attainable(Property):
         return [int(np.argmax(self.end * scores))]
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
-        """Refuse measures with values outside [0, 1]."""
+        """Return 'n/a' for measures with values outside [0, 1]."""
         low, high = bound.range
         return (
             None
@@ -74,10 +71,6 @@ class OneAttainable(Attainable):
         """Return the expected score."""
         return "this is the best order of these documents. It should score 1"
 
-    def found(self, scores: Sequence[float], tied: bool) -> str:
-        """Return that the score differs."""
-        return "does not"
-
 
 class ZeroAttainable(Attainable):
     """The worst order scores 0."""
@@ -99,7 +92,3 @@ class ZeroAttainable(Attainable):
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected score."""
         return "this is the worst order of these documents. It should score 0"
-
-    def found(self, scores: Sequence[float], tied: bool) -> str:
-        """Return that the score differs."""
-        return "does not"

@@ -71,6 +71,7 @@ class HighErrors(Property):
     strict = True
     least_documents = 3
     source = Chains()
+    better, worse = 1, 0
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return all pairs of ranks that have a rank below them."""
@@ -87,10 +88,6 @@ class HighErrors(Property):
                 upper, lower = label[:, i] - label[:, i + 1], label[:, j] - label[:, j + 1]
                 valid &= np.isclose(upper, lower, rtol=0, atol=1e-12)
         return valid, [Asked(worlds, exchanged(n, i, i + 1)), Asked(worlds, exchanged(n, j, j + 1))]
-
-    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
-        """Return the second score minus the first."""
-        return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -156,6 +153,7 @@ class HighRelevance(Property):
     least_aspects = 2
     source = Chains()
     shown = (0, 2)
+    observed, observed_tie = "A loses less", "both lose the same"
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return the upper rank and the lower relevance."""
@@ -185,10 +183,6 @@ class HighRelevance(Property):
             "in B. A should lose more"
         )
 
-    def found(self, scores: Sequence[float], tied: bool) -> str:
-        """Return the relation of the losses."""
-        return "both lose the same" if tied else "A loses less"
-
     def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
         """Return the scores in both orders, and the losses."""
         right = (scores[1], scores[3])
@@ -208,10 +202,6 @@ class WellDefined(Property):
     least_documents = 1
     source = Alike()
     shown = (0,)
-
-    def positions(self, space: Space, n: int) -> list[Position]:
-        """Return a single comparison."""
-        return [()]
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Score rankings of documents with the same labels."""
@@ -244,6 +234,7 @@ class Scaling(Property):
     )
     least_documents = 1
     source = Sequences()
+    observed = "their scores differ"
 
     def _constants(self, space: Space) -> tuple[float, ...]:
         # Probabilities must remain probabilities; other labels remain integers, which some bases require.
@@ -274,12 +265,8 @@ class Scaling(Property):
         which = " and ".join(f"{name} times {spell(c)}" for name, c in constants.items() if c != 1)
         return f"B is A with the labels of {which}. Both should score the same"
 
-    def found(self, scores: Sequence[float], tied: bool) -> str:
-        """Return that the scores differ."""
-        return "their scores differ"
-
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
-        """Refuse measures without scales."""
+        """Return 'n/a' for measures without scales."""
         if not bound.has_scales:
             return "n/a", "the measure has no parameter aspects, so its scales cannot be changed"
         return None
@@ -312,6 +299,7 @@ class OneAspectAlike(Property):
     strict = True
     least_aspects = 2
     source = OneAlike()
+    better, worse = 1, 0
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return the aspect that is the same and two ranks."""
@@ -325,10 +313,6 @@ class OneAspectAlike(Property):
             Asked(worlds, exchanged(n)),
             Asked(worlds, exchanged(n, i, j)),
         ]
-
-    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
-        """Return the second score minus the first."""
-        return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -356,6 +340,7 @@ class Adjustable(Property):
     surplus = 1
     source = Chains()
     shown = (0, 2)
+    observed, observed_tie = "it decreases", "their ratio does not change"
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return the rank, two aspects and the difference in grades."""
@@ -396,10 +381,6 @@ class Adjustable(Property):
             f"B. Doubling the importance of {space.names[a]} should increase A's loss relative to B's"
         )
 
-    def found(self, scores: Sequence[float], tied: bool) -> str:
-        """Return the change of the ratio of the losses."""
-        return "their ratio does not change" if tied else "it decreases"
-
     def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
         """Return the scores, and the losses with and without doubled importance."""
 
@@ -409,7 +390,7 @@ class Adjustable(Property):
         return [*super().figures(scores, sign), ("loss", losses(0)), ("loss, doubled", losses(4))]
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
-        """Refuse explicit orders; measures without a parameter fail."""
+        """Return 'n/a' for explicit orders, 'fails' for measures without a parameter."""
         if bound.order is not None:
             return "n/a", "the measure uses an explicit order, which takes no weights of aspects"
         if not bound.is_adjustable:

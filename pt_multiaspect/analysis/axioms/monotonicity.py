@@ -83,6 +83,7 @@ class InPlace(Property):
     )
     source = Sequences()
     shown = (2, 3)
+    observed = "does"
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return all pairs of ranks."""
@@ -108,10 +109,6 @@ class InPlace(Property):
             f"{written(worse.score)}. B swaps ranks {i + 1} and {j + 1} of A and moves {better.tuples[0]} up. "
             "B should not score lower"
         )
-
-    def found(self, scores: Sequence[float], tied: bool) -> str:
-        """Return the observed relation."""
-        return "does"
 
     def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
         """Check that weights do not decrease along the order of label tuples."""
@@ -139,6 +136,7 @@ class Swap(Property):
         "on none) moves up does not raise the score."
     )
     source = Sequences()
+    observed = "does"
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return all pairs of ranks."""
@@ -153,7 +151,3 @@ class Swap(Property):
         """Return the expected relation."""
         i, j = (rank + 1 for rank in position)
         return f"B swaps ranks {i} and {j} of A and moves the worse document up. B should not score higher"
-
-    def found(self, scores: Sequence[float], tied: bool) -> str:
-        """Return the observed relation."""
-        return "does"

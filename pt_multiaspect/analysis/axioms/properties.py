@@ -48,10 +48,15 @@ class Property(ABC):
     source: ClassVar[Source]
     #: Indices of the rankings that are shown in an example.
     shown: ClassVar[tuple[int, ...]] = (0, 1)
+    #: Columns of the rankings of which the one should score higher than the other.
+    better, worse = 0, 1
+    #: The relation that is observed instead of the expected one, also if scores are tied.
+    observed: ClassVar[str] = "the opposite holds"
+    observed_tie: ClassVar[str] = "both score the same"
 
-    @abstractmethod
     def positions(self, space: Space, n: int) -> list[Position]:
-        """Return the possible comparisons in worlds of n documents."""
+        """Return the possible comparisons in worlds of n documents; by default, a single one."""
+        return [()]
 
     @abstractmethod
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
@@ -61,9 +66,9 @@ class Property(ABC):
         """Return the margin by which each trial satisfies the property, and a mask of the trials that count.
 
         A negative margin violates the property. `scores` has one row per trial and one column per ranking; higher
-        is better. By default, the first ranking should score higher than the second.
+        is better.
         """
-        return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
+        return scores[:, self.better] - scores[:, self.worse], np.ones(len(scores), dtype=np.bool_)
 
     @abstractmethod
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
@@ -71,7 +76,7 @@ class Property(ABC):
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
         """Return the observed relation."""
-        return "both score the same" if tied else "the opposite holds"
+        return self.observed_tie if tied else self.observed
 
     def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
         """Return lines of numbers below the rankings shown. The sign is -1 if lower scores are better."""

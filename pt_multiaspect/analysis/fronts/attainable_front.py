@@ -18,8 +18,6 @@ from .reading import measures_of
 from .result import RESERVED, AttainableFront, Line
 from .supported import supported_points
 
-__all__ = ["attainable_front"]
-
 #: Default of `limit` by kind.
 _LIMITS = {"supported": 300, "all": 50_000}
 
@@ -51,7 +49,7 @@ def attainable_front(
         topics.
     limit : int, optional
         For ``'supported'``, except for two measures with equal discounts: the number of points per topic, 300 by
-        default, from which on the hull is not refined; `gap` bounds the error. For ``'all'``: the
+        default, at which refinement of the hull stops; `gap` bounds the error. For ``'all'``: the
         maximum number of (partial) rankings per topic, 50 000 by default.
 
     Returns
@@ -62,14 +60,14 @@ def attainable_front(
     Raises
     ------
     MultiAspectError
-        If there are fewer than two or more than three measures, a measure is no weighted sum of sums over
+        If there are fewer than two or more than three measures, a measure is not a weighted sum of sums over
         ranks (``'supported'``), or a topic has more rankings than `limit` (``'all'``).
 
     Notes
     -----
     The attainable values are those of the rankings of all judged documents of a topic. For measures that never
     decrease if documents are appended (nDCG, AP, TOMA, MM), no run exceeds them. For measures that unjudged or
-    missing documents can improve, such as AWRF or ESL, runs can; `AttainableFront.systems` warns of it.
+    missing documents can improve, such as AWRF or ESL, runs can; `AttainableFront.systems` warns about this.
 
     ``'supported'`` requires weighted sums of bases that are sums over ranks: nDCG, DCG, RBP, P, R, CRP, and On,
     CAM, TOMA and others over these. With two measures of equal discounts, the order of documents by weighted gains
@@ -81,14 +79,14 @@ def attainable_front(
     by up to .16.
 
     ``'all'`` finds every point: by dynamic programming with bounds for measures that are computed rank by rank
-    (those of `upper_bound`), else by evaluating every ranking of distinct documents. `gap` is 0 for topics.
+    (those of `upper_bound`), otherwise by evaluating every ranking of distinct documents. `gap` is 0 for topics.
 
-    The *front of means* is the best that means over topics can be if each topic has a ranking of its own: the
+    The *front of means* is the front of the means over topics, with a separate ranking for each topic: the
     attainable means are the Minkowski average of the topics' attainable values. Its supported points are the
     means of the topics' supported points at the same weights. For ``'all'``, every point of each topic is
-    combined with every point of the others; from 10 000 non-dominated means on (2000 of three measures), one of
-    nearly equal ones is kept, and `gap` states by how much the others are higher in some measure, at most. As in
-    means of systems, topics without a relevant document count, with the value 0 of the measure in question.
+    combined with every point of the others; if there are 10 000 non-dominated means or more (2000 for three
+    measures), one of nearly equal ones is kept, and `gap` is the maximum by which the others are higher in some
+    measure. As in means of systems, topics without a relevant document are included, with the value 0.
 
     Stability: provisional. New, without a published method to follow.
 
@@ -96,7 +94,7 @@ def attainable_front(
     ----------
     Rampisela, Ruotsalo, Maistro, Lioma: Joint Evaluation of Fairness and Relevance in Recommender Systems with
     Pareto Frontier. WWW 2025. The distance there is ``dpfr`` of the mean, with ``kind='all'``. The published
-    program cannot return the first point of the front as reference; this one does.
+    program cannot return the first point of the front as reference; this one can.
 
     Examples
     --------

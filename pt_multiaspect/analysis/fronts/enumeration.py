@@ -17,12 +17,10 @@ from ...measures import Measure
 from ..upper_bounds.rankings import rankings_at
 from .ranked_search import RankedSearch
 
-__all__ = ["all_points"]
-
 #: Maximum number of judged documents of the collections that repeat a topic.
 _MOST_JUDGED = 100_000
 
-#: Types of documents are numbers below this.
+#: Upper limit of the numbers of document types.
 _Types = npt.NDArray[np.int16]
 
 
@@ -70,7 +68,7 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
 
 
 def _types(measures: Sequence[Measure], judgments: Judgments) -> Ints:
-    """Return a number per judged document, the same for documents that no measure distinguishes."""
+    """Return a number per judged document; it is the same for documents that no measure distinguishes."""
     read = [column for measure in measures for column in measure.distinctions(judgments)]
     codes = np.column_stack([pd.factorize(np.asarray(column))[0] for column in read])
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1], dtype=np.intp).ravel()

@@ -10,15 +10,13 @@ import numpy as np
 from ..._typing import Floats, Ints
 from ...kernels.pareto import TOLERANCE, front_of
 
-__all__ = ["Hull", "corners"]
-
-#: A corner is nearer than this to the line of its neighbours, relative to the largest value, if it is on the line.
+#: Maximum distance, relative to the largest value, of a corner to the line of its neighbours if it is on that line.
 _FLAT = 1e-13
 
-#: Facets whose normals have a component below this face downwards.
+#: Facets whose normals have a component below this limit face downwards.
 _DOWN = -0.5
 
-#: Components of normals up to this are 0 (rounding errors of Qhull).
+#: Components of normals up to this limit are 0 (rounding errors of Qhull).
 _ZERO = 1e-10
 
 
@@ -38,7 +36,7 @@ class Hull:
 
     @classmethod
     def of(cls, points: Floats) -> Hull:
-        """Return the hull of points of which none dominates another."""
+        """Return the hull of points, none of which dominates another."""
         varying = _varying(points)
         if len(varying) == 0:
             points = points[:1]
@@ -55,7 +53,7 @@ class Hull:
 
     @property
     def extreme(self) -> Ints:
-        """The indices of the points that are ends of pieces, in their order."""
+        """The indices of the points that are ends of pieces, in the order of the points."""
         return np.unique(np.concatenate(self.pieces))
 
     def excess(self, points: Floats) -> Floats:

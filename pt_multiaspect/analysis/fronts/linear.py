@@ -18,12 +18,10 @@ from ...measures import Measure
 from ...measures.best_rank import forms_of
 from ..upper_bounds.rankings import rankings_at
 
-__all__ = ["LinearTopic", "linear_topics"]
-
 #: Maximum number of cells (weights × documents) of the keys that are sorted at once.
 _MOST_CELLS = 2_000_000
 
-#: Differences between a measure and its sum over ranks that are rounding errors.
+#: Tolerance for differences between a measure and its sum over ranks (rounding errors).
 _ROUNDING = 1e-9
 
 
@@ -34,8 +32,8 @@ class LinearTopic:
     #: The factor of each measure, see `_Sum`, and its maximum.
     factor: Floats
     ceiling: Floats
-    #: Only if sorting documents by weighted gains is optimal: the gains, shape (n_measures, n_documents), their
-    #: norms, and the discounts of the ranks, shape (n_documents,).
+    #: If sorting documents by weighted gains is optimal: the gains, shape (n_measures, n_documents), their norms,
+    #: and the discounts of the ranks, shape (n_documents,).
     gain: Floats | None = None
     norm: Floats | None = None
     discount: Floats | None = None
@@ -78,7 +76,7 @@ class LinearTopic:
             some = weights[start : start + at_once]
             keys = some @ self.gain
             order = np.lexsort((-np.broadcast_to(ties, keys.shape), -keys), axis=1)
-            # Rank after rank, as measures sum, so that a perfect ranking scores exactly 1: along the first axis of
+            # Sum rank by rank, as measures do, so that a perfect ranking scores exactly 1: along the first axis of
             # a contiguous array.
             order = np.ascontiguousarray(order.T)
             sums = np.array([(gain[order] * self.discount[:, None]).sum(axis=0) for gain in self.gain])

@@ -1,4 +1,4 @@
-"""Finite sets of points of which none dominates another. Higher is better in every column."""
+"""Finite sets of points, none of which dominates another. Higher is better in every column."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from ..._typing import Bools, Floats, Ints
 from ...kernels.pareto import front_of
 from .hull import corners
 
-__all__ = ["Points", "mean_points"]
-
-#: Distances along a path that differ by at most this fraction of its length are equal.
+#: Tolerance for equal distances along a path, as a fraction of its length.
 _SAME = 1e-12
 
 #: Tolerance for columns in which a point is as high as another.
 _ROUNDING = 1e-12
 
-#: Number of points from which on the points of means are thinned, by the number of columns.
+#: Number of points above which the points of means are thinned, by the number of columns.
 MOST_MEANS = {2: 10_000, 3: 2000}
 
 #: Maximum number of cells (points × systems) compared at once.
@@ -69,7 +67,7 @@ class Points:
         return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(self.points, axis=0), axis=1)))
 
     def along(self, alpha: float) -> Floats:
-        """Return the point that is nearest, along the path, to a fraction of its length; the first of two."""
+        """Return the point that is nearest, along the path, to a fraction of its length (the first one if tied)."""
         away = np.abs(self.path - alpha * self.path[-1])
         first = int(np.flatnonzero(away <= away.min() + _SAME * self.path[-1])[0])
         return np.asarray(self.points[first], dtype=np.float64)
@@ -95,8 +93,8 @@ def _volume(points: Floats) -> float:
 def mean_points(topics: Sequence[Floats]) -> tuple[Floats, float]:
     """Return the non-dominated means of one point of each topic.
 
-    Topic by topic, every sum is extended by every point. If more sums than `MOST_MEANS` are left that no other
-    dominates, one of those that are nearly equal is kept.
+    Every sum is extended by every point, topic by topic. If more than `MOST_MEANS` non-dominated sums are left, one
+    of those that are nearly equal is kept.
 
     Parameters
     ----------
@@ -108,7 +106,7 @@ def mean_points(topics: Sequence[Floats]) -> tuple[Floats, float]:
     points : ndarray of float, shape (n_points, n_columns)
         Attainable means, sorted by the first column, highest first.
     gap : float
-        Every attainable mean is at most this much higher, in each column, than one of the points; 0 if all are
+        The maximum by which an attainable mean exceeds, in each column, one of the points; 0 if all are
         returned.
     """
     sums, lost = np.zeros((1, topics[0].shape[1])), 0.0
@@ -122,7 +120,7 @@ def mean_points(topics: Sequence[Floats]) -> tuple[Floats, float]:
 
 
 def _thinned(points: Floats) -> tuple[Ints, float]:
-    """Return the indices of some points, and the maximum excess of the others over one of these in a column.
+    """Return the indices of some points, and the maximum excess of the others over one of them in a column.
 
     In each cell of a grid over all columns but the last, the point with the highest last column is kept: the others
     are higher in the other columns only, by less than the size of the cell.

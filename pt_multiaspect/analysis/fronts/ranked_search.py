@@ -18,8 +18,6 @@ from ...measures import Measure
 from ...measures.best_rank import sorted_by
 from ..upper_bounds.rankings import rankings_at
 
-__all__ = ["RankedSearch"]
-
 #: The number of steps of the weights of the rankings that give the first bounds, by the number of measures.
 _STEPS = {2: 8, 3: 4}
 
@@ -41,9 +39,9 @@ class RankedSearch:
     """The search for all non-dominated rankings.
 
     Rankings are built from rank 1 down. The remaining gains depend only on the remaining documents, not on the
-    order of those above: of partial rankings of the same documents, those that another dominates are removed. So
-    are those whose upper bounds do not exceed the values of a known ranking in any measure. A document is placed
-    only after all documents that dominate it. None of this loses non-dominated values.
+    order of those above. A partial ranking is removed if another one of the same documents dominates it, or if its
+    upper bounds do not exceed the values of a known ranking in any measure. A document is placed only after all
+    documents that dominate it. None of this loses non-dominated values.
     """
 
     judgments: Judgments
@@ -67,7 +65,7 @@ class RankedSearch:
         return cls(judgments, parts, ranks, np.array([_values(parts, judgments, rank) for rank in ranks]))
 
     def sequences(self, query: int, limit: int) -> tuple[Ints, npt.NDArray[np.int16]]:
-        """Return rankings that have all non-dominated values of a topic.
+        """Return rankings that attain all non-dominated values of a topic.
 
         Parameters
         ----------
@@ -86,7 +84,7 @@ class RankedSearch:
         Raises
         ------
         MultiAspectError
-            If there are more partial rankings.
+            If there are more partial rankings than `limit`.
         """
         rows = np.flatnonzero(self.judgments.pool_query == query)
         gains = np.stack([progression.gain[rows] for part in self.parts for progression in part.progressions])

@@ -22,8 +22,6 @@ from ...io.runs import join, named_runs
 from ...measures import Measure, On
 from .._frames import matrix, of_measures
 
-__all__ = ["measures_of", "systems_of"]
-
 
 def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
     """Return two or three measures of this package by label.
@@ -126,13 +124,13 @@ def _of_frame(
 
 
 def _check_recorded(perquery: pd.DataFrame, measures: Mapping[str, Measure]) -> None:
-    """Check that the labels of a frame refer to the measures of the front, where the frame has a record."""
+    """Check that the labels of a frame with a record refer to the measures of the front."""
     for label, measure in recorded(perquery).items():
         if measure is None or not is_recorded(perquery, label):
             continue
         try:
             same = parsing.as_measure(measure) == measures[label]
-        except MultiAspectError:  # no measure of a front
+        except MultiAspectError:  # not a measure of a front
             same = False
         if not same:
             raise MultiAspectError(

@@ -20,9 +20,7 @@ from .points import Points, mean_points
 from .reading import systems_of
 from .supported import chain_of_means, refined
 
-__all__ = ["RESERVED", "AttainableFront", "Line"]
-
-#: Maximum excess of systems over the front that is a rounding error.
+#: Tolerance for systems that exceed the front (rounding errors).
 _ROUNDING = 1e-9
 
 #: Columns that are not measures.
@@ -77,7 +75,7 @@ class AttainableFront:
     measures: dict[str, Measure]
     judgments: Judgments
     _topics: list[Line]
-    #: The number of points from which on the mean of three measures is not refined.
+    #: The number of points at which refinement of the mean of three measures stops.
     _limit: int
 
     def __repr__(self) -> str:
@@ -146,7 +144,7 @@ class AttainableFront:
         -------
         DataFrame
             One row, or one per topic with a column ``qid``, with one column per measure. For ``kind='supported'``,
-            the point itself, which a mixture of rankings attains; for ``kind='all'``, the nearest attainable one.
+            the point itself, which a mixture of rankings attains; for ``kind='all'``, the nearest attainable point.
 
         Raises
         ------
@@ -276,7 +274,7 @@ class AttainableFront:
         return corner
 
     def _warn_of_units(self) -> None:
-        """Warn of distances between values of measures with different or infinite ranges."""
+        """Warn about distances between values of measures with different or infinite ranges."""
         widths = {label: measure.range[1] - measure.range[0] for label, measure in self.measures.items()}
         if not np.isfinite(list(widths.values())).all():
             endless = [label for label, width in widths.items() if not np.isfinite(width)]
@@ -286,7 +284,7 @@ class AttainableFront:
             )
 
     def _check_attainable(self, line: Line, points: Floats, names: Sequence[object], qid: object) -> None:
-        """Raise an error if systems exceed the front, or warn if that is possible."""
+        """Raise an error if systems exceed the front, or a warning if the measures allow it."""
         excess = line.shape.excess(points) - line.gap
         beyond = np.flatnonzero(excess > _ROUNDING)
         if not len(beyond):

@@ -11,8 +11,6 @@ from ...kernels.pareto import TOLERANCE
 from .hull import Hull, corners
 from .linear import LinearTopic
 
-__all__ = ["chain_of_means", "refined", "supported_points"]
-
 #: Maximum number of keys (twice the number of critical weights × documents) to sort for one topic: some seconds.
 _MOST_KEYS = 400_000_000
 
@@ -25,8 +23,7 @@ def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
     topic : LinearTopic
         The topic.
     limit : int
-        The number of points from which on the hull is not refined further, unless it is computed from all critical
-        weights.
+        The number of points at which refinement of the hull stops, unless it is computed from all critical weights.
 
     Returns
     -------
@@ -42,7 +39,7 @@ def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
 
 
 def _critical_weights(types: Floats) -> Floats:
-    """Return a weight of each interval in which the order of documents by weighted gains is the same.
+    """Return a weight in each interval with a constant order of documents by weighted gains.
 
     The order changes only where the weighted gains of two documents are equal. Between neighbouring critical
     weights, the ranking is constant, so that the rankings at these weights include all corners.
@@ -61,7 +58,7 @@ def _critical_weights(types: Floats) -> Floats:
 
 
 def refined(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tuple[Floats, float]:
-    """Return the corners of the hull of a set of points that is known by its best points for weighted sums.
+    """Return the corners of the hull of a set of points, given its best points for weighted sums.
 
     The hull of the points found so far is refined: each facet is moved outwards until it touches the set. As
     weights between the normals of facets that meet in a corner are sums of these, the largest move bounds the
@@ -74,7 +71,7 @@ def refined(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tu
     n_measures : int
         Number of measures.
     limit : int
-        The number of points from which on the hull is not refined further.
+        The number of points at which refinement of the hull stops.
 
     Returns
     -------

@@ -12,8 +12,6 @@ from ...errors import MultiAspectError
 from ...integration import parsing
 from .upper_bound import TOLERANCE, upper_bound
 
-__all__ = ["attainable"]
-
 
 def attainable(
     qrels: object,

@@ -14,9 +14,7 @@ from ...bases import Term
 from ...errors import MultiAspectError
 from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 
-__all__ = ["Mean", "SearchResult", "search"]
-
-#: Tolerance for equal values, which differ by the rounding of sums in different orders.
+#: Tolerance for equal values, as sums in different orders are rounded differently.
 _TOLERANCE = 1e-12
 
 #: Maximum number of elements of the choices in `_later` (80 MB; about 12 types of 500 documents).

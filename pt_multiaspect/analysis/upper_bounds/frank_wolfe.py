@@ -15,8 +15,6 @@ from ...measures.best_rank import forms_of
 from .beam_search import Mean, search
 from .rankings import rankings_at
 
-__all__ = ["Candidates", "best_of_mean"]
-
 
 class Candidates:
     """The values of the rankings evaluated so far, and the best ranking of each query."""
@@ -70,7 +68,7 @@ def best_of_mean(
     width, rounds : int
         As in `upper_bound`.
     tolerance : float
-        Gaps below the tolerance are closed.
+        Gaps below the tolerance count as closed.
     """
     terms = measure.terms(judgments)
     weights = np.stack([term.weight for term in terms])

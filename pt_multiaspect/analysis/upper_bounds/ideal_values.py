@@ -8,8 +8,6 @@ from ir_measures import Measure
 
 from .rankings import evaluate_at, ideal_rankings, judgments_of, measure_of
 
-__all__ = ["ideal_values"]
-
 
 def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
     """Evaluate the rankings that Maistro et al. consider ideal.

@@ -17,8 +17,6 @@ from ...integration import parsing
 from ...measures import Measure
 from ...measures.best_rank import sorted_by
 
-__all__ = ["evaluate_at", "ideal_rankings", "judgments_of", "measure_of", "rankings_at"]
-
 #: Strategies of the paper that sort documents by a score of their gains.
 SCORES: dict[str, Callable[[Floats], Floats]] = {
     "sum": lambda values: values.sum(axis=0),

@@ -26,8 +26,6 @@ from .rankings import (
     rankings_at,
 )
 
-__all__ = ["upper_bound"]
-
 STRATEGIES = ("auto", "exact", "search", "recursive", "sum", "squares", "max")
 
 #: Tolerance for equal values and bounds.
@@ -78,9 +76,9 @@ def upper_bound(
 
     Notes
     -----
-    Rankings contain all judged documents: these measures never decrease if documents are appended. If the lowest
-    grades have probabilities above 0, unjudged documents contribute to uRBPgr: the contribution of any number of
-    them below the judged ones is part of the bound.
+    Rankings contain all judged documents, as these measures never decrease if documents are appended. If the lowest
+    grades have probabilities above 0, unjudged documents contribute to uRBPgr: the bound includes the contribution
+    of any number of them below the judged ones.
 
     - 'exact': measures with one gain per document (On, TOMA, uRBP, uRBPgr, unDCG, uERR) are maximised by
       sorting documents by that gain. CAM over linear bases (nDCG, RBP, P, R, SetR, Rprec), which are
@@ -181,8 +179,8 @@ def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
         f"no upper bound is known for {measures}: expected CAM, MM, WHAM or GAM over nDCG, DCG, CG, RBP, P, R, "
         "SetR, Rprec, AP, RR, ERR or Success, CAM over CRP, a measure with one gain per document (On, TOMA, uRBP, "
-        "uRBPgr, unDCG, uERR, DnDCG) over these, or MeanOf those that are weighted sums. "
-        "A base of your own must define `additive` or `progression`"
+        "uRBPgr, unDCG, uERR, DnDCG) over these, or MeanOf over those that are weighted sums. "
+        "Your own bases must define `additive` or `progression`"
     )
 
 

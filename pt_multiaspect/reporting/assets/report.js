@@ -13,7 +13,7 @@
     return element;
   };
 
-  // Four decimals, or two digits of numbers that these would not show; as the tables of the package.
+  // Four decimals, or two digits of numbers that are too small for these, as in the tables of the package.
   const show = (value, decimals = 4) => {
     if (value === 0) value = 0; // no -0
     const size = Math.abs(value);
@@ -91,7 +91,7 @@
     }
   };
 
-  // What depends on the choice of topics, of all topics first.
+  // The data that depend on the choice of topics; initially those of all topics.
   const choices = [{ ...data }, ...data.groups];
   const ofGroup = () => (data.group === "all" ? "" : ` (topics of ${data.group})`);
 
@@ -250,7 +250,7 @@
       query, a: of(a, query), b: b === null ? null : of(b, query),
       difference: b === null ? of(a, query) : of(a, query) - of(b, query),
     }));
-    // Rounding errors are no differences.
+    // Rounding errors are not differences.
     const most = Math.max(...all.map((each) => Math.max(Math.abs(each.a), Math.abs(each.b ?? 0))));
     const differs = (each) => (Math.abs(each.difference) <= 1e-12 * most ? 0 : Math.sign(each.difference));
     all.sort((one, other) => other.difference - one.difference || one.query - other.query);
@@ -300,7 +300,7 @@
     if (move) { find("explanation").focus({ preventScroll: true }); find("explanation").scrollIntoView({ block: "start" }); }
   };
 
-  // What is known of the contributions to a measure in a run, or the reason why there are none.
+  // The contributions to a measure in a run, or the reason why there are none.
   const partsOf = (measure, run, topic) => {
     const found = data.contributions[measure];
     if (typeof found === "string") return { reason: found };
@@ -311,7 +311,7 @@
       marginal: Boolean(at(found.marginal)), explained: other ? other[2] : null };
   };
 
-  // What each of the first ranks contributes, none if that is unknown.
+  // The contributions of the first ranks; empty if they are unknown.
   const amountsOf = (parts, ranked) => (parts.reason ? [] : ranked.map((_, place) => parts.ranks[place] ?? 0));
 
   const side = (letter, run, rival, measure, query, most) => {
@@ -367,7 +367,7 @@
       if (parts.offset) line("Independent of the documents", parts.offset);
       const rest = total - parts.offset - amounts.reduce((sum, each) => sum + each, 0);
       // Each amount is rounded by at most half a unit.
-      if (Math.abs(rest) > 0.5 * (amounts.length + 1) * 10 ** -parts.decimals) line("Further ranks, and what belongs to no rank", rest);
+      if (Math.abs(rest) > 0.5 * (amounts.length + 1) * 10 ** -parts.decimals) line("Further ranks, and contributions without a rank", rest);
     }
     const thead = make("thead");
     thead.append(head);
