@@ -75,6 +75,8 @@ def system_front(
     best on one measure is on the front. Means are arithmetic means of the values; for GMAP, whose values are ln AP,
     these are in the order of GMAP.
 
+    Stability: provisional. New, without a published method to follow.
+
     References
     ----------
     Efron, Tibshirani: An Introduction to the Bootstrap. Chapman & Hall 1993.

@@ -124,6 +124,8 @@ def aggregate(
     topics (with `weights`, by the sums of their weights); with `over`, this holds for seeds, but not for folds.
     Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects its tests.
 
+    Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
+
     References
     ----------
     Sakai: Laboratory Experiments in Information Retrieval: Sample Sizes, Effect Sizes, and Statistical Power.

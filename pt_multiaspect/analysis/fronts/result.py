@@ -48,6 +48,10 @@ class AttainableFront:
     judgments : Judgments
         The judged documents.
 
+    Notes
+    -----
+    Stability: provisional. It is the result of `attainable_front`, which may change.
+
     Examples
     --------
     >>> import pt_multiaspect as ma
