@@ -38,7 +38,6 @@ from pt_multiaspect import (
     MultiAspectWarning,
     On,
     Order,
-    errors,
     uERR,
     unDCG,
 )
@@ -56,11 +55,6 @@ QRELS = pd.DataFrame(
 )
 RUN = pd.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d2", "d1", "d1"], "score": [2.0, 1.0, 1.0]})
 BOTH = {"relevance": 2, "credibility": 2}
-
-
-@pytest.fixture(autouse=True)
-def _nothing_was_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errors, "_given", set())
 
 
 def evaluate(measure: Any, qrels: object = QRELS, run: object = RUN) -> list[Metric]:
