@@ -22,15 +22,7 @@ import pytest
 from strategies import forget_warnings
 
 import pt_multiaspect as ma
-from pt_multiaspect import (
-    CAM,
-    TOMA,
-    Aspect,
-    Aspects,
-    MultiAspectError,
-    MultiAspectWarning,
-    evaluate,
-)
+from pt_multiaspect import CAM, TOMA, Aspect, Aspects, MultiAspectError, MultiAspectWarning, evaluate
 from pt_multiaspect.evaluation.digests import digest_of
 from pt_multiaspect.evaluation.plan import Plan
 
