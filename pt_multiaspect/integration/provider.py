@@ -111,7 +111,8 @@ def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator
         for frame, what in ((qrels, "qrels"), (run, "a run")):
             if isinstance(frame, pd.DataFrame) and answers_remedy(frame.columns):
                 id_column(frame, DOCUMENT_COLUMNS, what)
-    return _evaluator(measures, qrels).iter_calc(run)
+    values: Iterator[Metric] = _evaluator(measures, qrels).iter_calc(run)
+    return values
 
 
 def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
