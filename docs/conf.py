@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 FORMULAS: dict[str, str] = runpy.run_path(str(HERE / "formulas.py"))["FORMULAS"]
+provisional = runpy.run_path(str(HERE / "stability.py"))["provisional"]
 
 project = "pt_multiaspect"
 author = "The pt_multiaspect developers"
@@ -141,8 +142,20 @@ def link_copies(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = re.sub(r"\]\((\.\./)?\.\./notebooks/", r"](\1notebooks/", source[0]).replace("](../docs/", "](../")
 
 
+def list_provisional_names(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
+    """List what may change on the page of the API, with the reasons that docstrings state."""
+    if path.name == "api.rst":
+        lines = ["These names are provisional; where a part is in parentheses, only that part is:", ""]
+        for name, (parts, reason) in provisional().items():
+            shown = f"{name.removeprefix('pt_multiaspect.')} <{name}>"
+            stated = re.sub("`(.+?)`", r"``\1``", f" ({parts}): {reason}" if parts else f": {reason}")
+            lines.append(f"- :py:obj:`{shown}`{stated}")
+        source[0] = re.sub(r"^\.\. provisional names.*$", lambda _: "\n".join(lines), source[0], flags=re.MULTILINE)
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is generated before each build."""
     app.connect("builder-inited", write_measure_pages)
     app.connect("builder-inited", copy_notebooks)
     app.connect("source-read", link_copies)
+    app.connect("include-read", list_provisional_names)

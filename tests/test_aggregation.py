@@ -54,9 +54,7 @@ def test_weighted_geometric_and_harmonic_means() -> None:
 
 
 def test_sums_have_no_weights() -> None:
-    with pytest.raises(
-        MultiAspectError, match="NumRet of a: weights are only defined for aggregates that are a function"
-    ):
+    with pytest.raises(MultiAspectError, match="NumRet of a: weights"):
         ma.aggregate(long({"a": [3, 5, 7]}, "NumRet"), weights=WEIGHTS)
 
 
@@ -77,8 +75,8 @@ def test_query_ids_that_are_numbers() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"q0": 1, "q1": 1}, r"one weight for each topic of AP for a, got none for q2 \(1 such topic in all\)"),
-        ({**WEIGHTS, "q9": 1}, r"got weights for q9 \(1 such topic in all\), which have no value"),
+        ({"q0": 1, "q1": 1}, r"each topic of AP for a, got none for q2"),
+        ({**WEIGHTS, "q9": 1}, r"got weights for q9"),
         ({**WEIGHTS, "q1": -1}, "expected weights of at least 0, got -1 for q1"),
         ({**WEIGHTS, "q1": np.nan}, "the weight of topic q1: expected a finite number"),
         ({**WEIGHTS, "q1": "2"}, "the weight of topic q1: expected a finite number"),
@@ -94,12 +92,12 @@ def test_invalid_weights(weights, message) -> None:
 
 def test_a_run_without_a_topic_is_refused() -> None:
     """Its weights would sum to less than those of the others."""
-    with pytest.raises(MultiAspectError, match="each topic of AP for b, got weights for q2"):
+    with pytest.raises(MultiAspectError, match="AP for b, got weights for q2"):
         ma.aggregate(long({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2]}), weights=WEIGHTS)
 
 
 def test_two_values_of_a_topic_are_refused() -> None:
-    with pytest.raises(MultiAspectError, match="expected one value of AP for a on topic q0, got several"):
+    with pytest.raises(MultiAspectError, match=r"expected one.*AP for a on topic q0, got several"):
         ma.aggregate(pd.concat([long({"a": [0.1, 0.2, 0.3]})] * 2), weights=WEIGHTS)
 
 
@@ -167,7 +165,7 @@ def test_invalid_repeats(frame, options, message) -> None:
 
 def test_runs_with_different_topics_warn() -> None:
     rows = [("a", "q1", "AP", 0.5), ("a", "q2", "AP", 0.0), ("b", "q1", "AP", 0.5)]
-    with pytest.warns(ma.MultiAspectWarning, match="a and b have values of AP for different topics"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"a and b.*different topics"):
         ma.aggregate(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]))
 
 
@@ -187,7 +185,7 @@ def test_empty_names_are_refused(column: str, empty: Any) -> None:
 def test_values_that_are_no_numbers() -> None:
     frame = long({"a": [1.0, 0.5]})
     for values in (["x", "y"], pd.to_datetime(["2020", "2021"]), [1j, 2j]):
-        with pytest.raises(MultiAspectError, match="expected numbers in the column value"):
+        with pytest.raises(MultiAspectError, match=r"expected numbers.*column value"):
             ma.aggregate(frame.assign(value=values))
     with pytest.raises(MultiAspectError, match=r"expected a long frame with the columns .*, got list"):
         ma.aggregate([])  # type: ignore[arg-type]
@@ -277,7 +275,7 @@ def test_topics_without_judgments_are_named_and_left_out() -> None:
     frame = experiment(perquery=True)
     unjudged = frame[frame["qid"] == "q1"].assign(qid="q2", value=np.nan)
     both = pd.concat([frame, unjudged], ignore_index=True)
-    with pytest.warns(ma.MultiAspectWarning, match=r"4 values are NaN.*topic q2 \(map of a, CAM.* of a") as caught:
+    with pytest.warns(ma.MultiAspectWarning, match=r"4 values.*topic q2 \(map of a, CAM.* of a") as caught:
         pd.testing.assert_frame_equal(ma.aggregate(both), ma.aggregate(frame))
     assert "dropna(subset=['value'])" in str(caught[0].message)
     with pytest.raises(MultiAspectError, match="expected at least one value, got NaN only"):

@@ -91,7 +91,7 @@ def test_scores_of_the_trec_rag_track(tracks: dict[str, Any], tmp_path: Path) ->
     for system, content in tracks["systems"].items():
         lines = [json.dumps(record(qid, system, text)) for qid, (text, _) in content["topics"].items()]
         (tmp_path / f"{system}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    with pytest.warns(MultiAspectWarning, match=r"120 of 18428 importances .*; on 3 topics \(2024-19025") as caught:
+    with pytest.warns(MultiAspectWarning, match=r"120 of 18428 .*3 topics \(2024-19025") as caught:
         perquery = ma.answers.nugget_scores(str(tmp_path / "*.jsonl"))
     assert len(caught) == 1
     assert sorted(set(perquery["measure"])) == sorted(tracks["scores"]) == sorted(SIX)
@@ -172,7 +172,7 @@ def test_unknown_labels_are_told_once() -> None:
 
 
 def test_runs_judged_by_different_nuggets() -> None:
-    with pytest.warns(MultiAspectWarning, match=r"on 1 topic \(q2\), runs were judged by different nuggets"):
+    with pytest.warns(MultiAspectWarning, match=r"1 topic \(q2\).*different nuggets"):
         ma.answers.nugget_scores(
             [
                 record("q1", "a", "vsos"),
@@ -349,7 +349,7 @@ def test_bad_reports(case: str) -> None:
 def test_other_files_of_argue(tmp_path: Path) -> None:
     path = tmp_path / "run.judgments.jsonl"
     path.write_text(json.dumps({"report": {"text": "x" * 10_000}}), encoding="utf-8")
-    with pytest.raises(MultiAspectError, match=r"expected the scores of Auto-ARGUE, with the columns") as caught:
+    with pytest.raises(MultiAspectError, match=r"expected.*Auto-ARGUE.*columns") as caught:
         ma.answers.argue_scores(path)
     assert len(str(caught.value)) < 500
 
@@ -379,7 +379,7 @@ def test_rubrics_of_truth_values_and_several_answers() -> None:
 
 def test_rubrics_of_different_questions() -> None:
     rows = [("q1", "a", 3, 1), ("q1", "a", 1, 0), ("q1", "b", 3, 1)]
-    with pytest.warns(MultiAspectWarning, match="on 1 topic .* runs were judged by different questions"):
+    with pytest.warns(MultiAspectWarning, match=r"1 topic.*different questions"):
         ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
 
 
@@ -390,7 +390,7 @@ def test_rubrics_of_different_questions() -> None:
         (("q1", "a", 0, 1), "expected a positive weight for a on topic q1, got 0"),
         (("q1", "a", None, 1), "expected a number of at least 0 in weight"),
         (("q1", "a", math.inf, 1), "expected a number of at least 0 in weight"),
-        (("q1", "a", 1, 100), r"expected a number in \[0, 1\] in met .* got 100 .* divide percentages by 100"),
+        (("q1", "a", 1, 100), r"expected a number in \[0, 1\] in met .* got 100"),
         (("q1", "a", 1, None), r"expected a number in \[0, 1\] in met"),
         (("q1", "a", 1, "yes"), r"expected a number in \[0, 1\] in met .* got 'yes'"),
         ((None, "a", 1, 1), "expected a qid in every row"),
@@ -493,7 +493,7 @@ def test_bad_frames_of_criteria(frame: object, message: str) -> None:
 
 def test_criteria_in_words_are_not_left_out_silently() -> None:
     frame = criteria(("q1", "a", 1, "yes"), ("q1", "b", 0, "no"))
-    with pytest.warns(MultiAspectWarning, match="the column complete is left out. If the texts are labels"):
+    with pytest.warns(MultiAspectWarning, match="column complete is left out"):
         assert set(ma.answers.from_criteria(frame)["measure"]) == {"faithful"}
 
 
@@ -766,7 +766,7 @@ def test_means_of_ones_own_combine_criteria() -> None:
 
 def test_wham_needs_two_criteria() -> None:
     perquery = ma.answers.from_criteria(criteria(("q1", "a", 1, 0.5, 0), names=("x", "y", "z")))
-    with pytest.raises(MultiAspectError, match="expected exactly two aspects, got 3"):
+    with pytest.raises(MultiAspectError, match=r"expected.*two aspects, got 3"):
         ma.answers.combine(perquery, "WHAM")
     assert scores_of(ma.answers.combine(perquery, {"w": WHAM(aspects="x,y")}))["w"] == pytest.approx(2 / 3)
 
@@ -795,7 +795,7 @@ def test_rounding_is_no_error() -> None:
 def test_no_criterion() -> None:
     perquery = ma.answers.combine(ma.answers.from_criteria(criteria(("q1", "a", 1, 0))), "CAM")
     for frame in (perquery.iloc[:0], perquery[perquery["measure"] == "CAM"]):
-        with pytest.raises(MultiAspectError, match="MM: expected at least one criterion in the frame, got none"):
+        with pytest.raises(MultiAspectError, match=r"MM: expected.*criterion.*got none"):
             ma.answers.combine(frame, "MM")
 
 
@@ -893,7 +893,7 @@ def test_tables_plots_and_citations(combined: pd.DataFrame, tmp_path: Path) -> N
 def test_runs_with_different_topics_are_not_compared_silently(combined: pd.DataFrame) -> None:
     fewer = combined[~((combined["name"] == "b") & (combined["qid"] == "q3"))]
     fewer.attrs = combined.attrs
-    with pytest.warns(MultiAspectWarning, match="a and b have values of .* for different topics"):
+    with pytest.warns(MultiAspectWarning, match=r"a and b.*different topics"):
         ma.aggregate(fewer)
     for compare in (
         lambda: ma.analysis.compare_with_baseline(fewer, "a"),

@@ -143,7 +143,7 @@ def test_files_are_read_without_polars(monkeypatch: pytest.MonkeyPatch, expected
 def test_without_pyarrow_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for library in ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"):
         monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MultiAspectError, match=r"Parquet files requires PyArrow, .*pt-multiaspect\[parquet\]"):
+    with pytest.raises(MultiAspectError, match=r"PyArrow, .*pt-multiaspect\[parquet\]"):
         ma.read_run(io.BytesIO(b"PAR1" + bytes(20) + b"PAR1"))
 
 
@@ -210,7 +210,7 @@ def test_damaged_files() -> None:
     content = parquet({**IDS, "score": [1.0, 2.0, 3.0]}).getvalue()
     with pytest.raises(MultiAspectError, match="<BytesIO>: a damaged Parquet file"):
         ma.read_run(io.BytesIO(content[:-30]))
-    with pytest.raises(MultiAspectError, match="expected a Feather file of version 2, got version 1"):
+    with pytest.raises(MultiAspectError, match=r"expected.*version 2, got version 1"):
         ma.read_run(io.BytesIO(b"FEA1" + bytes(20)))
 
 

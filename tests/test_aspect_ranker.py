@@ -21,9 +21,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from strategies import forget_warnings
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, MM, TOMA, AspectRanker, MultiAspectError, On, errors
+from pt_multiaspect import CAM, MM, TOMA, AspectRanker, MultiAspectError, On
 
 GRADES = {"relevance": 2, "credibility": 3}
 ASPECTS = ma.Aspects(GRADES)
@@ -174,7 +175,7 @@ def test_missing_labels_are_refused_unless_asked_for() -> None:
     # Learnt as the lowest grade without a word.
     labels = Y.astype(float)
     labels.iloc[[1, 4], 0] = np.nan
-    message = "y has no relevance label in 2 of 8 rows (NaN); drop these rows, or pass missing='lowest'"
+    message = "y has no relevance label in 2 of 8 rows"
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         AspectRanker(Plain(), target=MANHATTAN).fit(X, labels, qid=QID)
     with pytest.raises(MultiAspectError, match=re.escape(message)):
@@ -186,13 +187,13 @@ def test_missing_labels_are_refused_unless_asked_for() -> None:
 
 
 def test_undeclared_scales_warn() -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="label scales, which were inferred"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"scales.*inferred"):
         AspectRanker(Plain()).fit(X, Y, qid=QID)
 
 
 @pytest.mark.parametrize("target", [AP, ma.NLRE, nDCG @ 10, "nDCG@10", "NLRE", "P", 3, None], ids=str)
 def test_targets_that_aggregate_no_labels(target: Any) -> None:
-    with pytest.raises(MultiAspectError, match=r"a measure with a gain per document .* to aggregate labels, got"):
+    with pytest.raises(MultiAspectError, match=r"gain per document.*got"):
         AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
 
 
@@ -382,7 +383,7 @@ def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
     varying[3] = 9
     with pytest.raises(
         MultiAspectError,
-        match=r"sample_weight to be constant within queries.* one weight per query; it varies in 1 rows",
+        match=r"sample_weight.*within queries.*varies in 1 rows",
     ):
         AspectRanker(xgboost_ranker(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid, sample_weight=varying)
 
@@ -441,9 +442,7 @@ def test_whole_gains_that_are_no_grades_are_learnt_as_they_are(data: Data) -> No
 
 
 def test_cams_label_needs_queries_even_for_regressors() -> None:
-    with pytest.raises(
-        MultiAspectError, match=r"the label of CAM.* is normalised per query, so fit needs the query"
-    ):
+    with pytest.raises(MultiAspectError, match=r"CAM.*per query.*fit needs"):
         AspectRanker(Plain(), target=CAM(aspects=ASPECTS)).fit(X, Y)
     AspectRanker(Plain(), target=ma.NWCS(aspects=ASPECTS)).fit(X, Y)
 
@@ -452,7 +451,7 @@ def test_cams_label_needs_queries_even_for_regressors() -> None:
     ("make", "params"), [(lightgbm_ranker, {"label_gain": [0, 1, 2]}), (xgboost_ranker, {"ndcg_exp_gain": True})]
 )
 def test_other_gains_than_those_of_the_target_are_refused(make: Any, params: Any, data: Data) -> None:
-    with pytest.raises(MultiAspectError, match=r"leave it unset, or choose a target .*weighting='exponential'"):
+    with pytest.raises(MultiAspectError, match=r"target .*weighting='exponential'"):
         AspectRanker(make(**params), target=MANHATTAN).fit(data.X, data.Y, qid=data.qid)
 
 
@@ -529,7 +528,7 @@ TWO, ONE = Y[:2], Y[:3].to_numpy()[:, 0]
         ({"eval_set": [X[:3]]}, "eval_set: expected a list of (X, y) or (X, y, qid)"),
         ({"eval_X": [X[:3]]}, "expected eval_set=[(X, y, qid)] instead of eval_X"),
         ({"eval_metric": "CAM@10"}, "expected measure= of AspectRanker instead of eval_metric"),
-        ({"group": [8]}, "expected qid instead of group. (pt.ltr passes the labels of one aspect"),
+        ({"group": [8]}, "expected qid instead of group"),
         ({"eval_fraction": 1.5}, "eval_fraction"),
         (
             {"eval_set": [(X[:3], Y[:3].assign(mood=1), list("zzz"))]},
@@ -544,11 +543,9 @@ def test_evaluation_sets_that_do_not_fit(how: dict[str, Any], message: str) -> N
 
 
 def test_estimators_without_evaluation_sets() -> None:
-    with pytest.raises(MultiAspectError, match=r"Ridge .* evaluation set; leave out eval_set"):
+    with pytest.raises(MultiAspectError, match=r"Ridge.*leave out eval_set"):
         AspectRanker(Ridge(), target=MANHATTAN).fit(X, Y, qid=QID, eval_fraction=0.5)
-    with pytest.raises(
-        MultiAspectError, match="early stopping needs a measure, which the target 'scaled sum' is not"
-    ):
+    with pytest.raises(MultiAspectError, match=r"needs a measure.*'scaled sum'"):
         AspectRanker(lightgbm_ranker(), target="scaled sum").fit(X, Y, qid=QID, eval_fraction=0.5)
 
 
@@ -568,8 +565,8 @@ def test_a_column_that_tells_the_queries_apart_is_noticed(
     labels = rng.integers(0, 2, (len(qid), 2))
     rows = rng.permutation(len(qid))
     for ranker in (AspectRanker(ByGroup(), target=MANHATTAN), AspectRanker(Plain(), target=MANHATTAN)):
-        errors._given.clear()
-        message = "the column 1 of X looks like the query id, and is learnt as a feature"
+        forget_warnings()
+        message = "column 1 of X.*query"
         with pytest.warns(ma.MultiAspectWarning, match=message) if noticed else _nothing():
             ranker.fit(features[rows], labels[rows], qid=qid[rows])
     # A feature of the query that two of them share is one.

@@ -411,9 +411,7 @@ def test_fairness_against_relevance() -> None:
     expected = undominated(attained(qrels, measures)[0])
     assert {tuple(each) for each in np.round(found(front, "q1"), 9).tolist()} == expected
     assert len(expected) > 1
-    with pytest.raises(
-        MultiAspectError, match=r"requires measures that are weighted sums .* got AWRF.* kind='all'"
-    ):
+    with pytest.raises(MultiAspectError, match=r"requires.*weighted sums .*got AWRF.*kind='all'"):
         attainable_front(qrels, measures)
 
 
@@ -584,9 +582,7 @@ def test_lower_is_better() -> None:
     assert row["effort"] == 2
     assert row["effort room"] == 2  # d0, then d1 in its second place
     assert row["hypervolume"] == pytest.approx(1 * row["b"])
-    with pytest.raises(
-        MultiAspectError, match=r"worst value of effort is infinite; give finite ones, as in worst="
-    ):
+    with pytest.raises(MultiAspectError, match=r"effort is infinite.*worst="):
         front.systems(bad)
     with pytest.raises(MultiAspectError, match=r"worst: expected values .*, got .*effort"):
         front.systems(bad, worst={"effort": 1, "b": 0})
@@ -601,15 +597,13 @@ def test_values_of_other_qrels_are_refused() -> None:
     perquery = pd.DataFrame(
         [("x", "q1", "a", 1.0), ("x", "q1", "b", 1.0)], columns=["name", "qid", "measure", "value"]
     )
-    with pytest.raises(MultiAspectError, match=r"x has a = 1.0000, b = 1.0000 in the mean, which no ranking"):
+    with pytest.raises(MultiAspectError, match=r"x has a = 1.0000, b = 1.0000"):
         front.systems(perquery)
-    with pytest.raises(MultiAspectError, match=r"which no ranking of all judged documents attains: expected"):
+    with pytest.raises(MultiAspectError, match=r"no ranking.*attains: expected"):
         attainable_front(CONFLICT, nDCG, aspects=SPEC, kind="all").systems(perquery, perquery=True)
     with pytest.raises(MultiAspectError, match=r"expected measures of the frame \(a\), got b"):
         front.systems(perquery[:1])
-    with pytest.raises(
-        MultiAspectError, match=r"expected the topics of the front \(1\), got 1; only one .* q1, q2"
-    ):
+    with pytest.raises(MultiAspectError, match=r"expected.*\(1\), got 1.*q1, q2"):
         front.systems(perquery.assign(qid="q2", value=0.1))
     runs, other = {"x": {"q1": {"d0": 1.0}}}, {name: On(aspect=name, base="P@5", aspects=SPEC) for name in "ab"}
     with pytest.raises(
@@ -635,7 +629,7 @@ def test_values_of_other_qrels_are_refused() -> None:
         ({"measures": "nDCG", "aspects": "a,b", "limit": 0}, "limit: expected a whole number of at least 1"),
         (
             {"measures": {"gap": On(aspect="a"), "b": On(aspect="b")}},
-            "the label 'gap' of a measure is the name of a column",
+            "the label 'gap'",
         ),
         (
             {"measures": {"a": On(aspect="a"), "a room": On(aspect="b")}},
@@ -656,10 +650,10 @@ def test_errors(arguments, message) -> None:
 def test_topics_with_too_many_rankings() -> None:
     rng = np.random.default_rng(7)
     qrels = wide([tuple(row) for row in rng.integers(0, 9, (14, 2)).tolist()])
-    with pytest.raises(MultiAspectError, match=r"topic q1 has more than 50 partial rankings of its 14 judged"):
+    with pytest.raises(MultiAspectError, match=r"q1.*more than 50.*14"):
         attainable_front(qrels, nDCG, aspects="a,b", kind="all", limit=50)
     effort = {name: On(aspect=name, base=ma.ESL(wanted=1, rel=1)) for name in "ab"}
-    with pytest.raises(MultiAspectError, match=r"topic q1 has more than 1000 different rankings of its 14 judged"):
+    with pytest.raises(MultiAspectError, match=r"q1.*more than 1000.*14"):
         attainable_front(qrels, effort, kind="all", limit=1000)
 
 

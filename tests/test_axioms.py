@@ -39,7 +39,6 @@ from pt_multiaspect import (
 )
 from pt_multiaspect.analysis import axioms
 from pt_multiaspect.analysis.axioms import PROPERTIES, check
-from pt_multiaspect.analysis.axioms._asking import scaled_aspects
 from pt_multiaspect.errors import MultiAspectError
 from pt_multiaspect.measures import DirectMeasure
 from pt_multiaspect.measures.parameters import ASPECTS
@@ -483,11 +482,11 @@ def test_one_aspect():
 
 @pytest.mark.slow
 def test_scaling():
-    aspects = scaled_aspects(UNEVEN, (2, 3))
+    aspects = TOMA.order(UNEVEN).rescaled((2, 3)).aspects
     assert aspects["relevance"] == Aspect([0, 2, 6], gains=[0, 4, 14], probabilities=[0, 0.4, 1], threshold=6)
     assert aspects["credibility"] == Aspect([30, 60, 90], threshold=60, greater_is_better=False)
-    tenths = scaled_aspects(Aspects({"x": [0, 0.1, 0.3]}), (3,))
-    assert tenths["x"].grades == (0, 0.3, 0.9)
+    tenths = Aspects({"x": [0, 0.1, 0.3], "y": 1})
+    assert TOMA.order(tenths).rescaled((3, 1)).aspects["x"].grades == (0, 0.3, 0.9)
     probabilities = Aspects({name: Aspect([0, 0.25, 1], probabilities="identity") for name in TWO})
     assert check(uRBPgr, probabilities, trials=100).table.loc["uRBPgr", "D6"] == "fails"
 

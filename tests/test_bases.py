@@ -117,7 +117,7 @@ def test_sdcg_gets_the_declared_gains_up_to_its_maximum() -> None:
     labels = {"q": {docno: {0: 0, 1: 1, 2: 10}[label] for docno, label in QRELS["q"].items()}}
     wanted = next(iter(base.iter_calc(labels, RUN))).value
     assert value(On(base=base, aspects=GAINS)) == pytest.approx(wanted)
-    with pytest.raises(MultiAspectError, match="expected gains of at most max_rel=2, got 10"):
+    with pytest.raises(MultiAspectError, match="max_rel=2, got 10"):
         value(On(base=SDCG(max_rel=2) @ 4, aspects=GAINS))
 
 
@@ -274,7 +274,7 @@ class _Rising(LinearMeasure):
 
 def test_a_rising_discount_has_no_bound() -> None:
     two = {"relevance": 2, "credibility": 1}
-    with pytest.raises(MultiAspectError, match="does not increase with the rank"):
+    with pytest.raises(MultiAspectError, match=r"not increase.*rank"):
         value(CAM(base=_Rising(), normalized=True, aspects=two), {"q": {"a": (1, 0), "b": (2, 1)}})
 
 

@@ -674,7 +674,5 @@ def test_rankings_that_would_take_too_much_memory_are_refused(monkeypatch: pytes
     monkeypatch.setattr(best_ranking, "_MOST_CELLS", 30 * 30)
     base = {"relevance": "nDCG", "credibility": "RBP"}
     upper_bound(graded(30), CAM(base=base, aspects=TWO))
-    with pytest.raises(
-        MultiAspectError, match=r"judged documents is an assignment problem .* give each base a cutoff"
-    ):
+    with pytest.raises(MultiAspectError, match=r"assignment.*cutoff"):
         upper_bound(graded(60), CAM(base=base, aspects=TWO))

@@ -100,7 +100,7 @@ def test_own_measures_state_their_own_entries():
         NAME = "Wrong"
         SOURCES = ("nobody1900",)
 
-    with pytest.raises(ma.MultiAspectError, match=r"SOURCES: expected BibTeX entries or keys .*, got nobody1900"):
+    with pytest.raises(ma.MultiAspectError, match=r"SOURCES: expected.*got nobody1900"):
         ma.cite(Wrong())
 
 
@@ -112,7 +112,7 @@ def test_a_measure_without_a_source_is_reported(unknown):
         qrels, run = {"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}
         unknown = ma.evaluate(run, qrels, {"ours": "AP"}, progress=False)
         unknown.attrs.clear()
-    with pytest.warns(ma.MultiAspectWarning, match="no source is known for the measure"):
+    with pytest.warns(ma.MultiAspectWarning, match="no source"):
         assert keys(ma.cite(unknown)) == ["ptmultiaspect"]
 
 

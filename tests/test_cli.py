@@ -174,7 +174,8 @@ def test_runs_as_a_module():
     assert done.stdout.startswith("pt-multiaspect ")
     failed = subprocess.run([sys.executable, "-m", "pt_multiaspect"], capture_output=True, text=True, check=False)
     assert failed.returncode == 2
-    assert failed.stderr == "pt-multiaspect: error: missing command (see 'pt-multiaspect --help')\n"
+    assert failed.stderr.startswith("pt-multiaspect: error: missing command")
+    assert "pt-multiaspect --help" in failed.stderr
 
 
 def test_evaluate_knows_the_tracks_names(files, capsys):

@@ -549,10 +549,9 @@ def test_the_options_in_the_examples_exist():
 
 
 def test_commands_return_exit_codes(cli, monkeypatch):
-    assert cli("evalute", qrels=())[::2] == (
-        2,
-        "pt-multiaspect: error: unknown command 'evalute'; did you mean evaluate? (see 'pt-multiaspect --help')\n",
-    )
+    code, _, err = cli("evalute", qrels=())
+    assert code == 2
+    assert "error: unknown command 'evalute'; did you mean evaluate?" in err
     code, _, err = cli("xyz", qrels=())
     assert code == 2
     assert "expected one of" in err

@@ -263,9 +263,9 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
     monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", killed)
     code, out, err = cli(*EVALUATE, "--jobs", "2", "runs")
     assert (code, out) == (1, "")
-    assert err == (
-        "pt-multiaspect: error: a process ended early: it was interrupted, or memory ran out; use fewer --jobs\n"
-    )
+    assert err.startswith("pt-multiaspect: error: a process ended early")
+    assert err.endswith("use fewer --jobs\n")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_usage_errors_are_worded_alike_by_all_versions_of_click(capsys):
 def test_hints_on_lines_are_given_where_they_fit(tmp_path):
     path = tmp_path / "a.run"
     path.write_text("q1 Q0 d1 1 9.5 a\nq1 Q0 d2 rank score a\n")  # not in the first line
-    with pytest.raises(MultiAspectError, match="expected a whole number, got 'rank'") as caught:
+    with pytest.raises(MultiAspectError, match=r"expected.*got 'rank'") as caught:
         read_run(path)
     assert "header" not in str(caught.value)
     path.write_text("q1 Q0 a,b,c\n")  # a document with commas

@@ -186,12 +186,12 @@ def test_intervals(method, rank_by):
 def test_constant_measures_are_named():
     values = np.random.default_rng(1).random((5, 4, 3))
     values[:, :, 1] = 0.5
-    with pytest.warns(MultiAspectWarning, match=r"kendall is undefined .* RR does so on average.*method='rbo'"):
+    with pytest.warns(MultiAspectWarning, match=r"kendall is undefined .*RR.*method='rbo'"):
         table = correlation(frame(values))
     assert table["RR"].isna().all()
     assert not np.isnan(table.loc["AP", "P"])
     values[:, 1:, 1] = values[:, 1:, 0]
-    with pytest.warns(MultiAspectWarning, match=r"RR does so on 1 of 4 topics, which are excluded from the mean"):
+    with pytest.warns(MultiAspectWarning, match=r"RR.*1 of 4 topics"):
         table = correlation(frame(values), rank_by="query")
     assert table.loc["AP", "RR"] == pytest.approx(1)
     assert not correlation(frame(values), "rbo").isna().any(axis=None)
@@ -305,13 +305,13 @@ def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
     given = given.assign(measure=given["measure"].replace(first, name))
     assert correlation(given, rank_by=rank_by).iloc[0, 1] == 1
     labelled = given.assign(measure=given["measure"].replace(name, "effort"))
-    with pytest.warns(MultiAspectWarning, match=r"correlation: effort names no known measure, .* measures=\{label"):
+    with pytest.warns(MultiAspectWarning, match=r"effort names no known.*measures=\{label"):
         assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == -1  # a column of the user's own
     assert correlation(labelled, rank_by=rank_by, measures={"AP": "AP", "effort": name}).iloc[0, 1] == 1
     labelled.attrs["measures"] = {"effort": name}
     assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == 1
     turned = given.assign(value=given["value"].where(given["measure"] != name, -given["value"]))
-    with pytest.raises(MultiAspectError, match=r"non-negative values.*do not negate the values"):
+    with pytest.raises(MultiAspectError, match="non-negative"):
         correlation(turned, rank_by=rank_by)
 
 

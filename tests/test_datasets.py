@@ -125,9 +125,7 @@ def test_a_code_that_is_no_grade_is_unjudged() -> None:
     assert p.calc_aggregate(qrels, run) == 0.5  # 3 is not a grade above 2
     assert known.files == ()
     assert "clef-ehealth-2021" not in datasets.names()
-    with pytest.raises(
-        ma.MultiAspectError, match=r"not offered, as no checksum .*info\('clef-ehealth-2021'\).aspects"
-    ):
+    with pytest.raises(ma.MultiAspectError, match=r"checksum .*info\('clef-ehealth-2021'\).aspects"):
         datasets.load("clef-ehealth-2021")
 
 
@@ -203,7 +201,7 @@ def test_a_file_is_downloaded_once(served: Path, folder: Path, capfd: pytest.Cap
 )
 def test_a_wrong_download_is_refused_and_deleted(served: Path, folder: Path, sent: bytes) -> None:
     served.write_bytes(sent)
-    with pytest.raises(ma.MultiAspectError, match=r"qrels\.txt.*sent something else; the file was deleted"):
+    with pytest.raises(ma.MultiAspectError, match=r"qrels\.txt.*deleted"):
         FILE.read()
     served.write_bytes(LINES)
     assert FILE.read().data == LINES
@@ -243,7 +241,7 @@ def test_other_judgments_are_refused(folder: Path, content: bytes) -> None:
     path = folder / "small" / "qrels.txt"
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(ma.MultiAspectError, match=r"qrels\.txt:.*Delete the file, and it will be downloaded again"):
+    with pytest.raises(ma.MultiAspectError, match=r"qrels\.txt:.*Delete"):
         FILE.read()
     assert path.exists()
 
@@ -273,7 +271,7 @@ def test_a_data_directory_that_does_not_exist(tmp_path: Path, monkeypatch: pytes
 
 def test_without_pooch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pip install 'pt-multiaspect\[data\]'; or set PT_MULTIASPECT_DATA"):
+    with pytest.raises(ImportError, match=r"'pt-multiaspect\[data\]'.*PT_MULTIASPECT_DATA"):
         FILE.read()
     (folder / "small").mkdir()
     (folder / "small" / "qrels.txt").write_bytes(LINES)

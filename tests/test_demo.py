@@ -216,11 +216,11 @@ def test_bad_input_is_named(health: Collection) -> None:
     documents = health.documents
     with pytest.raises(MultiAspectError, match="expected columns docno and text, got docno"):
         TfidfRetriever(documents[["docno"]])
-    with pytest.raises(MultiAspectError, match="distinct docnos, got several h01"):
+    with pytest.raises(MultiAspectError, match=r"docnos, got.*h01"):
         ReadabilityReranker(pd.concat([documents, documents.head(1)]))
-    with pytest.raises(MultiAspectError, match="analyzer: expected one of 'word', 'char', got 'stem'"):
+    with pytest.raises(MultiAspectError, match=r"analyzer: expected.*'word', 'char', got 'stem'"):
         TfidfRetriever(documents, analyzer="stem")  # type: ignore[arg-type]
-    with pytest.raises(MultiAspectError, match="num_results: expected a whole number of at least 1, got 0"):
+    with pytest.raises(MultiAspectError, match=r"num_results: expected.*at least 1, got 0"):
         TfidfRetriever(documents, num_results=0)
     with pytest.raises(MultiAspectError, match="no terms to index"):
         TfidfRetriever(pd.DataFrame({"docno": ["a"], "text": ["the of"]}))

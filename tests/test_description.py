@@ -233,7 +233,7 @@ def test_aspects_in_every_form(tmp_path: Path) -> None:
         assert description.per_aspect["threshold"].tolist() == [3, 1]
         assert description.aspects.to_json() == aspects.to_json()
     assert ma.describe(qrels, "trust").per_aspect["aspect"].tolist() == ["trust"]
-    with pytest.raises(MultiAspectError, match="no column for the aspect credibility"):
+    with pytest.raises(MultiAspectError, match=r"no column.*credibility"):
         ma.describe(qrels, "credibility")
 
 
@@ -894,9 +894,7 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     assert description.proposed == Aspects({"relevance": 2, "trust": Aspect(4, threshold=2)})
     first, _ = about(description, "not declared grades")["finding"]
     assert "Check first that these are the labels of relevance and that its top grade is 1" in first
-    with pytest.raises(
-        MultiAspectError, match="Check first that these are the labels of trust, not of another file"
-    ):
+    with pytest.raises(MultiAspectError, match="labels of trust"):
         ma.evaluate(run_of(sound()), sound(), ma.CAM(aspects={"relevance": 2, "trust": 2}), progress=False)
     coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
     assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import ttest_rel
 from test_correlation import GOOD, frame
 
-from pt_multiaspect.analysis import _significance, discriminative_power
+from pt_multiaspect.analysis import discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 B = 200
@@ -80,12 +80,9 @@ def plain(values, test, seed):
     return found
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize("chunk", [_significance._CHUNK, 700])
+@pytest.mark.every(3)
 @pytest.mark.parametrize("test", RESAMPLED)
-def test_equals_a_plain_loop(values, test, chunk, monkeypatch):
-    monkeypatch.setattr(_significance, "_CHUNK", chunk)
-    assert (len(_significance._slices(B, 9)) > 1) == (chunk == 700)  # whatever the parts, the draws are the same
+def test_equals_a_plain_loop(values, test):
     power = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=3)
     table = power.table.set_index("measure")
     for index, measure in enumerate(("AP", "RR", "P")):
@@ -96,6 +93,37 @@ def test_equals_a_plain_loop(values, test, chunk, monkeypatch):
         if measure != "P" or test != "bootstrap":  # there, draws tie: which is the critical one is open
             assert table.loc[measure, "required_difference"] == pytest.approx(max(need for _, need in expected))
     assert 0 < table.loc["AP", "power"] < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", RESAMPLED)
+def test_many_draws_in_parts_are_those_of_one_array(test):
+    """As many as the package does not hold in memory at once."""
+    n_systems, n_topics, n = 30, 250, 300 if test == "tukey" else 20_000
+    quality = np.linspace(0.5, 0.53, n_systems)[:, None]
+    scores = quality + np.random.default_rng(6).normal(0, 0.1, (n_systems, n_topics))
+    rows = [(f"run {s:02d}", f"q{t:03d}", "AP", value) for (s, t), value in np.ndenumerate(scores)]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    power = discriminative_power(perquery, test, n_resamples=n, alpha=ALPHA, seed=3)
+    found = power.pairs.set_index(["a", "b"])["asl"]
+    rng = np.random.default_rng(3)
+    if test == "bootstrap":
+        topics = rng.integers(n_topics, size=(n, n_topics))
+    elif test == "permutation":
+        signs = 2 * rng.integers(2, size=(n, n_topics), dtype=np.int8) - 1
+    else:
+        systems = rng.permuted(np.broadcast_to(np.arange(n_systems), (n, n_topics, n_systems)), axis=2)
+        means = scores[systems, np.arange(n_topics)[:, None]].mean(axis=1)
+    for one, two in ((0, 1), (0, 22), (3, 26), (13, 17), (28, 29)):
+        z = scores[one] - scores[two]
+        if test == "bootstrap":
+            shifted = (z - z.mean())[topics]
+            drawn = np.abs(shifted.mean(axis=1) / shifted.std(axis=1, ddof=1))
+            level = (drawn >= abs(z.mean() / z.std(ddof=1)) - 1e-12).mean()
+        else:
+            drawn = np.abs(signs @ z) / n_topics if test == "permutation" else np.ptp(means, axis=1)
+            level = (1 + (drawn >= abs(z.mean()) - 1e-12).sum()) / (1 + n)
+        assert found[f"run {one:02d}", f"run {two:02d}"] == pytest.approx(level, abs=1e-12)
 
 
 def test_t_equals_scipy(values):

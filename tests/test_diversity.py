@@ -137,23 +137,23 @@ def test_qrels_without_subtopics_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     without = LONG.drop(columns="iteration").drop_duplicates(["query_id", "doc_id"])
     for qrels in (WIDE, without):
         for measure in MEASURES:
-            with pytest.raises(MultiAspectError, match="expected qrels with a column of subtopics") as error:
+            with pytest.raises(MultiAspectError, match=r"expected qrels.*subtopics") as error:
                 evaluated(qrels, measure)
             assert f"use Subtopics(base='{measure}')" in str(error.value)
     for iteration in ("0", "Q0", ["1"] * 5 + ["2"] * 3):  # one per query
-        with pytest.raises(MultiAspectError, match="got one value of iteration per query"):
+        with pytest.raises(MultiAspectError, match="got one value of iteration"):
             evaluated(LONG.assign(iteration=iteration, relevance=1), "alpha_nDCG@20")
-    with pytest.raises(MultiAspectError, match="expected qrels with a column of subtopics"):
+    with pytest.raises(MultiAspectError, match=r"expected qrels.*subtopics"):
         ma.evaluator(without, "alpha_nDCG@20")
 
 
 @pytest.mark.usefixtures("strecall")
 def test_an_iteration_that_may_be_a_round_of_judging_is_reported() -> None:
     rounds = LONG.drop_duplicates(["query_id", "doc_id"])
-    with pytest.warns(MultiAspectWarning, match="judge no document for two values of iteration"):
+    with pytest.warns(MultiAspectWarning, match="two values of iteration"):
         evaluated(rounds, StRecall @ 1)
     evaluated(rounds.rename(columns={"iteration": "subtopic"}), StRecall @ 1)
-    with pytest.warns(MultiAspectWarning, match="have the label columns relevance, credibility"):
+    with pytest.warns(MultiAspectWarning, match="columns relevance, credibility"):
         evaluated(LONG.assign(credibility=1), StRecall @ 1)
 
 
@@ -177,7 +177,7 @@ def test_invalid_judgments_by_subtopic() -> None:
 
 
 def test_other_measures_on_judgments_by_subtopic() -> None:
-    with pytest.raises(MultiAspectError, match="If the column iteration holds subtopics, from_subtopics makes"):
+    with pytest.raises(MultiAspectError, match="iteration contains subtopics, from_subtopics"):
         evaluated(LONG, [nDCG @ 10, alpha_nDCG @ 20])
     # A number of a subtopic used to be an aspect.
     numbered = LONG.iloc[[0, 2, 4]].rename(columns={"iteration": "subtopic"}).astype({"subtopic": int})
@@ -217,5 +217,5 @@ def test_parquet_files_keep_subtopics(strecall: None, tmp_path: Any) -> None:
     polars.DataFrame(LONG.assign(iteration="0", relevance=1).to_dict("list")).write_parquet(path)
     assert ma.read_qrels(path).columns.tolist() == ["qid", "docno", "label"]
     polars.DataFrame(pd.concat([LONG, LONG.assign(relevance=0)]).to_dict("list")).write_parquet(path)
-    with pytest.raises(MultiAspectError, match="expected one row for query q1, document d1, got different labels"):
+    with pytest.raises(MultiAspectError, match=r"expected one row.*q1, document d1, got different"):
         ma.read_qrels(path)

@@ -8,12 +8,14 @@ import runpy
 from pathlib import Path
 
 import pytest
+from test_docstrings import METHODS, PUBLIC
 
 import pt_multiaspect as ma
 from pt_multiaspect.measures import ALL
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-API = (DOCS / "api.md").read_text(encoding="utf-8")
+#: The page of the API includes it, and PyTerrier's documentation takes it.
+API = (DOCS.parent / "pt_multiaspect" / "pt_docs" / "api.rst").read_text(encoding="utf-8")
 DIRECTIVES = re.findall(r"auto\w+:: (\S+)", API)
 NAMES = {name.removeprefix("pt_multiaspect.") for name in DIRECTIVES}
 MEASURES = {measure.NAME for measure in ALL}
@@ -97,3 +99,54 @@ def test_blocks_that_are_not_run_import_the_packages_they_name():
         using = [block for block in blocks if f"{package}." in block]
         assert using != []
         assert [block for block in using if f"import {package}\n" not in block] == []
+
+
+#: How docstrings state what may change; the API page lists it when it is built.
+STABILITY = runpy.run_path(str(DOCS / "stability.py"))
+
+
+def test_every_public_name_has_a_known_stability():
+    stated = {
+        name: STABILITY["stability"](inspect.getdoc(value) or "")
+        for name, value in [*PUBLIC.items(), *METHODS.items()]
+    }
+    provisional = {name for name, stability in stated.items() if stability}
+    assert len(provisional) > 20
+    # What is listed on the page of the API is all that is stated: methods state nothing of their own.
+    assert provisional - set(STABILITY["provisional"]()) == set()
+    assert [name for name in MEASURES if stated[f"pt_multiaspect.{name}"]] == []
+
+
+@pytest.mark.parametrize(
+    ("docstring", "expected"),
+    [
+        ("Do it.", None),
+        ("Do it.\n\nNotes\n-----\nStability: provisional. It is\nnew.", ("", "It is new.")),
+        ("Do it.\n\nby : str\n\nNotes\n-----\nText.\n\nStability: provisional in `by`. New.", ("`by`", "New.")),
+    ],
+)
+def test_what_docstrings_state(docstring, expected):
+    assert STABILITY["stability"](docstring) == expected
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "Stability: provisonal. New.",
+        "Stabilty: provisional. New.",
+        "Stability: provisional",
+        "Stability: provisional in `by`. New.",
+        "stability: provisional. New.",
+        "Stability: stable. Old.",
+        "This is provisional.",
+        "Stability: provisional. New.\n\nStability: provisional. New.",
+    ],
+)
+def test_misspelt_stability_is_refused(tag):
+    with pytest.raises(ValueError, match="Stability: "):
+        STABILITY["stability"](f"Do it.\n\nNotes\n-----\n{tag}")
+
+
+def test_the_api_page_says_where_its_list_of_provisional_names_goes():
+    assert len(re.findall(r"^\.\. provisional names.*\n\n", API, re.MULTILINE)) == 1
+    assert ".. include:: ../pt_multiaspect/pt_docs/api.rst\n" in (DOCS / "api.md").read_text(encoding="utf-8")

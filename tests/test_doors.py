@@ -38,12 +38,6 @@ from pt_multiaspect import uRBP as URBP
 from pt_multiaspect.integration import provider
 from pt_multiaspect.measures import ALL
 
-
-@pytest.fixture(autouse=True)
-def _nothing_was_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ma.errors, "_given", set())
-
-
 # --- ir-measures ------------------------------------------------------------------------------
 
 

@@ -173,9 +173,9 @@ def test_parts_of_one_run_are_noticed(qrels, runs):
     ev = evaluator(qrels, MEASURES)
     run = runs[runs["name"] == "c"]
     halves = pd.concat([ev(run.iloc[::2]), ev(run.iloc[1::2])], ignore_index=True)
-    with pytest.raises(MultiAspectError, match="expected one value of ours for c on topic q0, got several"):
+    with pytest.raises(MultiAspectError, match=r"expected one.*ours for c on topic q0, got several"):
         ev.complete(halves)
-    with pytest.raises(MultiAspectError, match="expected one value of ours for c on topic q0, got several"):
+    with pytest.raises(MultiAspectError, match=r"expected one.*ours for c on topic q0, got several"):
         ma.aggregate(halves)
 
 

@@ -463,9 +463,7 @@ def test_contributions_that_do_not_sum_to_the_value() -> None:
         def contributions(self, ranking, target):
             return self.relevant(target)[ranking.row].astype(float)
 
-    with pytest.raises(
-        ma.MultiAspectError, match=r"contributions of the base TooMuch sum to 2 .* expected its value"
-    ):
+    with pytest.raises(ma.MultiAspectError, match=r"TooMuch sum to 2 .* expected"):
         _TooMuch().explain(RUN, QRELS, "q1")
 
 
@@ -498,7 +496,7 @@ def test_measures_of_ir_measures_and_names(measure: str) -> None:
 
 
 def test_families_of_measures_cannot_be_explained() -> None:
-    with pytest.raises(ma.MultiAspectError, match="expected one measure, but 'P' expands to 9"):
+    with pytest.raises(ma.MultiAspectError, match=r"expected one measure.*'P' expands to 9"):
         ma.explain("P", RUN, QRELS, "q1")
 
 
@@ -525,7 +523,7 @@ def test_topics_of_one_run_are_not_left_out_silently() -> None:
     perquery = pd.DataFrame(
         {"name": ["a", "a", "b"], "qid": ["q1", "q2", "q1"], "measure": "AP", "value": [1.0, 1.0, 0.5]}
     )
-    with pytest.warns(ma.MultiAspectWarning, match="1 topic has a value of AP for only one of the runs a and b"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"1 topic.*AP.*a and b"):
         assert ma.largest_differences(perquery, "a", "b")["qid"].tolist() == ["q1"]
 
 
@@ -566,10 +564,10 @@ def test_differences_of_a_file_with_a_name_that_pandas_reads_as_empty(column: st
 def test_differences_of_values_that_are_missing_or_no_numbers() -> None:
     rows = [(name, f"q{topic}", "AP", float(topic)) for name in "ab" for topic in range(3)]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    with pytest.raises(ma.MultiAspectError, match="expected numbers in the column value"):
+    with pytest.raises(ma.MultiAspectError, match=r"expected numbers.*column value"):
         ma.largest_differences(perquery.assign(value="x"), "a", "b")
     perquery.loc[4, "value"] = np.nan
-    with pytest.raises(ma.MultiAspectError, match="expected a value of AP per topic of b, got none for q1"):
+    with pytest.raises(ma.MultiAspectError, match=r"expected.*AP.*got none for q1"):
         ma.largest_differences(perquery, "a", "b", n=2)
 
 
@@ -613,7 +611,7 @@ def test_explanations_that_cannot_be_compared() -> None:
         with pytest.raises(ma.MultiAspectError, match="one measure and one topic"):
             explained.compare(other)
     changed = QRELS.assign(relevance=[1, 1, 0, 2, 1])
-    with pytest.raises(ma.MultiAspectError, match="same qrels, got the relevance labels 2 and 1 for document d1"):
+    with pytest.raises(ma.MultiAspectError, match=r"same qrels, got.*2 and 1 for document d1"):
         explained.compare(TOMA(aspects=TWO).explain(RUN, changed, "q1"))
 
 
@@ -822,7 +820,7 @@ def test_another_value_in_ir_measures_is_told(measure):
     """They break ties of scores in another way."""
     qrels, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 1.0, "d2": 1.0}}
     (value,) = ma.evaluate(run, qrels, measure, progress=False)["value"]
-    with pytest.warns(ma.MultiAspectWarning, match="in ir-measures, which breaks ties"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"ir-measures.*ties"):
         assert ma.explain(measure, run, qrels, "q1").value != value
     assert ma.explain(measure, {"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1").value > 0  # without a warning
 

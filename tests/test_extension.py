@@ -365,7 +365,7 @@ def test_what_prints_as_something_else_cannot_be_registered() -> None:
             return "HLU"
 
     before = dict(ir_measures.measures.registry)
-    with pytest.raises(MultiAspectError, match="Odd prints as HLU, which is read as another measure"):
+    with pytest.raises(MultiAspectError, match=r"Odd.*HLU"):
         ma.register(_Odd)
     assert ir_measures.measures.registry == before
 
@@ -501,6 +501,6 @@ def test_distances_registered_again() -> None:
 
 def test_a_decreasing_distance_is_refused_with_the_violation() -> None:
     ma.register_distance("decreasing")(lambda gaps: 2 - gaps[:, 0] + gaps[:, 1])
-    with pytest.raises(MultiAspectError, match=r"decreases when the gap of relevance increases: .* for the gaps"):
+    with pytest.raises(MultiAspectError, match=r"decreases.*relevance increases"):
         aggregated(TOMA(distance="decreasing", aspects=BOTH))
     distances._FUNCTIONS.pop("decreasing")

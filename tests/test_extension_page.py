@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import doctest
 import importlib.metadata
+import inspect
+import re
+import subprocess
+import sys
 from importlib.resources import files
+from pathlib import Path
+
+import pytest
 
 import pt_multiaspect
+from pt_multiaspect.measures import ALL
+from pt_multiaspect.tables.citations import references
 
 PAGE = files("pt_multiaspect").joinpath("pt_docs", "index.rst")
+MEASURES = Path(str(PAGE)).parent / "measures.rst"
 
 
 def test_the_page_is_where_pyterrier_looks_for_it() -> None:
@@ -19,6 +29,69 @@ def test_the_page_is_where_pyterrier_looks_for_it() -> None:
     assert line == "=" * len(title)
     modules = importlib.metadata.entry_points(group="pyterrier.modules")
     assert "pt_multiaspect_pyterrier:load" in {module.value for module in modules}
+
+
+def with_summaries(page: str) -> str:
+    """Replace what the page of measures says of each by the summary of its docstring."""
+    summaries = {measure.NAME: (inspect.getdoc(measure) or "").split("\n\n")[1] for measure in ALL}
+    entry = re.compile(r"^(\.\. py:data:: (\w+)\n\n   ).+$", re.MULTILINE)
+    return entry.sub(lambda match: match[1] + " ".join(summaries[match[2]].split()), page)
+
+
+def test_the_page_of_measures_describes_each_as_its_docstring_does() -> None:
+    """``python tests/test_extension_page.py`` updates the page."""
+    page = MEASURES.read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\.\. py:data:: (\w+)$", page, re.MULTILINE)) == sorted(m.NAME for m in ALL)
+    assert page == with_summaries(page)
+
+
+def test_its_citations_are_those_of_the_package() -> None:
+    cited = re.findall(r"^\.\. cite:: (\w+)\n((?:(?:   .*)?\n)+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"maistro2021", "lioma2017"} <= {key for key, _ in cited}
+    for key, options in cited:
+        entry = references()[key]
+        assert re.sub(r"^   ", "", options, flags=re.MULTILINE).strip().endswith(entry), key
+        assert f":link: https://doi.org/{re.search(r'doi += {(.*)}', entry)[1]}\n" in options, key
+
+
+#: The settings of PyTerrier's documentation that concern a page of an extension, and its directive for citations.
+SETTINGS = """
+from docutils.parsers.rst import Directive, directives
+
+class Cite(Directive):
+    required_arguments, has_content = 1, True
+    option_spec = {"citation": directives.unchanged_required, "link": directives.uri}
+    def run(self):
+        assert self.content
+        return []
+
+def setup(app):
+    app.add_directive("cite", Cite)
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+autodoc_typehints = "description"
+autoclass_content = "both"
+autodoc_inherit_docstrings = False
+autodoc_default_options = {"member-order": "bysource"}
+suppress_warnings = ["ref.python"]  # words of types; PyTerrier takes types from annotations
+"""
+
+
+@pytest.mark.slow
+def test_pyterriers_documentation_can_be_built_with_it(tmp_path: Path) -> None:
+    """It reads docstrings by napoleon, not numpydoc."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for page in PAGE.parent.iterdir():
+        source.joinpath(page.name).write_bytes(page.read_bytes())
+    source.joinpath("conf.py").write_text(SETTINGS, encoding="utf-8")
+    built = tmp_path / "built"
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", source, built]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = built.joinpath("api.html").read_text(encoding="utf-8")
+    assert 'id="pt_multiaspect.evaluate"' in page
+    assert "Stability: provisional" in page
 
 
 def test_its_examples() -> None:
@@ -32,3 +105,7 @@ def test_what_else_ships_with_the_package() -> None:
     root = files(pt_multiaspect.__name__)
     for name in ("py.typed", "data/references.bib", "data/health/documents.jsonl", "data/health/topics.tsv"):
         assert root.joinpath(*name.split("/")).is_file(), name
+
+
+if __name__ == "__main__":
+    MEASURES.write_text(with_summaries(MEASURES.read_text(encoding="utf-8")), encoding="utf-8")

@@ -191,7 +191,7 @@ def test_each_dimension_has_the_target_of_the_relevant_documents_with_a_membersh
     # GFR of the level alone is the mean of ERR and GF of the level.
     assert gfr == pytest.approx((2 * with_level + of_kind) / 3, abs=1e-12)
     without = {"q": {"d1": 1}}
-    with pytest.raises(MultiAspectError, match="no relevant document of q belongs to a group of kind, so there is"):
+    with pytest.raises(MultiAspectError, match=r"no relevant document of q.*kind"):
         GFR(groups=both, aspects=aspects).calc_aggregate(without, run)
 
 
@@ -429,7 +429,7 @@ def test_ranges_axioms_and_bounds() -> None:
          ["distinct documents in each group", "'d1', 'a'"]),
         (lambda: Groups({"g": pd.DataFrame({"group": ["a"]})}), ["g: expected one column docno or doc_id"]),
         (lambda: Groups({"gender": {"d1": "x"}}, target=EVEN),
-         ["document d1 belongs to the group x, which the target does not mention: f, m", "share (0 is possible)"]),
+         ["document d1 belongs to the group x", "share (0 is possible)"]),
         (lambda: Groups({"g": GENDER}, target={"g": {"f": 0.5, "m": 0.4}}), ["sum to 1, got the sum 0.9"]),
         (lambda: Groups({"g": GENDER}, target={"g": {"f": 1.5, "m": -0.5}}), ["the minimum -0.5"]),
         (lambda: Groups({"g": GENDER}, target={"gg": {"f": 0.5, "m": 0.5}}), ["the shares of groups for each"]),

@@ -319,7 +319,7 @@ def test_gzip_with_padding_and_names(library: str, monkeypatch: pytest.MonkeyPat
     wrong_sum = bytearray(gzip.compress(RUN))
     wrong_sum[-8] ^= 1
     for rest in (b"m", b"more", b"more " * 1000, bytes(3) + b"\x1fx"):
-        with pytest.raises(MultiAspectError, match=r"a damaged gzip file: other data follow .* from byte \d+ of"):
+        with pytest.raises(MultiAspectError, match=r"damaged gzip file: .*byte \d+"):
             ma.read_run(io.BytesIO(gzip.compress(RUN) + rest))
     for content in (bytes(wrong_sum), gzip.compress(RUN)[:-4]):
         with pytest.raises(MultiAspectError, match="a damaged gzip file"):
@@ -329,7 +329,5 @@ def test_gzip_with_padding_and_names(library: str, monkeypatch: pytest.MonkeyPat
 def test_zstandard_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
     (tmp_path / "a.zst").write_bytes(b"\x28\xb5\x2f\xfd\x20\x00")
-    with pytest.raises(
-        MultiAspectError, match=r"a\.zst: reading Zstandard files requires .*pt-multiaspect\[compressed\]"
-    ):
+    with pytest.raises(MultiAspectError, match=r"a\.zst: .*pt-multiaspect\[compressed\]"):
         ma.read_run(tmp_path / "a.zst")

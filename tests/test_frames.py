@@ -154,7 +154,7 @@ def test_a_single_column_is_no_frame(form: As) -> None:
     column = form(pd.Series([1.0, 2.0], name="label"))
     assert np.asarray(in_memory(column)).tolist() == [1.0, 2.0]
     if is_frame(column):
-        with pytest.raises(MultiAspectError, match="expected a data frame, got a single column"):
+        with pytest.raises(MultiAspectError, match=r"expected.*got a single column"):
             to_pandas(form(pd.Series([1.0, 2.0], name="label")))
     else:
         assert to_pandas(column) is None
@@ -169,11 +169,11 @@ def test_repeated_names_of_columns_are_an_error() -> None:
         def iter_columns(self) -> Any:
             return iter([pl.Series(["q1"]), pl.Series(["q1"])])
 
-    with pytest.raises(MultiAspectError, match="expected distinct column names, got several qid"):
+    with pytest.raises(MultiAspectError, match=r"expected distinct.*got several qid"):
         ma.Judgments(Twice())
     if pa is not None:
         twice = pa.Table.from_arrays([pa.array(["q1"])] * 2, names=["qid", "qid"])
-        with pytest.raises(MultiAspectError, match="expected distinct column names, got several qid"):
+        with pytest.raises(MultiAspectError, match=r"expected distinct.*got several qid"):
             ma.Judgments(twice)
         with pytest.raises(MultiAspectError, match="qid"):
             ma.Judgments(Stream(twice))
@@ -274,7 +274,7 @@ def test_errors_of_the_owner_of_the_data_say_what_cannot_be_read() -> None:
         def __arrow_c_stream__(self, requested_schema: object = None) -> None:
             raise RuntimeError("array stream is released")
 
-    with pytest.raises(MultiAspectError, match=r"Arrow data of .*Broken cannot be read: array stream is released"):
+    with pytest.raises(MultiAspectError, match=r"Broken.*released"):
         ma.evaluate(Broken(), QRELS, MEASURE, progress=False)
 
 
@@ -315,9 +315,7 @@ def test_polars_is_not_imported_for_other_input() -> None:
 def test_a_reader_that_was_read_before_has_no_rows_which_is_an_error() -> None:
     run, qrels = Reader(exported(RUNS["a"])), Reader(exported(QRELS))
     ma.evaluate(run, qrels, MEASURE, progress=False)
-    with pytest.raises(
-        MultiAspectError, match=r"expected at least one row, got none\. A reader that was read before"
-    ):
+    with pytest.raises(MultiAspectError, match=r"expected.*row, got none.*reader"):
         ma.evaluate(run, QRELS, MEASURE, progress=False)
     with pytest.raises(MultiAspectError, match="no query in common"):
         ma.evaluate(RUNS["a"], qrels, MEASURE, progress=False)
@@ -326,7 +324,7 @@ def test_a_reader_that_was_read_before_has_no_rows_which_is_an_error() -> None:
 def test_qrels_of_which_ir_measures_makes_columns_name_the_remedy() -> None:
     expected = MEASURE.calc_aggregate(QRELS, RUNS["a"])
     assert MEASURE.calc_aggregate(QRELS, as_polars(RUNS["a"])) == expected
-    with pytest.raises(MultiAspectError, match=r"got columns, .* convert these to pandas first"):
+    with pytest.raises(MultiAspectError, match=r"got columns.*pandas"):
         MEASURE.calc_aggregate(as_polars(QRELS), RUNS["a"])
 
 
@@ -345,7 +343,7 @@ def test_values_of_data_that_are_read_once_are_stored_and_reused(tmp_path: Path)
 @pytest.mark.parametrize("values", [["a", 0.5], [[1], 0.5]])
 def test_values_that_are_no_numbers_are_an_error(values: list[Any]) -> None:
     long = pd.DataFrame({"name": "a", "qid": ["q1", "q2"], "measure": "AP", "value": values})
-    with pytest.raises(MultiAspectError, match="expected numbers in the column value"):
+    with pytest.raises(MultiAspectError, match=r"expected numbers.*column value"):
         ma.aggregate(long)
 
 

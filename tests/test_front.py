@@ -92,12 +92,12 @@ def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
         ((table([1, 0]), ["relevance", "mood"]), "metrics: expected at least two different ones"),
         ((table([1, np.inf]), NAMES), "expected finite scores of at least one candidate"),
         ((table(), NAMES), "expected finite scores of at least one candidate"),
-        ((table(["a", 1]), NAMES), "relevance: expected numbers: could not convert string to float"),
+        ((table(["a", 1]), NAMES), "relevance: expected numbers"),
         (
             (table([1, 0]), "relevance"),
             "two different ones of relevance, credibility, got relevance",
         ),
-        (({"mean_test_score": [1.0]},), "a search has several if its scoring is a dict of scorers"),
+        (({"mean_test_score": [1.0]},), "its scoring is a dict"),
         ((3,), "expected a fitted search, its cv_results_, or a data frame, got int"),
     ],
     ids=str,
@@ -143,17 +143,17 @@ def test_the_choice(how: Any, chosen: int) -> None:
     [
         ({"choose": {"mood": 1}}, "choose: expected metrics (relevance, credibility), got mood"),
         ({"at_least": {"mood": 1}}, "at_least: expected metrics (relevance, credibility), got mood"),
-        ({"at_least": {"credibility": 0.8}}, "no setting scores at least 0.8 on credibility; the maximum of those"),
+        ({"at_least": {"credibility": 0.8}}, "no setting scores at least 0.8 on credibility"),
         (
             {"at_least": {"credibility": 0.7, "relevance": 0.3}},
-            "no setting scores at least 0.3 on relevance; the maximum of those that meet the other limits is 0",
+            "no setting scores at least 0.3 on relevance",
         ),
         ({"choose": {"relevance": -1}}, "choose of relevance: expected a number of at least 0, got -1"),
         ({"choose": {"relevance": 0}}, "choose: expected at least one positive weight"),
         ({"choose": "best"}, "choose: expected 'knee' or a dict of weights, got 'best'"),
         (
             {"choose": None, "at_least": {"relevance": 0}},
-            "at_least limits the settings to choose from: pass choose",
+            "pass choose",
         ),
         ({"at_least": 0.3}, "at_least: expected a dict of metrics to numbers, got 0.3"),
         ({"at_least": {"relevance": np.nan}}, "at_least of relevance: expected a number"),
@@ -290,7 +290,7 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     [
         ({}, {"groups": None}, "RepeatedQueryKFold needs the query of every row: pass groups=qid"),
         ({}, {"groups": QID[:3]}, "groups: expected one value for each of 160 rows, got shape (3,)"),
-        ({"n_splits": 17}, {}, "expected at least n_splits=17 queries, got 16; use fewer folds"),
+        ({"n_splits": 17}, {}, "n_splits=17 queries, got 16"),
         ({"n_splits": 1}, {}, "n_splits: expected a whole number of at least 2"),
         ({"n_repeats": 0}, {}, "n_repeats: expected a whole number of at least 1"),
         ({"random_state": None}, {}, "random_state: expected a whole number of at least 0"),
@@ -378,8 +378,8 @@ def test_scores_of_cross_validation_are_paired() -> None:
         (([1, 2, 3], [1, 2, 3], 2), "a multiple of n_folds=2, got the shapes (3,)"),
         (([], [], 2), "a multiple of n_folds=2, got the shapes (0,)"),
         (([[1, 2]], [[1, 2]], 2), "got the shapes (1, 2)"),
-        (([1, np.nan], [1, 2], 2), "expected finite scores, got NaN or infinity; a failed split"),
-        (([1, 2], ["a", "b"], 2), "baseline: expected numbers: could not convert string to float"),
+        (([1, np.nan], [1, 2], 2), "expected finite scores, got NaN"),
+        (([1, 2], ["a", "b"], 2), "baseline: expected numbers"),
         (([1, 2], [1, 2], 1), "n_folds: expected a whole number of at least 2"),
     ],
     ids=str,
@@ -387,7 +387,7 @@ def test_scores_of_cross_validation_are_paired() -> None:
 def test_what_cannot_be_compared(given: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         ma.paired_interval(*given[:2], n_folds=given[2])
-    with pytest.raises(MultiAspectError, match="ci: expected a number above 0 and below 1, got 95"):
+    with pytest.raises(MultiAspectError, match=r"ci: expected.*got 95"):
         ma.paired_interval([1, 2], [1, 2], n_folds=2, ci=95)
 
 
@@ -400,7 +400,7 @@ def test_lower_is_better_columns_must_be_negated():
     # The longest searches were on the front.
     table = pd.DataFrame({"ESL(wanted=1)": [1.0, 2.0, 3.0], "nDCG@10": [0.1, 0.2, 0.3]})
     for read in (ma.pareto_front, partial(ma.pareto_front, choose="knee")):
-        with pytest.raises(MultiAspectError, match=r"but ESL\(wanted=1\) is lower-is-better: negate it"):
+        with pytest.raises(MultiAspectError, match=r"ESL\(wanted=1\) is lower-is-better"):
             read(table, ["ESL(wanted=1)", "nDCG@10"])
     negated = table.assign(negated=-table["ESL(wanted=1)"])
     assert ma.pareto_front(negated, ["negated", "nDCG@10"])["on_front"].all()

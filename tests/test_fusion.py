@@ -135,7 +135,7 @@ def test_grid_search_over_the_weights(routed: bool) -> None:
 
 
 def test_the_name_of_a_measure_is_not_that_of_a_weight(fusion: AspectFusion) -> None:
-    with pytest.raises(MultiAspectError, match=r"'weight_relevance' .* is the name of a column of weights"):
+    with pytest.raises(MultiAspectError, match=r"'weight_relevance'.* column"):
         fusion.sweep(X, Y, QID, measures={"weight_relevance": "nDCG@5"}, weights=3)
     measures = {"relevance": "nDCG@5"}
     assert len(fusion.sweep(X, Y, QID, measures=measures, weights=np.int64(3))) == 3
@@ -191,18 +191,18 @@ def test_what_cannot_be_fitted(changes: dict[str, Any], message: str) -> None:
 
 
 def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:
-    with pytest.raises(MultiAspectError, match="AspectFusion needs the query of every row"):
+    with pytest.raises(MultiAspectError, match=r"AspectFusion.*query"):
         fusion.predict(X)
     with pytest.raises(MultiAspectError, match="add a weight for credibility"):
         reweighted(fusion, {"relevance": 1}).predict(X, qid=QID)
-    with pytest.raises(MultiAspectError, match="qid: expected one value for each of 120 rows"):
+    with pytest.raises(MultiAspectError, match=r"qid: expected.*120"):
         fusion.predict(X, qid=QID[:5])
-    with pytest.raises(MultiAspectError, match=r"measures: expected a dict of names to measures, got \['CAM'\]"):
+    with pytest.raises(MultiAspectError, match=r"measures: expected a dict.*got \['CAM'\]"):
         fusion.sweep(X, Y, QID, measures=["CAM"])
     with pytest.raises(NotFittedError):
         clone(fusion).sweep(X, Y, QID, measures={"cam": "CAM"})
     three = AspectFusion(Ridge()).fit(X, Y.assign(mood=Y["relevance"]), qid=QID)
-    with pytest.raises(MultiAspectError, match="for two aspects a number of at least 2, got 11 for 3 aspects"):
+    with pytest.raises(MultiAspectError, match=r"at least 2.*got 11 for 3"):
         three.sweep(X, Y, QID, measures={"cam": "CAM"})
 
 

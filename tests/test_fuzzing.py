@@ -344,9 +344,7 @@ def test_files_that_expand_beyond_measure(form: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(file_contents, "_BLOCK", 1 << 16)
     tracemalloc.start()
     try:
-        with pytest.raises(
-            ma.MultiAspectError, match=r"expands to more than 1 MB, .* to read it anyway, decompress it"
-        ):
+        with pytest.raises(ma.MultiAspectError, match=r"more than 1 MB.*decompress"):
             ma.read_qrels(io.BytesIO(data))
         peak = tracemalloc.get_traced_memory()[1]
     finally:

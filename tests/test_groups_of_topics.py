@@ -71,10 +71,10 @@ def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ({**GROUPS, "q5": "all"}, "the group 'all' has the name of the row of all topics; rename it"),
+        ({**GROUPS, "q5": "all"}, "the group 'all'"),
         ({**GROUPS, "q9": "short"}, "expected topics that have values .*, got q9"),
         ({"9": "short"}, "expected topics that have values .*, got 9"),
-        ({"q0": "short"}, r"none for q1, q2, q3, q4, q5 \(5 such topics in all\); give them one, such as 'other'"),
+        ({"q0": "short"}, r"none for q1, q2, q3, q4, q5 \(5 such topics in all\)"),
         ({**GROUPS, "q5": None}, r"none for q5 \(1 such topic in all\)"),
         ({**GROUPS, "q5": math.nan}, "none for q5"),
         ({**GROUPS, "q5": " "}, "none for q5"),
@@ -96,7 +96,7 @@ def test_bad_groups_are_answered_in_one_line(by, message) -> None:
 def test_a_topic_in_two_groups_of_a_column() -> None:
     frame = long(SCORES)
     frame["kind"] = np.where(frame["name"] == "a", "one", "other")
-    with pytest.raises(MultiAspectError, match="one group per topic, got one and other for q0"):
+    with pytest.raises(MultiAspectError, match=r"one group.*got one and other for q0"):
         ma.aggregate(frame, by="kind")
 
 
@@ -114,7 +114,7 @@ def test_bad_lines_of_a_file(tmp_path: Path) -> None:
 
 
 def test_the_label_of_a_measure_is_not_group() -> None:
-    with pytest.raises(MultiAspectError, match="'group' of a measure is the name of the column of the groups"):
+    with pytest.raises(MultiAspectError, match=r"'group'.*name of the column"):
         ma.aggregate(long(SCORES, "group"), by=GROUPS)
     assert "group" in ma.aggregate(long(SCORES, "group"))
 
@@ -179,12 +179,12 @@ def test_a_group_of_one_topic_has_no_interval() -> None:
 def test_topics_that_a_run_lacks_are_told() -> None:
     frame = long(SCORES)
     lacking = frame[~((frame["name"] == "b") & (frame["qid"].isin(["q4", "q5"])))]
-    with pytest.warns(MultiAspectWarning, match="a and b have values of AP for different topics"):
+    with pytest.warns(MultiAspectWarning, match=r"a and b.*different topics"):
         table = ma.aggregate(lacking, by=GROUPS).set_index(["group", "name"])["AP"]
     assert table["long", "b"] == pytest.approx(statistics.fmean(SCORES["b"][2:4]))
     assert math.isnan(table["odd one", "b"])
     missing = frame.assign(value=frame["value"].where(frame["qid"] != "q5"))
-    with pytest.warns(MultiAspectWarning, match="3 values are NaN and left out: topic q5"):
+    with pytest.warns(MultiAspectWarning, match=r"3 values.*topic q5"):
         table = ma.aggregate(missing, by=GROUPS).set_index(["group", "name"])["AP"]
     assert table["odd one"].isna().all()
     assert table["all", "a"] == pytest.approx(statistics.fmean(SCORES["a"][:5]))
@@ -214,9 +214,7 @@ def test_seeds_and_folds_within_groups() -> None:
 
 
 def test_weights_of_a_group_that_sum_to_0() -> None:
-    with pytest.raises(
-        MultiAspectError, match="AP of a in the group short: expected at least one topic with a pos"
-    ):
+    with pytest.raises(MultiAspectError, match=r"AP of a.*short: expected"):
         ma.aggregate(long(SCORES), weights={**dict.fromkeys(GROUPS, 1), "q0": 0, "q1": 0}, by=GROUPS)
 
 
@@ -314,7 +312,7 @@ def test_other_corrections_over_groups() -> None:
     pd.testing.assert_series_equal(bonferroni["p"], (bonferroni["asl"] * n_tests).clip(upper=1), check_names=False)
     tukey = compared(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
     pd.testing.assert_series_equal(tukey["p"], (tukey["asl"] * 2).clip(upper=1), check_names=False)
-    with pytest.raises(MultiAspectError, match="corrects for the number of pairs itself"):
+    with pytest.raises(MultiAspectError, match="number of pairs"):
         compared(baseline="a", test="tukey", correction="bonferroni")
 
 

@@ -285,7 +285,7 @@ def test_fractional_gains_and_turned_scales() -> None:
 def test_topics_without_an_intent_are_told(measure: ma.Measure) -> None:
     """Subtopics are numbered by topic: the second topic has one, and its columns two."""
     run = {"q": ranked("d1", "d3")["q"], "r": {"d1": 1.0}, "s": {"d1": 1.0}}
-    with pytest.warns(MultiAspectWarning, match=r"no label of repair in 1 topic: .* by its parameter aspects"):
+    with pytest.warns(MultiAspectWarning, match=r"repair in 1 topic: .*aspects"):
         measure(aspects=TWO).calc_aggregate(UNEVEN, run)
 
 

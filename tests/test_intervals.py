@@ -138,7 +138,7 @@ class Middle(type(ir_measures.AP)):
         (
             pd.concat([long({"a": VALUES}), long({"a": VALUES}, "AP 95% low")]),
             {},
-            "the label 'AP 95% low' of a measure is the name of a column that ci=",
+            "the label 'AP 95% low'",
         ),
     ],
 )

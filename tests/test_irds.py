@@ -73,7 +73,7 @@ def test_ehealth(capsys) -> None:
 def test_a_pair_judged_in_both_years_is_an_error_when_it_is_evaluated() -> None:
     again = clueweb12.EhealthQrel("q1", "d1", 1, 80, 49, "1")
     judged = datasets.from_irds(Dataset([*EHEALTH._records, again], EHEALTH._definitions))
-    with pytest.raises(ma.MultiAspectError, match="expected one label in column label for document d1"):
+    with pytest.raises(ma.MultiAspectError, match=r"expected one label.*column label.*d1"):
         ma.evaluate(RUN, judged.qrels, ma.CAM(aspects=judged.aspects), progress=False)
     one = judged.qrels[judged.qrels["iteration"] == "1"]
     assert len(ma.evaluate(RUN, one, ma.CAM(aspects=judged.aspects), progress=False)) == 1
@@ -88,7 +88,7 @@ def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
     assert ma.Judgments(judged.qrels).label_names == ("relevance", "credibility")
     assert any("effectiveness was left out: it contains codes" in note for note in judged.notes)
     assert any("does not state the codes of credibility" in note for note in judged.notes)
-    with pytest.warns(ma.MultiAspectWarning, match="inferred from these qrels: credibility 0, 1"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"inferred.*credibility 0, 1"):
         ma.evaluate(RUN, judged.qrels, ma.TOMA(aspects=judged.aspects), progress=False)
     declared = datasets.from_irds(given, aspects={"credibility": 1, "effectiveness": [-1, 1, 2, 3]})
     assert declared.aspects["effectiveness"].grades == (-1, 1, 2, 3)
@@ -158,7 +158,7 @@ def test_definitions_of_relevance(definitions, grades) -> None:
 
 def test_what_is_judged_per_subtopic_or_stance_is_refused() -> None:
     subtopics = [TrecSubQrel("q1", "d1", 1, "1"), TrecSubQrel("q1", "d1", 1, "2")]
-    with pytest.raises(ma.MultiAspectError, match=r"document and subtopic, .*use pt_multiaspect\.from_subtopics"):
+    with pytest.raises(ma.MultiAspectError, match=r"subtopic, .*from_subtopics"):
         datasets.from_irds(Dataset(subtopics, {0: "", 1: ""}))
     assert ma.Judgments(ma.from_subtopics(Dataset(subtopics).qrels_iter())).label_names == (
         "subtopic_1",
@@ -167,7 +167,7 @@ def test_what_is_judged_per_subtopic_or_stance_is_refused() -> None:
     stances = [
         formats.ToucheControversialStanceQrel("q1", "d1", 0, stance) for stance in formats.ToucheControversialStance
     ]
-    with pytest.raises(ma.MultiAspectError, match="one judgment per document and stance"):
+    with pytest.raises(ma.MultiAspectError, match="document and stance"):
         datasets.from_irds(Dataset(stances, touche.QRELS_DEFS_2022_TASK_3))
 
 
@@ -181,7 +181,7 @@ class Passage(NamedTuple):
 @pytest.mark.parametrize("record", [Passage("q1", "d1", 1, 4000), highwire.HighwireQrel("q1", "d1", 1, 3, 4)])
 def test_unknown_numbers_are_no_aspects(record) -> None:
     given = Dataset([record], {0: "", 1: "", 2: ""})
-    with pytest.warns(ma.MultiAspectWarning, match=r"the fields .*start.* of ir_datasets contain labels.*left out"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"start.*labels.*left out"):
         judged = datasets.from_irds(given)
     assert ma.Judgments(judged.qrels).label_names == ("relevance",)
 

@@ -19,8 +19,6 @@ import pytest
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
 from pt_multiaspect.analysis import judge_agreement, judge_sensitivity, rank_correlation
-from pt_multiaspect.analysis._judges import LabelSets
-from pt_multiaspect.collection.long_judgments import LongJudgments
 
 # -- Judged@k per aspect ----------------------------------------------------------------------------------
 
@@ -170,9 +168,7 @@ def test_the_scale_is_that_of_all_judges() -> None:
 def test_codes_are_left_out_before_labels_are_combined() -> None:
     rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (-1, 2, 2), strict=True)]
     rows += [("q1", "d2", "relevance", judge, -1) for judge in "abc"]
-    with pytest.raises(
-        MultiAspectError, match=r"relevance: expected labels of at least 0.*got -1.*unjudged=\[-1\]"
-    ):
+    with pytest.raises(MultiAspectError, match=r"relevance: expected.*0.*got -1.*unjudged=\[-1\]"):
         ma.from_long(long(rows))
     wide = ma.from_long(long(rows), aspects={"relevance": ma.Aspect(2, unjudged=[-1])}, combine="mean")
     assert wide["label"].tolist()[0] == 2
@@ -209,16 +205,14 @@ def test_means_of_two_grades_warn() -> None:
 def test_means_that_nearly_all_reach_the_default_threshold_warn() -> None:
     """Once declared as a grade of the means, the default threshold was no longer doubted by binary measures."""
     rows = [("q1", f"d{n}", "correct", judge, 2 + n % 4) for n in range(12) for judge in "ab"]
-    with pytest.warns(
-        ma.MultiAspectWarning, match=r"second grade on, 2, .*100% of the documents \(12\).*threshold=3"
-    ):
+    with pytest.warns(ma.MultiAspectWarning, match=r"second grade.*100%.*threshold=3"):
         ma.from_long(long(rows), combine="mean", aspects={"correct": [1, 2, 3, 4, 5]})
     ma.from_long(long(rows), combine="mean", aspects={"correct": ma.Aspect([1, 2, 3, 4, 5], threshold=4)})
 
 
 def test_majorities_of_two_judges_warn() -> None:
     rows = [("q1", f"d{n}", "correct", judge, value) for n in range(2) for judge, value in (("a", n), ("b", 2 + n))]
-    with pytest.warns(ma.MultiAspectWarning, match="2 of 2 documents with several labels have no majority"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"2 of 2 documents.*majority"):
         wide = ma.from_long(long(rows), combine="majority", aspects={"correct": 3})
     assert wide["correct"].tolist() == [0, 1]
     assert wide.attrs["notes"][0].endswith("2 without a majority")
@@ -226,7 +220,7 @@ def test_majorities_of_two_judges_warn() -> None:
 
 def test_scales_that_may_start_at_1_warn() -> None:
     rows = [("q1", f"d{n}", "correct", "a", n) for n in range(1, 6)]
-    with pytest.warns(ma.MultiAspectWarning, match=r"no label of correct is 0.*Aspect\(grades=\[1, 2, 3, 4, 5\]\)"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"correct is 0.*grades=\[1, 2, 3, 4, 5\]"):
         ma.from_long(long(rows))
 
 
@@ -459,19 +453,20 @@ def test_judges_who_agree_change_nothing(resample) -> None:
 
 
 @pytest.mark.slow
-def test_drawn_labels_are_labels_of_the_document() -> None:
-    """Many samples: each document has each of its medians about as often as enumeration tells."""
-    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (0, 1, 3), strict=True)]
-    rows += [("q2", "d1", "relevance", judge, 2) for judge in "abc"]
-    judged = LongJudgments.read(long(rows), "criterion", "value", "judge", {"relevance": 3})
-    sets = LabelSets(judged, "median")
-    drawn = np.array([each["relevance"] for each in sets.drawn("labels", 3000, np.random.default_rng(0))])
-    assert set(drawn[:, 1]) == {2}
-    expected = Counter(statistics.median_low(each) for each in itertools.product((0, 1, 3), repeat=3))
-    shares = [np.mean(drawn[:, 0] == grade) for grade in (0, 1, 3)]
-    assert shares == pytest.approx([expected[grade] / 27 for grade in (0, 1, 3)], abs=0.03)
-    judges = np.array([each["relevance"] for each in sets.drawn("judges", 3000, np.random.default_rng(0))])
-    assert [np.mean(judges[:, 0] == grade) for grade in (0, 1, 3)] == pytest.approx(shares, abs=0.03)
+@pytest.mark.parametrize("resample", ["labels", "judges"])
+@pytest.mark.parametrize(("labels", "other"), [((0, 1, 3), 2), ((0, 2, 3), 1)])
+def test_drawn_labels_are_combined_as_often_as_enumeration_tells(labels, other, resample) -> None:
+    """The order of two runs turns where the median of the drawn labels is on the other side of a fixed label."""
+    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", labels, strict=True)]
+    rows += [(qid, "d2", "relevance", judge, other) for qid in ("q1", "q2") for judge in "abc"]
+    runs = {"one": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "two": {"q1": {"d2": 1.0}, "q2": {"d2": 1.0}}}
+    options = {"aspects": {"relevance": 3}, "resample": resample, "n_resamples": 1000}
+    found = judge_sensitivity(runs, long(rows), "CG@1", **options)
+    medians = [statistics.median_low(drawn) for drawn in itertools.product(labels, repeat=3)]
+    above = statistics.median_low(labels) > other
+    turned = sum((median > other) != above for median in medians) / len(medians)
+    assert 0 < turned < 0.5
+    assert found.table["resampled"].item() == pytest.approx(1 - 2 * turned, abs=0.06)
 
 
 @pytest.mark.slow
@@ -492,9 +487,7 @@ def test_few_labels_of_a_judge_warn_and_keep_the_documents() -> None:
     """Evaluated on the judge's own documents alone, coverage would look like disagreement."""
     runs, rows = world(noise=0.0)
     rows = [row for row in rows if row[2] == "relevance" and (row[3] != "judge 2" or row[1] == "d0")]
-    with pytest.warns(
-        ma.MultiAspectWarning, match="1 judge labelled less than half of the documents, such as judge 2"
-    ):
+    with pytest.warns(ma.MultiAspectWarning, match=r"1 judge.*less than half.*judge 2"):
         found = judge_sensitivity(runs, long(rows), "nDCG", n_resamples=2)
     assert found.judges["own"].tolist() == [1, 1, 1 / 8]
     assert found.pairs["correlation"].tolist() == [1, 1, 1]
@@ -541,7 +534,7 @@ def test_what_cannot_be_compared() -> None:
     rows = [row for row in rows if row[2] == "relevance"]
     with pytest.raises(MultiAspectError, match="expected at least two runs"):
         judge_sensitivity({"one": runs["run 0"]}, long(rows), "nDCG")
-    with pytest.raises(MultiAspectError, match="expected at least two judges, got judge 1"):
+    with pytest.raises(MultiAspectError, match=r"expected.*two judges, got judge 1"):
         judge_sensitivity(runs, long([row for row in rows if row[3] == "judge 1"]), "nDCG")
     with pytest.raises(MultiAspectError, match="expected at least two topics"):
         judge_sensitivity(runs, long([row for row in rows if row[0] == "q1"]), "nDCG")
@@ -573,5 +566,5 @@ def test_plain_measures_do_not_use_declared_scales_without_a_sign() -> None:
 
     own = ma.ESL(wanted=1)
     assert between_judges(own) == between_judges(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
-    with pytest.warns(ma.MultiAspectWarning, match="AP: computed on the plain labels of relevance"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*labels of relevance"):
         assert between_judges("AP") == 1

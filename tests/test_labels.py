@@ -126,7 +126,7 @@ def test_targets(name) -> None:
 @pytest.mark.parametrize(
     ("name", "measure", "message"),
     [
-        ("CAM@10", CAM_10, r"'CAM@10' is the name of a measure \(CAM@10\); use another name"),
+        ("CAM@10", CAM_10, r"'CAM@10' is the name of a measure"),
         ("map", CAM_10, r"'map' is the name of a measure \(AP\)"),
         ("P", CAM_10, r"'P' is the name of a measure \(P@5, P@10, P@15\)"),
         ("cam", CAM_10, "'cam' is the name of a measure"),
@@ -150,7 +150,7 @@ def test_a_label_of_a_label_renames_it() -> None:
 
 
 def test_one_label_of_two_measures() -> None:
-    with pytest.raises(MultiAspectError, match="two different measures have the label 'overall'"):
+    with pytest.raises(MultiAspectError, match=r"two different.*'overall'"):
         ma.evaluate(NAMED, QRELS, [OVERALL, ma.label("overall", TOMA_10)], topics=TOPICS)
 
 
@@ -158,5 +158,5 @@ def test_one_label_of_two_measures() -> None:
 def test_one_label_of_two_measures_in_pyterrier(door) -> None:
     """PyTerrier would show the values of one of them."""
     systems = (SYSTEMS,) if door == "Experiment" else grid()
-    with pytest.raises(MultiAspectError, match="two different measures have the label 'overall'"):
+    with pytest.raises(MultiAspectError, match=r"two different.*'overall'"):
         getattr(pt, door)(*systems, TOPICS, QRELS, [OVERALL, ma.label("overall", TOMA_10)])

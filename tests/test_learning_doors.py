@@ -155,7 +155,7 @@ def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
 @pytest.mark.parametrize("door", [_fit, _labels])
 @pytest.mark.parametrize("target", [LONGER, "ESL(wanted=1)", "nDCG@5"])
 def test_measures_without_a_gain_per_document_are_no_targets(door: Callable[..., Any], target: Any) -> None:
-    message = r"expected a measure with a gain per document .*ranking_scorer selects models by any measure"
+    message = r"expected a measure with a gain per document .*ranking_scorer"
     with pytest.raises(MultiAspectError, match=message):
         door(Y, QID, target)
 
@@ -192,7 +192,7 @@ def test_folds_need_queries_of_all_rows() -> None:
 def test_frames_with_the_same_rows_in_another_order_are_no_pair(door: str) -> None:
     # Rows match by position, as in scikit-learn: labels or queries of other rows were taken without a sign.
     backwards = pd.Series(QID[::-1], index=Y.index[::-1])
-    with pytest.raises(MultiAspectError, match="but rows are matched by position; sort the rows of both"):
+    with pytest.raises(MultiAspectError, match="rows are matched by position"):
         DOORS[door](Y, backwards, MEASURE)
     other = pd.Series(QID, index=range(100, 100 + N))
     assert np.array_equal(DOORS[door](Y, other, MEASURE), DOORS[door](Y, QID, MEASURE))
@@ -208,7 +208,7 @@ def test_features_in_another_order_than_labels(use: str) -> None:
         "sweep": lambda: FUSION.sweep(features, Y, QID, measures={"m": MEASURE}),
         "search": lambda: ma.ranking_scorer(MEASURE)(RANKER, features, Y, qid=QID),
     }
-    with pytest.raises(MultiAspectError, match="the index of X has the elements of the index of y in a different"):
+    with pytest.raises(MultiAspectError, match=r"index of X.*index of y.*different"):
         calls[use]()
 
 
@@ -227,7 +227,7 @@ def test_features_of_other_queries_than_the_labels(use: str, as_column: bool) ->
         "sweep": lambda: FUSION.sweep(features, y, None, measures={"m": MEASURE}),
         "search": lambda: ma.ranking_scorer(MEASURE)(RANKER, features, y),
     }
-    with pytest.raises(MultiAspectError, match="expected y and X to have the same qid in each row, got q0 and q1"):
+    with pytest.raises(MultiAspectError, match=r"expected y and X.*qid.*got q0 and q1"):
         calls[use]()
 
 

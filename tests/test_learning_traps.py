@@ -80,7 +80,7 @@ def test_the_order_of_rows_tells_nothing_of_tied_rows(measure: Any) -> None:
     scored = {}
     by_label = np.lexsort((Y["relevance"] + Y["credibility"], QID))
     for name, rows in {"ascending": by_label, "descending": by_label[::-1]}.items():
-        with pytest.warns(MultiAspectWarning, match="the predictions are equal within every query"):
+        with pytest.warns(MultiAspectWarning, match="predictions are equal"):
             scored[name] = ma.ranking_score(
                 Y.iloc[rows], np.zeros(160), qid=QID[rows], measure=measure, aspects=ASPECTS
             )
@@ -162,7 +162,7 @@ def test_labels_come_with_the_parameters_that_they_need() -> None:
     assert ma.aggregate_labels(LABELS, MEASURE, "catboost") [1] == {}  # fmt: skip
     with pytest.raises(MultiAspectError, match="form: expected"):
         ma.aggregate_labels(LABELS, MEASURE, "catboost ")
-    with pytest.raises(MultiAspectError, match="normalised per query, needs the query of every row: pass qid"):
+    with pytest.raises(MultiAspectError, match=r"per query, .*pass qid"):
         ma.aggregate_labels(Y, MEASURE)
 
 
@@ -170,7 +170,7 @@ def test_the_scaled_sum() -> None:
     target = ma.AspectRanker(Ridge(), target="scaled sum", measure=MEASURE).fit(X, Y.to_numpy(), qid=QID)
     expected = Ridge().fit(X, Y["relevance"] / 2 + Y["credibility"] / 3)
     assert target.predict(X) == pytest.approx(expected.predict(X))
-    with pytest.warns(MultiAspectWarning, match="scaled sum depends on the label scales"):
+    with pytest.warns(MultiAspectWarning, match=r"scaled sum.*scales"):
         ma.AspectRanker(Ridge(), target="scaled sum").fit(X, Y)
 
 
@@ -182,7 +182,7 @@ def test_a_search_compares_candidates_by_one_measure() -> None:
     grid = {"target__weights": [{"relevance": 1, "credibility": w} for w in (0, 1)]}
     ranker = ma.AspectRanker(Ridge(), target=MEASURE)
     with (
-        pytest.warns(MultiAspectWarning, match="score needs measure=.*each candidate would be scored by its own"),
+        pytest.warns(MultiAspectWarning, match=r"score needs measure=.*candidate"),
         pytest.raises(MultiAspectError, match="score needs measure="),
     ):
         GridSearchCV(ranker, grid, cv=GroupKFold(2), error_score="raise").fit(X, LABELS, groups=QID)
@@ -226,7 +226,7 @@ def test_a_feature_that_equals_a_label() -> None:
 
 def test_queries_in_both_sets() -> None:
     ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE)
-    with pytest.warns(MultiAspectWarning, match="3 queries, such as q07, in the training set and in an evaluation"):
+    with pytest.warns(MultiAspectWarning, match=r"3 queries, .*q07.*training set"):
         ranker.fit(X[:80], LABELS[:80], eval_set=[(X[56:], LABELS[56:])])
     ranker.fit(X[:80], LABELS[:80], eval_set=[(X[80:], LABELS[80:])])
 
@@ -235,9 +235,7 @@ def test_minus_one_beside_zero_and_one() -> None:
     labels = (LABELS > 0).astype(int)
     labels.iloc[3, 1] = -1
     with (
-        pytest.warns(
-            MultiAspectWarning, match="credibility has the labels -1, 0 and 1 on a scale that is not declared"
-        ),
+        pytest.warns(MultiAspectWarning, match=r"credibility.*-1, 0 and 1.*not declared"),
         pytest.warns(MultiAspectWarning, match="inferred"),
     ):
         ma.AspectRanker(Ridge(), target=TOMA).fit(X, labels)
@@ -246,12 +244,10 @@ def test_minus_one_beside_zero_and_one() -> None:
 
 
 def test_pt_ltr_hands_over_one_label() -> None:
-    with pytest.raises(
-        MultiAspectError, match=r"y has 1 columns, but there are 2 aspects.*pt.ltr passes .* label alone"
-    ):
+    with pytest.raises(MultiAspectError, match=r"y has 1 columns.*2 aspects.*pt.ltr"):
         ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y["relevance"].to_numpy(), qid=QID)
     with (
-        pytest.warns(MultiAspectWarning, match="TOMA combines several aspects, but .* only this aspect"),
+        pytest.warns(MultiAspectWarning, match=r"TOMA.*several aspects"),
         pytest.warns(MultiAspectWarning, match="TOMA depends"),
     ):
         ma.AspectRanker(Ridge(), target=TOMA).fit(X, Y["relevance"].to_numpy(), qid=QID)
@@ -266,7 +262,7 @@ def test_an_array_of_queries_that_contradicts_the_index() -> None:
         lambda: ma.ranking_score(LABELS, X[:, 0], qid=other, measure=MEASURE),
         lambda: ma.metric_for("lightgbm", MEASURE, LABELS, other),
     ):
-        with pytest.raises(MultiAspectError, match="expected the index and qid to have the same qid in each row"):
+        with pytest.raises(MultiAspectError, match=r"expected.*index.*qid"):
             call()
     # Numbers that stand for the same queries do not contradict it.
     ma.ranking_score(LABELS, X[:, 0], qid=np.unique(QID, return_inverse=True)[1], measure=MEASURE)
@@ -275,15 +271,13 @@ def test_an_array_of_queries_that_contradicts_the_index() -> None:
 def test_features_in_another_order() -> None:
     frame = pd.DataFrame(X, columns=list("abc"))
     ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(frame, LABELS.reset_index())
-    with pytest.raises(
-        MultiAspectError, match="expected the features of fit in the same order, a, b, c, got c, b, a"
-    ):
+    with pytest.raises(MultiAspectError, match=r"expected.*a, b, c, got c, b, a"):
         ranker.predict(frame[["c", "b", "a"]])
     assert (ranker.predict(frame.assign(qid=QID)) == ranker.predict(frame)).all()
 
 
 def test_folds_that_divide_queries_with_the_rankers_own_score() -> None:
-    with pytest.warns(MultiAspectWarning, match="among those that AspectRanker was fitted on"):
+    with pytest.warns(MultiAspectWarning, match="AspectRanker was fitted on"):
         cross_validate(
             ma.AspectRanker(Ridge(), target=MEASURE), X, LABELS, cv=KFold(3, shuffle=True, random_state=0)
         )
@@ -296,7 +290,7 @@ def test_one_metric_for_each_library() -> None:
     assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)  # the training set
     assert metrics["catboost"].evaluate([X[:, 0]], Y["relevance"], None) == (value, 1.0)
     assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)
-    with pytest.raises(MultiAspectError, match=r"validation set of 160 rows, got 5; evaluate on that set only"):
+    with pytest.raises(MultiAspectError, match="160 rows, got 5"):
         metrics["lightgbm"](Y["relevance"][:5], X[:5, 0])
     with pytest.raises(MultiAspectError, match="library: expected"):
         ma.metric_for("sklearn", nDCG, LABELS)

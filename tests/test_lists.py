@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -14,16 +15,19 @@ from pt_multiaspect.cli.tables import SUFFIXES
 ROOT = Path(__file__).resolve().parent.parent
 HOW_TO = ROOT / "docs" / "howto"
 
-#: Pages written by hand; those of measures and notebooks are generated when the documentation is built.
+#: Pages and notebooks written by hand; those of measures are generated when the documentation is built.
 PAGES = sorted(
     page
-    for folder in (".", "docs", "docs/howto", "notebooks", "benchmarks", "benchmarks/study")
-    for page in (ROOT / folder).glob("*.md")
+    for folder in (".", "docs", "docs/howto", "docs/reproductions", "notebooks", "benchmarks", "benchmarks/study")
+    for page in [*(ROOT / folder).glob("*.md"), *(ROOT / folder).glob("*.ipynb")]
 )
 
 
 def text(page: Path) -> str:
-    """The text of a page, without code."""
+    """The text of a page or a notebook, without code."""
+    if page.suffix == ".ipynb":
+        cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+        return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -118,7 +122,7 @@ def test_contributing_names_files_that_exist():
 
 @pytest.mark.parametrize("room", ["datasets", "orders", "testing", "forms", "params"])
 def test_what_is_public_in_a_module_is_on_the_api_page(room):
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (ROOT / "pt_multiaspect" / "pt_docs" / "api.rst").read_text(encoding="utf-8")
     module = getattr(ma, room)
     public = [name for name in module.__all__ if callable(getattr(module, name))]
     assert public

@@ -129,7 +129,7 @@ def test_aspects_are_for_members_that_declare_none() -> None:
         On(base="DCG@1", aspects=scales),
     ]
     assert [member for member, _ in mean.members] == members
-    with pytest.warns(ma.MultiAspectWarning, match="the values of DCG@1 have no maximum"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"DCG@1.*no maximum"):
         table = values(mean, *members)
     assert table["0"].to_numpy() == pytest.approx(table[list("12345")].mean(axis=1).to_numpy(), abs=1e-12)
 
@@ -145,9 +145,7 @@ def test_scales_declared_for_an_evaluation_reach_the_members() -> None:
 
 
 def test_inferred_scales_are_told_by_the_mean() -> None:
-    with pytest.warns(
-        ma.MultiAspectWarning, match=r"MeanOf depends on the label scales.*relevance 0, 1, 2.*aspects="
-    ):
+    with pytest.warns(ma.MultiAspectWarning, match=r"MeanOf.*relevance 0, 1, 2.*aspects="):
         values(MeanOf(["TOMA", "AP"]))
 
 
@@ -215,7 +213,7 @@ def test_ranges_and_directions() -> None:
     assert lower.lower_is_better
     assert not MIXED.lower_is_better
     assert not upper_bound(QRELS, MIXED).empty
-    with pytest.raises(MultiAspectError, match="upper_bound is undefined for lower-is-better"):
+    with pytest.raises(MultiAspectError, match=r"upper_bound.*lower-is-better"):
         upper_bound(QRELS, lower)
 
 
@@ -324,7 +322,7 @@ def test_upper_bounds() -> None:
     searched = upper_bound(QRELS, MeanOf({"AP": 2, "TOMA": 1, "IRec@1": 1}, aspects=scales))
     assert (searched["value"] <= searched["bound"] + 1e-12).all()
     for measure in (MeanOf(["MM", "AP"], aspects=scales), MeanOf([CAM(normalized=True)], aspects=scales)):
-        with pytest.raises(MultiAspectError, match="no upper bound is known for MeanOf"):
+        with pytest.raises(MultiAspectError, match=r"no upper bound.*MeanOf"):
             upper_bound(QRELS, measure)
 
 
@@ -387,7 +385,7 @@ def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
 
 
 def test_measures_on_different_scales_are_told() -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="MeanOf averages measures on different scales"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"MeanOf.*different scales"):
         values(MeanOf(["DCG", "nDCG"]))
     values(MeanOf({"DCG": 0.1, "nDCG": 1}))  # weights balance them
 

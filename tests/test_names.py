@@ -27,7 +27,7 @@ def edited() -> Iterator[tuple[ma.Measure, ma.Measure]]:
     """A measure made before its name was declared again, and one made after."""
     Aspects(OLD, name="edited")
     before = TOMA(aspects="edited", base="DCG")
-    with pytest.warns(MultiAspectWarning, match="the name 'edited' now refers to .*4.*; measures created earlier"):
+    with pytest.warns(MultiAspectWarning, match=r"'edited' now refers to .*4"):
         Aspects(NEW, name="edited")
     yield before, TOMA(aspects="edited", base="DCG")
     Aspects.registry._content.pop("edited")
@@ -49,7 +49,7 @@ def test_measures_of_one_name_and_other_content_do_not_share_values(edited) -> N
     assert alone[0] != alone[1]
     together = Rankings(RUN, Judgments(QRELS))
     assert [one.evaluate(together).tolist() for one in edited] == alone
-    with pytest.warns(MultiAspectWarning, match="two different measures print as TOMA"):
+    with pytest.warns(MultiAspectWarning, match="print as TOMA"):
         values = ir_measures.calc_aggregate([before, after], QRELS, RUN)
     assert [[values[one]] for one in edited] == alone
 

@@ -247,7 +247,7 @@ def test_in_an_experiment() -> None:
 
 def test_negative_gains_of_a_base_beside_those_of_an_aspect_are_refused() -> None:
     """Those of a base count as 0, as in ir-measures, and those of an aspect are subtracted."""
-    message = r"gains= of the base: credibility declares negative gains.*got \{1: -1\}.*Declare all gains"
+    message = r"gains= of the base: credibility.*got \{1: -1\}"
     with pytest.raises(MultiAspectError, match=message):
         On(aspect="credibility", base=ir_measures.nDCG(gains={1: -1}), aspects=BOTH).calc_aggregate(QRELS, RUN)
     plain = On(aspect="relevance", base=ir_measures.nDCG(gains={1: -1}), aspects=BOTH)

@@ -149,12 +149,12 @@ CALLS = {
     [
         (FIRST, None, r"the pipeline .* requires topics: pass topics=\.\.\., as in pt.Experiment, or its run"),
         ({"mine": FIRST}, None, "the pipeline mine requires topics"),
-        ({"mine": FIRST.transform(TOPICS)}, TOPICS, "topics= is for pipelines, got runs only: leave it out"),
+        ({"mine": FIRST.transform(TOPICS)}, TOPICS, "topics= is for pipelines, got runs"),
         (FIRST, "topics.txt", "topics: expected a DataFrame or a dataset of PyTerrier, got 'topics.txt'; "),
         (FIRST, ["q1"], "topics: expected a DataFrame, got list"),
         (FIRST, TOPICS.rename(columns={"qid": "id"}), "topics: expected at least one row, and a column qid"),
         (FIRST, TOPICS[:0], "topics: expected at least one row, and a column qid, got 0 rows"),
-        (FIRST, TOPICS.assign(qid="x"), "topics and the qrels have no query in common: .* such as x, x, x, "),
+        (FIRST, TOPICS.assign(qid="x"), "no query in common: .* such as x, x, x, "),
         (
             {"mine": pt.apply.generic(lambda topics: topics)},
             TOPICS,
@@ -171,7 +171,7 @@ def test_errors_are_one_line(call, runs, topics, message) -> None:
 
 def test_names_are_checked_before_a_pipeline_runs() -> None:
     counted = Counted(FIRST)
-    with pytest.raises(MultiAspectError, match=r"expected distinct names, got several runs named Counted\(\)"):
+    with pytest.raises(MultiAspectError, match=r"expected distinct names, got.*Counted\(\)"):
         ma.evaluate([counted, counted], QRELS, CAM_10, topics=TOPICS)
     assert counted.times == 0
 

@@ -414,14 +414,14 @@ def test_bad_options(options, message) -> None:
 
 def test_a_baseline_alone_has_nothing_to_be_compared_with() -> None:
     only = [without(values, name="b") for values in (HUMAN, MODEL)]
-    with pytest.raises(MultiAspectError, match="baseline: expected a run to compare with a, got no other"):
+    with pytest.raises(MultiAspectError, match=r"baseline: expected.*got no other"):
         prediction_powered(*only, baseline="a")
 
 
 def test_topics_without_human_judgments_may_be_nan_as_pyterrier_has_them() -> None:
     expected = prediction_powered(HUMAN, MODEL).table
     unjudged = MODEL[~MODEL["qid"].isin(HUMAN["qid"])].assign(value=np.nan)
-    with pytest.warns(MultiAspectWarning, match="prediction_powered: human: 20 values are NaN and left out"):
+    with pytest.warns(MultiAspectWarning, match="human: 20 values"):
         found = prediction_powered(pd.concat([HUMAN, unjudged]), MODEL).table
     pd.testing.assert_frame_equal(found, expected)
 
@@ -510,7 +510,7 @@ def test_reports_show_the_estimates_below_the_values() -> None:
 
 def test_reports_refuse_human_judgments_of_other_topics() -> None:
     runs, human, model = world()
-    with pytest.raises(MultiAspectError, match="expected all 5 topics of human in model"):
+    with pytest.raises(MultiAspectError, match=r"expected.*5 topics of human.*model"):
         ma.report(runs, model[model["qid"] != "q2"], "nDCG@3", human=human, progress=False)
 
 
@@ -573,7 +573,7 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
         (
             [*LINE, "--average-over", "positive", "good.run"],
-            "which topics are positive depends on who judges; use --average-over judged",
+            "use --average-over judged",
         ),
         (
             ["evaluate", "--qrels", "model.label", "--human", "none", "-m", "AP", "good.run"],

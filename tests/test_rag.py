@@ -213,6 +213,14 @@ def test_answers_in_columns_of_arrow(expected: Values) -> None:
     assert values_of(table) == expected
 
 
+def test_tables_define_no_measure_by_itself() -> None:
+    """The notes said EM: EM, of a measure that no name stands for."""
+    notes = str(ma.systems_table(ma.evaluate(RUNS, LISTS, [EM, ma.label("exact", EM), CAM], progress=False)))
+    assert "EM: EM" not in notes
+    assert "exact: EM" in notes
+    assert "CAM@5: CAM(" in notes
+
+
 # --- what answers are not ---------------------------------------------------------------------
 
 

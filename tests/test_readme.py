@@ -37,7 +37,8 @@ def test_every_measure_is_in_the_table():
 @pytest.mark.parametrize("end", ["&& .venv/bin/pt-multiaspect demo", "&& .venv/bin/pytest"])
 def test_ci_runs_the_readme_s_commands(end):
     command = next(line for line in README.splitlines() if line.endswith(end))
-    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert command in map(str.strip, lines)
 
 
 def test_the_command_line_of_the_readme_runs(tmp_path, monkeypatch, capsys):

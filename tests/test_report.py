@@ -377,7 +377,7 @@ def test_the_same_measure_of_relevance_is_listed_once():
     found = ma.report(runs, qrels, given, aspects=SCALES, progress=False)
     assert found.labels == ["nDCG@10 relevance", "mine"]
     gains = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
-    with pytest.warns(MultiAspectWarning, match="computed on the plain labels of relevance"):
+    with pytest.warns(MultiAspectWarning, match="relevance as they are"):
         found = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
     assert found.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
 
@@ -386,7 +386,7 @@ def test_the_same_measure_of_relevance_is_listed_once():
 def test_aspects_may_be_names_and_runs_iterators():
     runs, qrels = world(("one", "other"), n_topics=2)
     columns = ["query_id", "doc_id", "score"]
-    with pytest.warns(MultiAspectWarning, match="depends on the label scales"):
+    with pytest.warns(MultiAspectWarning, match=r"depends on.*scales"):
         found = ma.report(
             {name: run.set_axis(columns, axis=1).itertuples(index=False) for name, run in runs.items()},
             qrels, ["TOMA@5", "AP"], aspects=["<b>cred"], progress=False,
@@ -421,7 +421,7 @@ def test_columns_without_names_get_those_of_the_aspects():
         ({"measures": "nothing"}, "nothing"),
         (
             {"measures": {"AP": "AP", "AP 95% low": "AP"}},
-            "the label 'AP 95% low' of a measure is the name of a column",
+            "the label 'AP 95% low'",
         ),
         (
             {"aspects": {"relevance": 2, "crd": 1}},
@@ -517,7 +517,7 @@ def test_plain_measures_warn_if_lower_labels_are_better() -> None:
     qrels = {qid: {"d1": {"relevance": 0}, "d2": {"relevance": 1}} for qid in ("q1", "q2")}
     runs = {name: {qid: {docno: 1.0} for qid in qrels} for name, docno in {"a": "d1", "b": "d2"}.items()}
     scales = {"relevance": ma.Aspect([0, 1], greater_is_better=False)}
-    with pytest.warns(ma.MultiAspectWarning, match="AP: computed on the plain labels of relevance"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*relevance as they are"):
         ma.report(runs, qrels, ["AP"], aspects=scales, progress=False)
 
 

@@ -33,10 +33,10 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from strategies import NAMES, NAN, examples
+from strategies import NAMES, NAN, examples, forget_warnings
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On, errors
+from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On
 from pt_multiaspect import uRBP as URBP
 
 GRADES = {"relevance": 2, "credibility": 3}
@@ -179,7 +179,7 @@ def test_declared_scales_reach_a_measure_without_its_own() -> None:
 
 
 def test_undeclared_scales_warn(table: Table) -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="label scales, which were inferred"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"scales.*inferred"):
         ma.ranking_scorer("TOMA@10")(FirstFeature(), table.X, table.Y, qid=table.qid)
 
 
@@ -543,7 +543,7 @@ def test_bad_input_fails_with_its_numbers(case: str) -> None:
 
 
 def test_unnamed_columns_are_refused() -> None:
-    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; pass aspects=\[...\] with 2 names"):
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns.*aspects="):
         ma.ranking_scorer(CAM @ 5)(FirstFeature(), X4, Y4, qid=QID4)
 
 
@@ -597,7 +597,7 @@ def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: An
     given_ = {"groups": table.qid} if params else {}
     with (
         pytest.warns(ma.MultiAspectWarning, match=NO_QID),
-        pytest.raises(MultiAspectError, match="needs the query of every row"),
+        pytest.raises(MultiAspectError, match="query of every row"),
     ):
         cross_validate(
             RANKER,
@@ -613,11 +613,9 @@ def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: An
 def test_a_failing_fold_is_raised_or_scored_as_asked(table: Table) -> None:
     _, Y = _as_level_of_y(table)
     given_ = {"groups": table.qid, "scoring": SCORERS["toma"], "cv": CV}
-    with pytest.raises(
-        MultiAspectError, match=r"predictions: expected one value for each of \d+ rows, got shape \(\d+, 2\)"
-    ):
+    with pytest.raises(MultiAspectError, match=r"predictions: expected.*got shape \(\d+, 2\)"):
         cross_validate(Ridge(), table.X, Y, error_score="raise", **given_)
-    with pytest.warns(UserWarning, match="predictions: expected one value for each of"):
+    with pytest.warns(UserWarning, match="predictions: expected"):
         result = cross_validate(Ridge(), table.X, Y, error_score=-1.0, **given_)
     assert (result["test_score"] == -1.0).all()
 
@@ -658,7 +656,7 @@ def test_the_query_may_be_a_column_of_y() -> None:
     assert scorer(ByFirstFeature(), FEATURES, LABELS_OF.assign(qid=FEATURES["topic"])) == expected
     with (
         pytest.warns(ma.MultiAspectWarning, match=NO_QID),
-        pytest.raises(ma.MultiAspectError, match="needs the query of every row"),
+        pytest.raises(ma.MultiAspectError, match="query of every row"),
     ):
         scorer(ByFirstFeature(), FEATURES, LABELS_OF)
 
@@ -703,13 +701,13 @@ def test_searches_take_frames_of_polars(table: Table) -> None:
 
 def test_several_columns_without_names_need_aspects(table: Table) -> None:
     # The order of the columns of an array is not known to be that of the measure's aspects.
-    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; pass aspects="):
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns.*aspects="):
         ma.ranking_scorer(CAM(aspects=ASPECTS))(FirstFeature(), table.X, table.Y.to_numpy(), qid=table.qid)
 
 
 def test_a_measure_of_one_aspect_needs_to_know_which(table: Table) -> None:
     Y = table.Y.rename(columns={"relevance": "mood"})
-    with pytest.raises(MultiAspectError, match=r"nDCG@5 scores the aspect relevance.* columns mood, credibility"):
+    with pytest.raises(MultiAspectError, match=r"nDCG@5.*relevance.*mood, credibility"):
         ma.ranking_scorer(nDCG @ 5)(FirstFeature(), table.X, Y, qid=table.qid)
 
 
@@ -735,14 +733,14 @@ def test_a_query_column_that_stays_among_the_features_is_noticed(table: Table) -
     given_ = {"scoring": SCORERS["cam"], "cv": KFold(3), "error_score": "raise"}
     behind = make_pipeline(StandardScaler(), RANKER)
     for estimator in (behind, make_pipeline("passthrough", behind), GridSearchCV(behind, {}, **given_)):
-        errors._given.clear()
+        forget_warnings()
         # The ranker sees an array, and that a column of it tells the queries apart.
         with (
             pytest.warns(ma.MultiAspectWarning, match=QID_IS_A_FEATURE),
-            pytest.warns(ma.MultiAspectWarning, match="the column 3 of X looks like the query id"),
+            pytest.warns(ma.MultiAspectWarning, match=r"column 3 of X.*query"),
         ):
             SCORERS["cam"](clone(estimator).fit(X, Y), X, Y)
-    errors._given.clear()
+    forget_warnings()
     # Of eight queries in a fold's training set a feature may do so by chance.
     with pytest.warns(ma.MultiAspectWarning, match=QID_IS_A_FEATURE):
         cross_validate(behind, X, Y, **given_)
@@ -829,7 +827,7 @@ def test_a_scorer_of_several_measures_predicts_once(table: Table) -> None:
     assert values["length"] < 0
     assert "length" in repr(scorer)
     assert pickle.loads(pickle.dumps(scorer))(CountsPredictions(), table.X, table.Y, qid=table.qid) == values
-    with pytest.raises(MultiAspectError, match="expected at least one measure, got an empty dict"):
+    with pytest.raises(MultiAspectError, match=r"expected.*measure, got an empty dict"):
         ma.ranking_scorer({})
 
 
@@ -858,7 +856,7 @@ def test_searches_take_a_scorer_of_several_measures(routed: bool, table: Table) 
 def test_without_queries_a_scorer_of_several_measures_raises(table: Table) -> None:
     scorer = ma.ranking_scorer(SCORING, aspects=ASPECTS)
     with (
-        pytest.warns(ma.MultiAspectWarning, match="needs the query of every row"),
-        pytest.raises(MultiAspectError, match="needs the query of every row"),
+        pytest.warns(ma.MultiAspectWarning, match="query of every row"),
+        pytest.raises(MultiAspectError, match="query of every row"),
     ):
         scorer(CountsPredictions(), table.X, table.Y)

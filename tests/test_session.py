@@ -189,7 +189,7 @@ def test_axioms_and_bounds() -> None:
     verdicts = axioms.check([ONE, NORMALISED], properties=["D1", "D5"], documents=3).table
     assert set(verdicts["D5"]) == {"holds"}
     for measure in (ONE, NORMALISED):
-        with pytest.raises(MultiAspectError, match="no upper bound is known for"):
+        with pytest.raises(MultiAspectError, match="no upper bound"):
             upper_bound(QRELS, measure)
 
 
@@ -242,7 +242,7 @@ def test_labels_for_learning_to_rank() -> None:
          ["distinct ranks in the column plain, got 1 for the documents d1 and d2 of query q"]),
         (lambda: NORMALISED(ideal="place").calc_aggregate(
             {**QRELS, "r": {"d1": {"relevance": 1, "plain": 1, "place": float("nan")}}}, {"r": {"d1": 1.0}}),
-         ["the ideal list in the column place has no document with a utility for query r"]),
+         ["the column place has no document"]),
     ],
 )  # fmt: skip
 def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:

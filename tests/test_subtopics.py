@@ -376,7 +376,7 @@ def test_queries_have_subtopics_of_their_own() -> None:
 def test_long_qrels_that_are_refused(rows: list[tuple[Any, ...]], part: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(part)):
         ma.from_subtopics(pd.DataFrame(rows, columns=list(FIELDS)))
-    with pytest.raises(MultiAspectError, match="expected one column iteration or iter or subtopic or subtopic_id"):
+    with pytest.raises(MultiAspectError, match=r"expected one column iteration.*subtopic_id"):
         ma.from_subtopics(pd.DataFrame(rows, columns=list(FIELDS)).drop(columns="iteration"))
 
 

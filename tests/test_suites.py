@@ -208,7 +208,8 @@ def test_tracks_with_unknown_settings_are_not_offered() -> None:
         assert name not in SUITES
         with pytest.raises(MultiAspectError) as raised:
             ma.suite(name)
-        assert str(raised.value) == f"there is no suite for {name}: {reason}"
+        assert name in str(raised.value)
+        assert reason in str(raised.value)
     table = list_suites()
     assert table["name"].tolist() == [*SUITES, *NOT_OFFERED]
     assert (table["unknown"] == "").sum() == len(SUITES)
@@ -382,13 +383,13 @@ def test_multi_aspect_evaluates_each_aspect_and_all_together() -> None:
 
 def test_a_mean_without_topics_is_an_error() -> None:
     qrels = {"q": {"d1": {"relevance": 1, "correctness": 2}}}
-    with pytest.raises(MultiAspectError, match="no topic has a positive document for P@10 useful and incorrect"):
+    with pytest.raises(MultiAspectError, match=r"no topic.*P@10 useful and incorrect"):
         ma.evaluate({"run": {"q": {"d1": 1.0}}}, qrels, ma.suite("trec-misinfo-2022"), progress=False)
 
 
 def test_a_report_refuses_topics_that_differ_between_measures() -> None:
     chosen = ma.suite("trec-misinfo-2021")
-    with pytest.raises(MultiAspectError, match=r"over all judged topics.*pass dict\(suite\)"):
+    with pytest.raises(MultiAspectError, match=r"judged.*pass dict\(suite\)"):
         ma.report({"a": {"q": {"d": 1.0}}}, QRELS, chosen)
 
 

@@ -111,7 +111,7 @@ def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any
     if runs is pd.DataFrame:
         runs = pd.DataFrame([(q, d, grade) for q, of in GRADES.items() for d, grade in of.items()])
         runs = runs.set_axis(["qid", "docno", "score"], axis=1)
-    with pytest.warns(MultiAspectWarning, match=rf"few scores \(0, 1, 2\), as documents have grades.* {QUESTION}"):
+    with pytest.warns(MultiAspectWarning, match=rf"few scores \(0, 1, 2\).* {QUESTION}"):
         ma.evaluate(runs, scores, ma.TOMA, progress=False)
 
 

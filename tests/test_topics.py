@@ -52,16 +52,12 @@ def test_other_topics_are_refused(average_over) -> None:
 def test_measures_without_positive_documents_are_refused() -> None:
     even = {"kind": {"a": 0.5, "b": 0.5}}
     groups = ma.Groups({"kind": {"d1": "a", "d2": "b"}}, target=even, name="topics-kind")
-    with pytest.raises(
-        MultiAspectError, match="does not tell which documents are positive; use average_over='judged'"
-    ):
+    with pytest.raises(MultiAspectError, match="positive; use average_over='judged'"):
         ma.evaluate({"run": RUN}, QRELS, ma.AWRF(groups=groups), average_over="positive", progress=False)
 
 
 def test_a_measure_that_no_topic_counts_for_is_an_error() -> None:
-    with pytest.raises(
-        MultiAspectError, match=r"no topic has a positive document for AP.rel=2., so it has no mean"
-    ):
+    with pytest.raises(MultiAspectError, match=r"no topic.*positive.*AP.rel=2."):
         ma.evaluate({"run": RUN}, QRELS, "AP(rel=2)", average_over="positive", progress=False)
 
 
@@ -103,11 +99,11 @@ def test_analyses_of_measures_with_different_topics() -> None:
         ma.analysis.compare_with_baseline(values[values["measure"] == name], "a") for name in ("AP", "credible")
     ]
     pd.testing.assert_frame_equal(found, pd.concat(each, ignore_index=True))
-    remedy = r"no system has credible on topic one.*evaluate with average_over='judged'"
+    remedy = r"credible on topic one.*average_over='judged'"
     with pytest.raises(MultiAspectError, match=remedy):
         ma.analysis.correlation(values)
     few = ma.evaluate(runs, QRELS, {"AP": "AP", "credible": credible}, average_over="positive", progress=False)
-    with pytest.raises(MultiAspectError, match="credible: expected at least two topics, got only both"):
+    with pytest.raises(MultiAspectError, match=r"credible: expected.*two topics, got only both"):
         ma.analysis.compare_with_baseline(few, "a")
 
 
@@ -121,7 +117,7 @@ def test_suites_over_some_topics_are_refused_where_all_count() -> None:
         lambda: ma.analysis.judge_sensitivity({"a": {"q": {"d1": 1.0}}}, judged, suite),
         lambda: ma.analysis.attainable_front(qrels, suite),
     ):
-        with pytest.raises(MultiAspectError, match=r"over all judged topics.*pass dict\(suite\)"):
+        with pytest.raises(MultiAspectError, match=r"judged.*pass dict\(suite\)"):
             call()
 
 
@@ -143,8 +139,6 @@ def test_measures_of_ir_measures_count_the_topics_in_which_they_can_be_above_0()
 
 def test_a_missing_aspect_has_nothing_to_do_with_topics() -> None:
     measures = {"effort": ma.On(aspect="effort", base="AP")}
-    with pytest.raises(
-        MultiAspectError, match=r"^effort: the qrels have no column for the aspect effort"
-    ) as caught:
+    with pytest.raises(MultiAspectError, match=r"^effort: .*no column") as caught:
         ma.evaluate({"run": RUN}, QRELS, measures, average_over="positive", progress=False)
     assert "average_over" not in str(caught.value)

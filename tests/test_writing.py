@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 import pytest
 
 import pt_multiaspect as ma
-from pt_multiaspect import _writing
-from pt_multiaspect._writing import write_file
 
 ROOT = Path(__file__).resolve().parent.parent
 posix = pytest.mark.skipif(os.name != "posix", reason="no such files")
 unprivileged = pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 
 
+#: What is written, and its text.
+SCALES = ma.Aspects({"relevance": 2})
+TEXT = '{\n  "version": 1,\n  "aspects": {\n    "relevance": 2\n  }\n}\n'
+
+
 class _FullDisk:
     """A file on a disk that is full after a few bytes."""
 
-    def __init__(self, path: Path, mode: str) -> None:
-        self._file = open(path, mode)  # noqa: SIM115
+    def __init__(self, file: IO[Any]) -> None:
+        self._file = file
 
     def __enter__(self) -> _FullDisk:
         return self
@@ -42,7 +46,11 @@ class _FullDisk:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_writing, "open", _FullDisk, raising=False)
+    def opened(path: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
+        file = io.open(path, mode, *others, **options)  # noqa: SIM115, UP020
+        return _FullDisk(file) if set(mode) & set("wxa") else file
+
+    monkeypatch.setattr("builtins.open", opened)
 
 
 EVALUATE = ("evaluate", "-m", "AP", "runs")
@@ -112,13 +120,13 @@ def test_links_and_permissions_are_kept(tmp_path: Path) -> None:
     file.write_text("earlier")
     file.chmod(0o640)
     link.symlink_to("file")
-    write_file(link, "now")
+    SCALES.to_file(link)
     assert link.is_symlink()
-    assert file.read_text() == "now"
+    assert file.read_text() == TEXT
     assert file.stat().st_mode & 0o777 == 0o640
     dangling.symlink_to("new")
-    write_file(str(dangling), b"bytes\n")
-    assert (tmp_path / "new").read_bytes() == b"bytes\n"
+    SCALES.to_file(str(dangling))
+    assert (tmp_path / "new").read_text() == TEXT
     umask = os.umask(0)
     os.umask(umask)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o666 & ~umask
@@ -131,12 +139,12 @@ def test_files_that_may_not_be_written(tmp_path: Path) -> None:
     file.write_text("earlier")
     file.chmod(0o444)
     with pytest.raises(PermissionError):
-        write_file(file, "now")
+        SCALES.to_file(file)
     file.chmod(0o644)
     tmp_path.chmod(0o555)  # nothing can be written beside it
-    write_file(file, "now")
+    SCALES.to_file(file)
     tmp_path.chmod(0o755)
-    assert file.read_text() == "now"
+    assert file.read_text() == TEXT
 
 
 @posix
@@ -150,10 +158,10 @@ def test_where_nothing_can_be_renamed_files_are_written_in_place(
 
     (tmp_path / "file").write_text("earlier")
     monkeypatch.setattr(os, "replace", busy)
-    write_file(tmp_path / "file", "now")
-    assert (tmp_path / "file").read_text() == "now"
+    SCALES.to_file(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == TEXT
     with pytest.raises(OSError, match="busy"):
-        write_file(tmp_path / "new", "now")
+        SCALES.to_file(tmp_path / "new")
     assert os.listdir(tmp_path) == ["file"]
 
 
@@ -165,21 +173,21 @@ def test_pipes_and_standard_output_are_written_in_place(tmp_path: Path) -> None:
     found: list[str] = []
     reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
     reader.start()
-    write_file(pipe, "text")
+    SCALES.to_file(pipe)
     reader.join(timeout=10)
-    assert found == ["text"]
+    assert found == [TEXT]
     assert os.listdir(tmp_path) == ["pipe"]
-    write_file(os.devnull, "text")
-    code = "import sys; from pt_multiaspect._writing import write_file; write_file('/dev/stdout', 'text')"
+    SCALES.to_file(os.devnull)
+    code = "import pt_multiaspect as ma; ma.Aspects({'relevance': 2}).to_file('/dev/stdout')"
     with open(tmp_path / "out", "w+") as out:
         subprocess.run([sys.executable, "-c", code], stdout=out, check=True, cwd=ROOT)
         out.seek(0)
-        assert out.read() == "text"
+        assert out.read() == TEXT
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == "text"
+    assert done.stdout == TEXT
 
 
 @posix
 def test_names_that_are_no_utf8_are_written_as_they_are(tmp_path: Path) -> None:
-    write_file(tmp_path / "file", os.fsdecode(b"run\xff"))
-    assert (tmp_path / "file").read_bytes() == b"run\xff"
+    ma.Aspects({os.fsdecode(b"run\xff"): 2}).to_file(tmp_path / "file")
+    assert b'"run\xff"' in (tmp_path / "file").read_bytes()

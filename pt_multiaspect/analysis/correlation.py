@@ -89,22 +89,23 @@ def correlation(
     order of GMAP. Values of lower-is-better measures, such as HMAP and ESL, are negated. τ_AP breaks some ties
     by the names of the systems, compared as strings, so results do not depend on the order of rows.
 
-    See [1]_ for ties in Kendall's τ, [2]_ for τ_AP and [3]_ for rank-biased overlap. Bootstrap percentile
-    intervals of correlations are biased downwards, as resampling topics adds noise to the rankings. An interval
-    may not contain the estimate.
+    See Kendall (1945) for ties in Kendall's τ, Yilmaz et al. (2008) for τ_AP and Webber et al. (2010) for
+    rank-biased overlap. Bootstrap percentile intervals of correlations are biased downwards, as resampling topics
+    adds noise to the rankings. An interval may not contain the estimate.
 
-    The script published by the authors of TOMA [4]_ correlates two lists of run *names by position* rather than
-    the scores or ranks of each run. For nearly identical orders of 60 runs, this gives about 0.2. The
-    correlations in their Table 4 are therefore not comparable with τ of scores, which this function computes.
+    The script published by the authors of TOMA (Maistro et al. 2021) correlates two lists of run *names by
+    position* rather than the scores or ranks of each run. For nearly identical orders of 60 runs, this gives about
+    0.2. The correlations in their Table 4 are therefore not comparable with τ of scores, which this function
+    computes.
 
     References
     ----------
-    .. [1] M. G. Kendall. The Treatment of Ties in Ranking Problems. Biometrika 33, 1945.
-    .. [2] E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
-       SIGIR 2008.
-    .. [3] W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
-    .. [4] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
-       Rankings. CIKM 2021, §4.3.1.
+    - M. G. Kendall. The Treatment of Ties in Ranking Problems. Biometrika 33, 1945.
+    - E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
+      SIGIR 2008.
+    - W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
+    - M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+      Rankings. CIKM 2021, §4.3.1.
 
     Examples
     --------
@@ -193,14 +194,14 @@ def rank_correlation(
     - 'kendall': τ-b in [−1, 1], as ``scipy.stats.kendalltau``.
     - 'tau_ap': in [−1, 1], see `tau_ap`.
     - 'spearman': Pearson's correlation of mean ranks in [−1, 1], as ``scipy.stats.spearmanr``.
-    - 'rbo': extrapolated rank-biased overlap [1]_ of the two complete rankings, in (0, 1], 1 for equal
-      rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied systems share the first of
+    - 'rbo': extrapolated rank-biased overlap (Webber et al. 2010) of the two complete rankings, in (0, 1], 1 for
+      equal rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied systems share the first of
       their ranks, and the agreement at depth d is ``2 |A ∩ B| / (|A| + |B|)`` for the sets A and B of systems
       down to d. As both lists rank the same systems, values of unrelated rankings are well above 0.
 
     References
     ----------
-    .. [1] W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
+    W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def rank_correlation(
 
 
 def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
-    """Compute the AP correlation of Yilmaz et al. [1]_, Kendall's τ with more weight on the top ranks.
+    """Compute the AP correlation of Yilmaz et al. (2008), Kendall's τ with more weight on the top ranks.
 
     For each system but the first in the ranking by `other`, compute the fraction of systems above it that
     `reference` does not rank below it. τ_AP is 2 · (mean of these fractions) − 1.
@@ -247,8 +248,8 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
 
     References
     ----------
-    .. [1] E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
-       SIGIR 2008.
+    E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
+    SIGIR 2008.
 
     Examples
     --------

@@ -68,6 +68,8 @@ def intuitiveness(
     a test that assumes independent cases is too optimistic. A measure that is part of another, such as the base of
     CAM on one aspect, favours that measure as gold.
 
+    Stability: provisional. The gold measures of several aspects are our choice, and more may follow.
+
     References
     ----------
     Sakai: Evaluation with Informational and Navigational Intents. WWW 2012.

@@ -156,6 +156,10 @@ class JudgeSensitivity:
     n_resamples : int
         The number of resamples.
 
+    Notes
+    -----
+    Stability: provisional. It is the result of `judge_sensitivity`, which may change.
+
     Examples
     --------
     See `judge_sensitivity`.
@@ -256,6 +260,8 @@ def judge_sensitivity(
 
     Intervals of `pairs` and `judges` are over topics, with fixed labels. As resampling topics adds noise to the
     orders, these intervals are biased downwards and may not contain the estimate, as in `correlation`.
+
+    Stability: provisional. Methods for judgments by models are still developing.
 
     References
     ----------

@@ -53,6 +53,10 @@ class PredictionPowered(View):
     ci : float
         The confidence level.
 
+    Notes
+    -----
+    Stability: provisional. It is the result of `prediction_powered`, which may change.
+
     Examples
     --------
     See `prediction_powered`.
@@ -179,6 +183,8 @@ def prediction_powered(
     decreases to 0, so that the width approaches that of the human topics alone, and some number of topics
     suffices; where N is small, more than four times as many. The number assumes that the variances and the
     covariance do not change.
+
+    Stability: provisional. Methods for judgments by models are still developing.
 
     References
     ----------

@@ -103,8 +103,8 @@ def zero_aspect_documents(
 
     References
     ----------
-    .. [1] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
-       Rankings. CIKM 2021, §4.3.3, Table 5.
+    M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+    Rankings. CIKM 2021, §4.3.3, Table 5.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def document_quality(
 ) -> pd.DataFrame:
     """Average the labels of the documents at groups of ranks of each measure's best run.
 
-    As in [1]_, the best run is selected for each topic; see `zero_aspect_documents`.
+    As in Maistro et al. (2021), the best run is selected for each topic; see `zero_aspect_documents`.
 
     Parameters
     ----------
@@ -214,8 +214,8 @@ def document_quality(
 
     References
     ----------
-    .. [1] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
-       Rankings. CIKM 2021, §4.3.4, Table 6.
+    M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+    Rankings. CIKM 2021, §4.3.4, Table 6.
 
     Examples
     --------

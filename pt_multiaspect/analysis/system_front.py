@@ -13,7 +13,7 @@ from .._typing import Floats
 from .._validation import count, random_seed
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_taken
-from ..kernels.pareto import TOLERANCE, dominates, on_front
+from ..kernels.pareto import dominating, on_front
 from ._frames import directions, matrix, selected
 
 #: Columns of the result that are not measures.
@@ -75,6 +75,8 @@ def system_front(
     best on one measure is on the front. Means are arithmetic means of the values; for GMAP, whose values are ln AP,
     these are in the order of GMAP.
 
+    Stability: provisional. New, without a published method to follow.
+
     References
     ----------
     Efron, Tibshirani: An Introduction to the Bootstrap. Chapman & Hall 1993.
@@ -111,12 +113,7 @@ def system_front(
     scores = means * signs
     table["on_front"] = on_front(scores)
     table["probability"] = _probability(values * signs, n_resamples, seed)
-    near = TOLERANCE * np.abs(scores).max(axis=0)
-    dominating = [
-        tuple(names[system] for system in np.flatnonzero(column).tolist())
-        for column in dominates(scores, scores, near).T
-    ]
-    table["dominated_by"] = pd.Series(dominating, dtype=object)
+    table["dominated_by"] = pd.Series(dominating(scores, names), dtype=object)
     row = {name: index for index, name in enumerate(names)}
     return table.iloc[[row[name] for name in perquery["name"].unique()]].reset_index(drop=True)
 

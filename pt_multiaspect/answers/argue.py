@@ -59,6 +59,10 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     --------
     combine : One value of several criteria.
 
+    Notes
+    -----
+    Stability: provisional. The output of Auto-ARGUE, which it reads, may change.
+
     References
     ----------
     Walden et al.: Auto-ARGUE: LLM-Based Report Generation Evaluation. arXiv:2509.26184, 2025.

@@ -56,6 +56,10 @@ def combine(
     --------
     from_criteria : Values in [0, 1] of grades on declared scales.
 
+    Notes
+    -----
+    Stability: provisional. New, without a published method to follow.
+
     Examples
     --------
     >>> import pandas as pd

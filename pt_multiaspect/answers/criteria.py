@@ -62,6 +62,8 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
     With equally spaced grades and default gains, the grades 1 to 5 become 0, 0.25, 0.5, 0.75 and 1. With
     ``greater_is_better=False``, the smallest label becomes 1.
 
+    Stability: provisional. New, without a published method to follow.
+
     Examples
     --------
     >>> import pandas as pd
@@ -143,6 +145,10 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     -----
     MultiAspectWarning
         If runs were judged by different questions on a topic.
+
+    Notes
+    -----
+    Stability: provisional. New, without a published method to follow.
 
     Examples
     --------

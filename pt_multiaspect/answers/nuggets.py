@@ -70,6 +70,8 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     scores, 1 for all nuggets in the ``all`` scores. The tracks' V_strict is ``strict_vital_score``, A_strict is
     ``strict_all_score``.
 
+    Stability: provisional. The formats of nuggetizer, which it reads, may change.
+
     References
     ----------
     Pradeep et al.: Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer Framework.

@@ -15,7 +15,8 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from .delegated import IrMeasures, numbers
 
-_KINDS = tuple(
+#: The classes of the measures that ir-measures computes on judgments by subtopic.
+DIVERSITY = tuple(
     type(measure)
     for measure in (
         ir_measures.alpha_nDCG,
@@ -33,7 +34,7 @@ _KINDS = tuple(
 
 def is_diversity_measure(measure: object) -> bool:
     """Return whether ir-measures computes a measure on judgments by subtopic."""
-    return isinstance(measure, _KINDS)
+    return isinstance(measure, DIVERSITY)
 
 
 class DiversityMeasures(IrMeasures):

@@ -16,16 +16,7 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import (
-    SWAPPED,
-    MultiAspectError,
-    choices,
-    counted,
-    did_you_mean,
-    number_of,
-    refuse_unknown,
-    warn_once,
-)
+from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, refuse_unknown, warn_once
 from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.pairs import PairTable

@@ -55,15 +55,19 @@ def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
     return result
 
 
-def weighted(measure: Measure | None, values: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the aggregate of a measure over topics with weights.
+def over_topics(measure: Measure | None, topics: pd.DataFrame, weights: Mapping[str, float] | None) -> float:
+    """Return the aggregate of a measure over the topics of one run, seed or fold, which may have weights.
 
     Raises
     ------
     MultiAspectError
         If the weights sum to 0, or if the aggregate is not a function of the mean over topics, such as a sum.
     """
-    total = math.fsum(weights)
+    values = topics["value"].tolist()
+    if weights is None:
+        return aggregated(measure, values)
+    of_topics = [weights[str(qid)] for qid in topics["qid"]]
+    total = math.fsum(of_topics)
     if total == 0:
         raise MultiAspectError("expected at least one topic with a positive weight")
     mean = math.fsum(values) / len(values)
@@ -72,7 +76,7 @@ def weighted(measure: Measure | None, values: Sequence[float], weights: Sequence
         raise MultiAspectError(
             "weights are only defined for aggregates that are a function of the mean over topics"
         )
-    products = [weight * value for weight, value in zip(weights, values, strict=True) if weight]
+    products = [weight * value for weight, value in zip(of_topics, values, strict=True) if weight]
     return aggregated(measure, [math.fsum(products) / total])
 
 

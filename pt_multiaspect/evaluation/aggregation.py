@@ -20,7 +20,7 @@ from ..errors import MultiAspectError, choices, cut, errors_of, number_of, refus
 from ..integration.aggregators import aggregated
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from .aggregates import check_repeats, mean_and_spread, read_weights, weighted
+from .aggregates import check_repeats, mean_and_spread, over_topics, read_weights
 from .labels import recorded
 from .long_frames import COLUMNS, check_distinct, read_long_frame
 from .topic_groups import ALL, read_topic_groups, rows_by_group
@@ -124,6 +124,8 @@ def aggregate(
     topics (with `weights`, by the sums of their weights); with `over`, this holds for seeds, but not for folds.
     Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects its tests.
 
+    Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
+
     References
     ----------
     Sakai: Laboratory Experiments in Information Retrieval: Sample Sizes, Effect Sizes, and Statistical Power.
@@ -200,7 +202,7 @@ def aggregate(
                 [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
             )
             with errors_of(f"{label} of {name}{within}"):
-                aggregates = [_weighted(measure, part, weight) for part in parts]
+                aggregates = [over_topics(measure, part, weight) for part in parts]
             rows[name][label] = aggregates[0]
             if over is not None:
                 rows[name].update(zip((label, *columns[label]), mean_and_spread(aggregates), strict=True))
@@ -282,14 +284,6 @@ def interval_columns(label: str, confidence: float) -> tuple[str, str]:
         The names of the columns.
     """
     return f"{label} {100 * confidence:g}% low", f"{label} {100 * confidence:g}% high"
-
-
-def _weighted(measure: AnyMeasure | None, group: pd.DataFrame, weights: Mapping[str, float] | None) -> float:
-    """Return the aggregate of a measure over the topics of one run, seed or fold."""
-    values = group["value"].tolist()
-    if weights is None:
-        return aggregated(measure, values)
-    return weighted(measure, values, [weights[str(qid)] for qid in group["qid"]])
 
 
 def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:

@@ -62,6 +62,8 @@ def accelerate() -> Acceleration:
     ``gains`` is never computed with these gains, and NumRet next to measures with ``judged_only`` always counts
     all documents.
 
+    Stability: provisional. It replaces functions of ir-measures and PyTerrier, and depends on their versions.
+
     Examples
     --------
     >>> import ir_measures
@@ -77,6 +79,10 @@ class Acceleration:
     """The acceleration of standard measures, see `accelerate`.
 
     As a context manager, it ends the acceleration after the block, unless it was already active before.
+
+    Notes
+    -----
+    Stability: provisional. It is the result of `accelerate`, which may change.
     """
 
     def __init__(self) -> None:

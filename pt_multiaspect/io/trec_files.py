@@ -144,6 +144,10 @@ def read_run(source: Source) -> pd.DataFrame:
     --------
     read_qrels : Read the judgments.
 
+    Notes
+    -----
+    Stability: provisional in `attrs["ir_metadata"]`. The format of the header is new.
+
     Examples
     --------
     >>> from io import StringIO

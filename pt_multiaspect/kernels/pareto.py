@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,12 @@ def dominates(points: Floats, others: Floats, near: Floats) -> Bools:
         at_least = at_least & (left >= right - tolerance)
         above = above | (left > right + tolerance)
     return np.asarray(at_least & above, dtype=np.bool_)
+
+
+def dominating(points: Floats, names: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return the names of the points that dominate each point, shape (n_points, n_columns)."""
+    above = dominates(points, points, TOLERANCE * np.abs(points).max(axis=0))
+    return [tuple(names[row] for row in np.flatnonzero(column).tolist()) for column in above.T]
 
 
 def on_front(scores: Floats) -> Bools:

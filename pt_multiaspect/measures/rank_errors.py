@@ -39,8 +39,8 @@ class _RankErrors(DirectMeasure):
     """1 - rank error / maximum rank error."""
 
     #: The measure, and its sum over ranks, from the hits, the errors of each aspect and its constant.
-    _VALUES: ClassVar[Callable[[Hits, list[Floats], list[float]], Floats]]
-    _BREAKDOWN: ClassVar[Callable[[Hits, list[Floats], list[float]], Breakdown]]
+    _VALUES: ClassVar[Any]
+    _BREAKDOWN: ClassVar[Any]
 
     SUPPORTED_PARAMS = {
         "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of constants by aspect"),
@@ -75,12 +75,14 @@ class _RankErrors(DirectMeasure):
         return False  # only the order of grades matters
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        return self._VALUES(*self._errors(rankings, views))
+        values: Floats = self._VALUES(*self._errors(rankings, views))
+        return values
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         hits, epsilons, constants = self._errors(rankings, views)
         columns = {f"{view.name} error": hits.spread(errors) for view, errors in zip(views, epsilons, strict=True)}
-        return replace(self._BREAKDOWN(hits, epsilons, constants), columns=columns)
+        stated: Breakdown = self._BREAKDOWN(hits, epsilons, constants)
+        return replace(stated, columns=columns)
 
     def _errors(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, list[Floats], list[float]]:
         """Return the ranks that count, the errors of each aspect, and its constant."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from typing import TypeVar, overload
+from typing import TypeVar
 
 import ir_measures
 
@@ -20,10 +20,6 @@ RESERVED: set[str] = set()
 _OWN: dict[str, Measure] = {}
 
 
-@overload
-def register(measure: type[M]) -> M: ...
-@overload
-def register(measure: M) -> M: ...
 def register(measure: type[M] | M) -> M:
     """Register a user-defined measure, so that measure strings can name it.
 

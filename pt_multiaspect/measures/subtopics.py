@@ -12,6 +12,7 @@ from .._typing import Bools, Floats, Ints
 from .._validation import boolean, real
 from ..bases import Bases, Term, parse_base
 from ..bases.cascade import LinearStopping, linear_stop
+from ..bases.diversity import DIVERSITY
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
@@ -33,27 +34,17 @@ _DISCOUNTED: dict[type, tuple[Callable[[ir_measures.Measure], Callable[[Ints], F
     type(ir_measures.nNRBP): (lambda measure: Power(measure["beta"]), True),
     type(ir_measures.NRBP): (lambda measure: Power(measure["beta"]), False),
 }
-_ERR_IA, _NRBP, _ST_RECALL, _P_IA, _AP_IA = (
-    type(measure)
-    for measure in (
-        ir_measures.ERR_IA,
-        ir_measures.NRBP,
-        ir_measures.StRecall,
-        ir_measures.P_IA,
-        ir_measures.AP_IA,
-    )
-)
-_KNOWN = (*_DISCOUNTED, _ST_RECALL, _P_IA, _AP_IA)
+_ERR_IA = type(ir_measures.ERR_IA)
 #: Measures that divide by the cutoff, or by the maximum gain down to the cutoff.
-_NEED_CUTOFF = (type(ir_measures.alpha_DCG), _ERR_IA, _P_IA)
+_NEED_CUTOFF = (type(ir_measures.alpha_DCG), _ERR_IA, type(ir_measures.P_IA))
 #: The redundancy intolerance of ERR_IA and nERR_IA.
 _ALPHA = 0.5
 
 
 def _parse(base: object) -> Bases:
     parsed = parse_base(base, by_subtopic=True)
-    if parsed.one.measure_class not in _KNOWN:
-        known = choices(measure_class.NAME for measure_class in _KNOWN)  # type: ignore[attr-defined]
+    if parsed.one.measure_class not in DIVERSITY:
+        known = choices(measure_class.NAME for measure_class in DIVERSITY)
         raise MultiAspectError(f"base: expected an intent-aware measure of ir-measures ({known}), got {base}")
     return parsed
 
@@ -199,11 +190,11 @@ class _Subtopics(BasedMeasure):
             return super()._evaluate(rankings, views)
         base, kind, cutoff = self._base, self._base.measure_class, self._base.cutoff
         members, hits = self._members(rankings.judgments), rankings.top(cutoff)
-        if kind is _ST_RECALL:
+        if kind is type(ir_measures.StRecall):
             return subtopics.recall(hits, members)
-        if kind is _P_IA:
+        if kind is type(ir_measures.P_IA):
             return subtopics.precisions(hits, members, cutoff)
-        if kind is _AP_IA:
+        if kind is type(ir_measures.AP_IA):
             return subtopics.average_precisions(hits, members)
         make_discount, by_greedy = _DISCOUNTED[kind]
         discount = make_discount(base.measure)
@@ -213,7 +204,7 @@ class _Subtopics(BasedMeasure):
             ideal = self._ideal(rankings, members, alpha)
             return ratio(gained, subtopics.cumulated(ideal, members, alpha, discount))
         n_subtopics = subtopics.n_subtopics(hits, members)
-        if kind is _NRBP:
+        if kind is type(ir_measures.NRBP):
             return ratio(gained * (1.0 - (1.0 - alpha) * base["beta"]), n_subtopics)
         return ratio(gained, subtopics.full_gain(n_subtopics, alpha, discount, cutoff))
 

@@ -22,15 +22,7 @@ from ..collection.frames import in_memory, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import TOMA, Measure
-from .boosters import (
-    Evaluation,
-    fit_evaluated,
-    labels_for,
-    last_step,
-    library_of,
-    query_parameter,
-    warn_of_columns,
-)
+from .boosters import Evaluation, fit_evaluated, labels_for, last_step, library_of, query_parameter, warn_of_columns
 from .rows import (
     EvaluatedMeasure,
     LabelledRows,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -21,18 +20,8 @@ from ..aspects.names import NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, refuse_repeated
-from .order import (
-    MAX_TUPLES,
-    TOLERANCE,
-    Grades,
-    TupleOrder,
-    check_axes,
-    gaps_to_best,
-    numeric,
-    scaled_aspects,
-    times,
-)
-from .registered import is_distance
+from .order import TOLERANCE, Grades, TupleOrder, check_axes, gaps_to_best, numeric, scaled_aspects, times
+from .registered import distance_table, is_distance
 
 _ALLOWING = ". Pass allow_violations=True to accept this"
 
@@ -198,28 +187,19 @@ class Order(TupleOrder):
         """
         declared = declared_aspects(aspects)
         scales = [aspect.scale for aspect in declared.values()]
-        n_tuples = math.prod(map(len, scales))
-        if n_tuples > MAX_TUPLES:
-            raise MultiAspectError(
-                f"expected at most {MAX_TUPLES} label tuples for a user-defined distance, got {n_tuples}"
-            )
-        gaps = [[float(gap) for gap in per_grade] for per_grade in gaps_to_best(scales, check_axes(axes))]
-        distances = np.array(
-            [number(distance(gap), f"the distance at the gaps {gap}") for gap in product(*gaps)],
-            dtype=np.float64,
-        )
-        if distances.min() < 0:
-            raise MultiAspectError(f"distances must be non-negative, got {distances.min()}")
-        tolerance = TOLERANCE * distances.max()
+
+        def of_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+            gaps = map(tuple, rows.tolist())
+            return np.array([number(distance(gap), f"the distance at the gaps {gap}") for gap in gaps], np.float64)
+
+        title = getattr(distance, "__name__", type(distance).__name__)
+        distances = distance_table(of_rows, title, gaps_to_best(scales, check_axes(axes)), tuple(declared)).ravel()
         ordered = np.unique(distances)
+        tolerance = TOLERANCE * ordered[-1]
         firsts = ordered[np.diff(ordered, prepend=-np.inf) > tolerance]
         index = len(firsts) - np.searchsorted(firsts, distances + tolerance, side="right")
         labels = product(*(scale.grades.tolist() for scale in scales))
-        try:
-            return cls(zip(labels, index.tolist(), strict=True), declared, name=name)
-        except MultiAspectError as error:
-            reason = str(error).removesuffix(_ALLOWING)
-            raise MultiAspectError(f"the distance decreases when a gap increases: {reason}") from None
+        return cls(zip(labels, index.tolist(), strict=True), declared, name=name)
 
     @property
     def _flags(self) -> dict[str, bool]:

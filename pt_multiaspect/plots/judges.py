@@ -39,6 +39,10 @@ def judge_correlations(sensitivity: JudgeSensitivity, *, ax: Axes | None = None)
     ImportError
         If matplotlib is not installed.
 
+    Notes
+    -----
+    Stability: provisional. It shows the result of `judge_sensitivity`, which may change.
+
     Examples
     --------
     >>> import matplotlib, pandas as pd

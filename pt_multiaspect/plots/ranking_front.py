@@ -60,6 +60,10 @@ def ranking_front(
     ImportError
         If matplotlib is not installed.
 
+    Notes
+    -----
+    Stability: provisional. It shows the result of `attainable_front`, which may change.
+
     Examples
     --------
     >>> import matplotlib

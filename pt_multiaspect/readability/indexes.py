@@ -79,8 +79,8 @@ def _is_hard(word: str) -> bool:
 def fog(text: str) -> float:
     """Compute the FOG index of an English text, an estimate of the years of schooling needed to read it.
 
-    FOG is 0.4 · (words per sentence + percentage of hard words), as in §5.1 of [1]_. All words of more than two
-    syllables are hard: Gunning's exceptions for names and inflected verbs are not part of that definition.
+    FOG is 0.4 · (words per sentence + percentage of hard words), as in §5.1 of Zuccon (2016). All words of more
+    than two syllables are hard: Gunning's exceptions for names and inflected verbs are not part of that definition.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def fog(text: str) -> float:
 
     References
     ----------
-    .. [1] G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
+    G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
 
     Examples
     --------

@@ -39,8 +39,8 @@ def with_readability(
     """Add the probability that a user understands each document to qrels, estimated from readability.
 
     The labels of the new aspect are probabilities: declare it as ``Aspect(probabilities="identity")``. `uRBPgr` on
-    relevance and this aspect is the simulation of §5 of [1]_. The step model gives binary labels, for which
-    `uRBP` is sufficient.
+    relevance and this aspect is the simulation of §5 of Zuccon (2016). The step model gives binary labels, for
+    which `uRBP` is sufficient.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def with_readability(
 
     References
     ----------
-    .. [1] G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
+    G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
 
     Examples
     --------

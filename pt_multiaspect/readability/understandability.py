@@ -37,7 +37,7 @@ def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold:
     scores : array-like of any shape
         Readability scores; higher scores mean harder texts.
     model : {'arctan', 'step'}, default 'arctan'
-        Probability of understanding as a function of the score x and the threshold t, from §5.1 of [1]_.
+        Probability of understanding as a function of the score x and the threshold t, from §5.1 of Zuccon (2016).
         ``'step'``: P = 1 if x < t, otherwise 0. ``'arctan'``: P = 1/2 − arctan(x − t)/π, which decreases
         smoothly with x and is 1/2 at x = t.
     threshold : number > 0, default 15
@@ -62,7 +62,7 @@ def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold:
 
     References
     ----------
-    .. [1] G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
+    G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
 
     Examples
     --------

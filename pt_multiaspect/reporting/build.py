@@ -147,6 +147,8 @@ def report(
     each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
     looking at the results invalidates them.
 
+    Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
+
     Examples
     --------
     >>> import pt_multiaspect as ma
@@ -272,6 +274,10 @@ class Report(View):
         The systems that no other system dominates on the aspects (at least as good on all, and better on one).
     notes : list of str
         The omissions of the page, with reasons.
+
+    Notes
+    -----
+    Stability: provisional in `figures`, `data`. They are made for the page, and change with it.
 
     Examples
     --------

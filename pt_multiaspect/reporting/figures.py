@@ -11,13 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..analysis import (
-    DiscriminativePower,
-    PredictionPowered,
-    correlation,
-    discriminative_power,
-    prediction_powered,
-)
+from ..analysis import DiscriminativePower, PredictionPowered, correlation, discriminative_power, prediction_powered
 from ..analysis._frames import matrix, of_measures
 from ..analysis._significance import correct_groups
 from ..description import Description

@@ -60,6 +60,10 @@ def suite(
         If the suite is unknown, a setting is missing, or the suite does not accept it. For tracks whose settings
         are not known, the message says what is unknown.
 
+    Notes
+    -----
+    Stability: provisional. The recommended measures, and what is known of the settings of tracks, may change.
+
     Examples
     --------
     >>> import pt_multiaspect as ma

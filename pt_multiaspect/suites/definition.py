@@ -36,6 +36,10 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
     sources : tuple of str
         The publications of the measures and settings.
 
+    Notes
+    -----
+    Stability: provisional. It is the result of `suite`, which may change.
+
     Examples
     --------
     >>> import pt_multiaspect as ma

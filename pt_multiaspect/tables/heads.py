@@ -102,6 +102,8 @@ def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str
     """Return the measure of a head, unless the head is its name."""
     if measure is None:
         return None if short == label else label
+    if short == str(measure):
+        return None
     try:
         named = parse(short)
     except MultiAspectError:

@@ -91,21 +91,23 @@ def check(
 
     Notes
     -----
-    The desiderata D1–D8 of Lioma et al. [1]_ are informal. `PROPERTIES` states our interpretation of each;
-    others are possible. Equations 1 and 4 are from [2]_, as is the question of which values are attainable
-    (§4.2). 'holds' means that no counterexample was found, which is not a proof. ``results["complete"]`` is
-    the number of documents up to which all worlds were tried. Scores that differ by at most 1e-9 are equal.
-    For measures where lower is better, the expectations are reversed.
+    The desiderata D1–D8 of Lioma et al. (2017) are informal. `PROPERTIES` states our interpretation of each;
+    others are possible. Equations 1 and 4 are from Maistro et al. (2021), as is the question of which values are
+    attainable (§4.2). 'holds' means that no counterexample was found, which is not a proof.
+    ``results["complete"]`` is the number of documents up to which all worlds were tried. Scores that differ by at
+    most 1e-9 are equal. For measures where lower is better, the expectations are reversed.
 
     D1–D4 and D8 are about *chains*, documents that are sorted on all aspects at once, so that their ideal
     order is not in question.
 
+    Stability: provisional. The properties are our interpretation of the literature, and more may follow.
+
     References
     ----------
-    .. [1] C. Lioma, J. G. Simonsen, B. Larsen. Evaluation Measures for Relevance and Credibility in Ranked
-       Lists. ICTIR 2017, §3.
-    .. [2] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
-       Rankings. CIKM 2021, Eq. 1 and 4, §4.2.
+    - C. Lioma, J. G. Simonsen, B. Larsen. Evaluation Measures for Relevance and Credibility in Ranked
+      Lists. ICTIR 2017, §3.
+    - M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+      Rankings. CIKM 2021, Eq. 1 and 4, §4.2.
 
     Examples
     --------

@@ -37,6 +37,10 @@ class RankedWorld:
         Value of the measure, or the weight of the tuple if the order of label tuples itself is wrong.
     measure : Measure
         The measure with the aspects and weights that were checked.
+
+    Notes
+    -----
+    Stability: provisional. It is part of the result of `check`, which may change.
     """
 
     tuples: tuple[tuple[float, ...], ...]
@@ -65,6 +69,10 @@ class CounterExample(View):
         Lines of numbers printed below the rankings, with one number per ranking shown.
     sentence : str
         The expected and the actual relation of the scores.
+
+    Notes
+    -----
+    Stability: provisional. It is part of the result of `check`, which may change.
 
     Examples
     --------
@@ -134,6 +142,10 @@ class AxiomCheck(View):
         As given to `check`.
     refused : mapping of str to str
         The error of each measure that cannot be computed on these aspects, by the name in the table.
+
+    Notes
+    -----
+    Stability: provisional. It is the result of `check`, which may change.
 
     Examples
     --------

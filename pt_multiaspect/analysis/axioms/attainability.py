@@ -11,14 +11,7 @@ import numpy as np
 from .._frames import Floats
 from ._asking import Bound
 from ._report import RankedWorld
-from ._worlds import (
-    Asked,
-    Bools,
-    Multisets,
-    Position,
-    Space,
-    Worlds,
-)
+from ._worlds import Asked, Bools, Multisets, Position, Space, Worlds
 from .properties import TOLERANCE, Property
 
 

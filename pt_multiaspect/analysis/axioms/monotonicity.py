@@ -10,17 +10,7 @@ import numpy as np
 from .._frames import Floats
 from ._asking import Bound
 from ._report import RankedWorld, written
-from ._worlds import (
-    Asked,
-    Bools,
-    Multisets,
-    Position,
-    Sequences,
-    Space,
-    Worlds,
-    exchanged,
-    is_better,
-)
+from ._worlds import Asked, Bools, Multisets, Position, Sequences, Space, Worlds, exchanged, is_better
 from .properties import TOLERANCE, OfOrder, Property
 
 

@@ -12,14 +12,7 @@ import numpy.typing as npt
 from .._frames import Floats
 from ._asking import Bound
 from ._report import RankedWorld
-from ._worlds import (
-    Asked,
-    Bools,
-    Position,
-    Source,
-    Space,
-    Worlds,
-)
+from ._worlds import Asked, Bools, Position, Source, Space, Worlds
 
 #: Scores that differ by at most this are equal.
 TOLERANCE = 1e-9

@@ -88,6 +88,8 @@ def attainable_front(
     measures), one of nearly equal ones is kept, and `gap` is the maximum by which the others are higher in some
     measure. As in means of systems, topics without a relevant document are included, with the value 0.
 
+    Stability: provisional. New, without a published method to follow.
+
     References
     ----------
     Rampisela, Ruotsalo, Maistro, Lioma: Joint Evaluation of Fairness and Relevance in Recommender Systems with

@@ -13,7 +13,7 @@ from ..._typing import Floats
 from ..._validation import real
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices, number_of, warn_once
-from ...kernels.pareto import TOLERANCE, dominates
+from ...kernels.pareto import dominating
 from ...measures import Measure
 from .hull import Hull
 from .points import Points, mean_points
@@ -47,6 +47,10 @@ class AttainableFront:
         The measures by label, as `pt_multiaspect.evaluate` takes them.
     judgments : Judgments
         The judged documents.
+
+    Notes
+    -----
+    Stability: provisional. It is the result of `attainable_front`, which may change.
 
     Examples
     --------
@@ -242,7 +246,7 @@ class AttainableFront:
                 )
             table["hypervolume"] = np.prod(np.maximum(points - corner, 0.0), axis=1)
             table["attainable"] = line.shape.volume(corner)
-            table["dominated_by"] = pd.Series(_dominating(points, names), dtype=object)
+            table["dominated_by"] = pd.Series(dominating(points, names), dtype=object)
             parts.append(table)
         if not perquery:
             return parts[0]
@@ -311,10 +315,3 @@ def _is_closed(measure: Measure, judgments: Judgments) -> bool:
     return bool(terms) and measure.IS_INCREASING and not measure.lower_is_better and all(
         term.base.progression(term.target) is not None and not term.target.unjudged for term in terms
     )  # fmt: skip
-
-
-def _dominating(points: Floats, names: Sequence[object]) -> list[tuple[object, ...]]:
-    """Return the names of the systems that dominate each system."""
-    near = TOLERANCE * np.abs(points).max(axis=0)
-    matrix = dominates(points, points, near)
-    return [tuple(names[system] for system in np.flatnonzero(column).tolist()) for column in matrix.T]

@@ -16,15 +16,7 @@ from ...measures import Measure
 from ...measures.best_rank import best_alone, best_rank
 from .beam_search import search
 from .frank_wolfe import Candidates, best_of_mean
-from .rankings import (
-    MOST_ASPECTS,
-    SCORES,
-    evaluate_at,
-    ideal_rankings,
-    judgments_of,
-    measure_of,
-    rankings_at,
-)
+from .rankings import MOST_ASPECTS, SCORES, evaluate_at, ideal_rankings, judgments_of, measure_of, rankings_at
 
 STRATEGIES = ("auto", "exact", "search", "recursive", "sum", "squares", "max")
 

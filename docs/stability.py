@@ -1,0 +1,46 @@
+"""What may still change of the public names, as their docstrings say."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from pydoc import locate
+
+HERE = Path(__file__).resolve().parent
+
+#: A paragraph of a docstring, such as "Stability: provisional in `by`. How groups are given may change."
+STABILITY = re.compile(r"Stability: provisional(?: in (?P<parts>`[^`]+`(?:, `[^`]+`)*))?\. (?P<reason>[A-Z].*\.)")
+#: What is meant as such a paragraph, also if it is misspelt.
+MEANT = re.compile(r"\bstab\w*\s*:|\bprovi\w*al\b", re.IGNORECASE)
+
+
+def stability(docstring: str) -> tuple[str, str] | None:
+    """The provisional parts (empty for all of it) and the reason; None if it is stable. ValueError if misspelt."""
+    paragraphs = [" ".join(text.split()) for text in re.split(r"\n\s*\n", docstring)]
+    # A section begins with its title and a line of hyphens.
+    paragraphs = [re.sub(r"^[A-Z][A-Za-z ]+ -{3,} ", "", text) for text in paragraphs]
+    meant = [text for text in paragraphs if MEANT.search(text)]
+    if not meant:
+        return None
+    match = STABILITY.fullmatch(meant[0])
+    if not match or len(meant) > 1:
+        raise ValueError(f'expected one paragraph "Stability: provisional. The reason.", got {" / ".join(meant)!r}')
+    for part in re.findall("`(.+?)`", match["parts"] or ""):
+        if docstring.count(part) < 2:
+            raise ValueError(f"Stability: the docstring does not describe {part}")
+    return match["parts"] or "", match["reason"]
+
+
+def provisional() -> dict[str, tuple[str, str]]:
+    """The names on the API page that may change, in its order, with what `stability` returns."""
+    page = HERE.parent / "pt_multiaspect" / "pt_docs" / "api.rst"
+    found = {}
+    for name in re.findall(r"auto\w+:: (\S+)", page.read_text(encoding="utf-8")):
+        path = f"pt_multiaspect.{name.removeprefix('pt_multiaspect.')}"
+        try:
+            if stated := stability(inspect.getdoc(locate(path)) or ""):
+                found[path] = stated
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    return found
