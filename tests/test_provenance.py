@@ -185,19 +185,22 @@ def test_runs_in_memory_have_a_digest_of_their_content(cli, trec_files, monkeypa
     )
 
 
+def record_of(report) -> dict:
+    pytest.importorskip("vl_convert")
+    page = html.unescape(report.to_html())
+    return yaml.safe_load(re.search(r"<summary>Provenance.*?<pre>(.*?)</pre>", page, re.DOTALL)[1])
+
+
 @pytest.mark.slow
 def test_a_report_says_what_ran(cli, trec_files):
-    pytest.importorskip("vl_convert")
     report = ma.report(
         "runs", ma.read_qrels({"relevance": "relevance.txt", "credibility": "credibility.txt"}), "CAM@3",
         aspects="scales.json", baseline="beta.run", progress=False,
     )  # fmt: skip
-    page = html.unescape(report.to_html())
-    text = re.search(r"Provenance: versions.*?<pre>(.*?)</pre>", page, re.DOTALL)[1]
-    found = yaml.safe_load(text)
+    found = record_of(report)
     assert found["pt_multiaspect"]["runs"]["alpha.run"]["sha256"] == digest(trec_files / "runs" / "alpha.run")
     assert found["research goal"]["evaluation"]["baseline"] == ["beta.run"]
-    assert str(trec_files) not in text
+    assert str(trec_files) not in str(found)
 
 
 scalars = st.text() | st.floats(allow_nan=False) | st.integers() | st.booleans() | st.none()
@@ -238,6 +241,5 @@ def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
         aspect: {"file": name, "sha256": digest(trec_files / name)} for aspect, name in files.items()
     }
     model, human = (ma.read_qrels(name) for name in ("relevance.txt", "few.txt"))
-    page = html.unescape(ma.report("runs", model, "AP", human=human, progress=False).to_html())
-    of_report = yaml.safe_load(re.search(r"What ran: versions.*?<pre>(.*?)</pre>", page, re.DOTALL)[1])
+    of_report = record_of(ma.report("runs", model, "AP", human=human, progress=False))
     assert list(of_report["pt_multiaspect"]["qrels"]) == list(files)
