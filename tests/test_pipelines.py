@@ -149,7 +149,6 @@ CALLS = {
     [
         (FIRST, None, r"the pipeline .* requires topics: pass topics=\.\.\., as in pt.Experiment, or its run"),
         ({"mine": FIRST}, None, "the pipeline mine requires topics"),
-        ({"mine": FIRST.transform(TOPICS)}, TOPICS, "topics= is for pipelines, got runs"),
         (FIRST, "topics.txt", "topics: expected a DataFrame or a dataset of PyTerrier, got 'topics.txt'; "),
         (FIRST, ["q1"], "topics: expected a DataFrame, got list"),
         (FIRST, TOPICS.rename(columns={"qid": "id"}), "topics: expected at least one row, and a column qid"),
@@ -176,10 +175,17 @@ def test_names_are_checked_before_a_pipeline_runs() -> None:
     assert counted.times == 0
 
 
-def test_topics_without_pipelines_in_a_generator() -> None:
-    runs = (pair for pair in [("mine", FIRST.transform(TOPICS))])
-    with pytest.raises(MultiAspectError, match="topics= is for pipelines"):
-        ma.evaluate(runs, QRELS, CAM_10, topics=TOPICS)
+def test_runs_are_evaluated_on_the_topics_that_are_given() -> None:
+    """As `pt.Experiment` does, also if no system is a pipeline."""
+    some = TOPICS[:3]
+    run = FIRST.transform(TOPICS)
+    table = pt.Experiment([run], some, QRELS, [CAM_10], names=["mine"])
+    for runs in ({"mine": run}, (pair for pair in [("mine", run)])):
+        values = ma.evaluate(runs, QRELS, CAM_10, topics=some)
+        assert set(values["qid"]) == set(some["qid"])
+        assert values["value"].mean() == pytest.approx(table[str(CAM_10)][0], abs=1e-12)
+    explanation = ma.explain(CAM_10, run, QRELS, "q1", topics=some)
+    assert explanation.value == values.set_index("qid")["value"]["q1"]
 
 
 def test_functions_without_topics_name_the_run() -> None:

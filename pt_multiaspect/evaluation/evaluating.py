@@ -57,8 +57,8 @@ def evaluate(
         `Subtopics`). A mapping is ``{label: measure}``; its labels
         appear in the column `measure`. A `suite` is such a mapping.
     topics : DataFrame or dataset of PyTerrier, optional
-        The topics that pipelines run on, with columns ``qid query``. As in ``pt.Experiment``, only their judgments
-        are used, also to infer scales.
+        The topics to evaluate, which pipelines run on, with columns ``qid query``. As in ``pt.Experiment``, only
+        their judgments are used, also to infer scales.
     average_over : {'judged', 'positive'}, optional
         The topics that count for each measure: all judged topics, or only those in which some judged document is
         positive for the measure (has a positive gain on an aspect that it evaluates), so that a run can score above

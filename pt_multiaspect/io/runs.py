@@ -65,7 +65,7 @@ class NamedRuns:
         ------
         MultiAspectError
             If the topics cannot be read, or none is judged; during the iteration over the runs, for pipelines
-            without topics, or topics without pipelines.
+            without topics.
         """
         named = cls.of(runs)
         if topics is None:
@@ -142,7 +142,6 @@ class NamedRuns:
         pairs = _distinct(self.pairs)
         if isinstance(self.pairs, list):
             pairs = iter(list(pairs))  # errors come before the first run
-        n_pipelines = 0
         bar = None if self.topics is None else progress_bar(self.total, self.progress)
         with nullcontext() if bar is None else bar:
             for name, run in pairs:
@@ -153,15 +152,10 @@ class NamedRuns:
                             "run, pipeline.transform(topics)"
                         )
                     run = retrieve(name, run, self.topics)
-                    n_pipelines += 1
                 if bar is not None:
                     bar.update()
                 yield name, _repeatable_file(name, run)
                 del run  # before the next one is read
-        if bar is not None and not n_pipelines:
-            raise MultiAspectError(
-                "topics= is for pipelines, got runs only: leave it out, and select qrels to evaluate some topics"
-            )
 
 
 def _distinct(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
