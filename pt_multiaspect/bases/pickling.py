@@ -16,7 +16,7 @@ _RUNTIME = ir_measures.define.__module__
 
 
 def pickled(value: object) -> bytes:
-    """Return a value as bytes for `pickle.loads`, with the code of what is defined in a notebook or script."""
+    """Return the pickle of a value, with the code of what is defined in a notebook or script."""
     try:
         import cloudpickle
     except ImportError:  # joblib before 1.5 has a copy
