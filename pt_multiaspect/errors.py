@@ -147,7 +147,7 @@ _MOST_RUNS = 3
 
 
 def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
-    """Issue one warning per group for the collected causes of all runs, a mapping from the title of a run."""
+    """Issue one warning per group for the collected causes of all runs, each with the title of its run."""
     groups: dict[str | None, list[tuple[str, Cause]]] = {}
     for title, cause in causes:
         groups.setdefault(cause.group, []).append((title, cause))

@@ -109,7 +109,7 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
 def _needed(
     linear: Sequence[tuple[Linear, Floats]], gains: Floats, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
-    """Return documents of a query that suffice for a best ranking, and the number of ranks above all cutoffs.
+    """Return documents of a query that suffice for a best ranking, and the ranks above all cutoffs.
 
     Of documents with the same gains, at most one per rank is needed.
     """
