@@ -11,29 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-__all__ = [
-    "SWAPPED",
-    "MultiAspectError",
-    "MultiAspectWarning",
-    "callers_level",
-    "choices",
-    "collected",
-    "counted",
-    "cut",
-    "did_you_mean",
-    "number_of",
-    "refuse_repeated",
-    "refuse_taken",
-    "refuse_unknown",
-    "reissue",
-    "shown",
-    "silenced",
-    "warn",
-    "warn_of_run",
-    "warn_of_runs",
-    "warn_once",
-]
-
 #: Maximum number of names that errors list, and of characters of an input that they show.
 _MOST_CHOICES, _LONGEST = 30, 160
 
