@@ -170,7 +170,7 @@ def callers_level() -> int:
 
 @contextmanager
 def errors_of(title: object) -> Iterator[None]:
-    """Let errors of this package begin with a title, as of the parameter or the measure that they are about."""
+    """Begin errors of this package with a title, such as the parameter or the measure that they are about."""
     try:
         yield
     except MultiAspectError as error:

@@ -53,7 +53,7 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
-    """Return whether sorting maximises sums of the measures, as all are linear with equal discounts and depths."""
+    """Return whether sorting maximises sums of the measures (all linear, with equal discounts and depths)."""
     linear = [form for form in forms if isinstance(form, Linear)]
     return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
 
