@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def notes(tag: str, root: Path = ROOT) -> str:
-    """The section of a tag's version. Raises ValueError if the tag must not be released."""
+    """Return the section of a tag's version; raise ValueError if the tag must not be released."""
     code = (root / "pt_multiaspect" / "_version.py").read_text(encoding="utf-8")
     version = re.search(r'^__version__ = "(.+)"$', code, re.MULTILINE)[1]
     if tag != f"v{version}":

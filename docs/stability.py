@@ -1,4 +1,4 @@
-"""What may still change of the public names, as their docstrings say."""
+"""The stability of the public names, as stated in their docstrings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEANT = re.compile(r"\bstab\w*\s*:|\bprovi\w*al\b", re.IGNORECASE)
 
 
 def stability(docstring: str) -> tuple[str, str] | None:
-    """The provisional parts (empty for all of it) and the reason; None if it is stable. ValueError if misspelt."""
+    """Return the provisional parts (empty for all) and the reason; None if stable. Raise ValueError if misspelt."""
     paragraphs = [" ".join(text.split()) for text in re.split(r"\n\s*\n", docstring)]
     # A section begins with its title and a line of hyphens.
     paragraphs = [re.sub(r"^[A-Z][A-Za-z ]+ -{3,} ", "", text) for text in paragraphs]
@@ -33,7 +33,7 @@ def stability(docstring: str) -> tuple[str, str] | None:
 
 
 def provisional() -> dict[str, tuple[str, str]]:
-    """The names on the API page that may change, in its order, with what `stability` returns."""
+    """Return the provisional names on the API page, in its order, with the results of `stability`."""
     page = HERE.parent / "pt_multiaspect" / "pt_docs" / "api.rst"
     found = {}
     for name in re.findall(r"auto\w+:: (\S+)", page.read_text(encoding="utf-8")):

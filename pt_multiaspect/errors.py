@@ -11,29 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-__all__ = [
-    "SWAPPED",
-    "MultiAspectError",
-    "MultiAspectWarning",
-    "callers_level",
-    "choices",
-    "collected",
-    "counted",
-    "cut",
-    "did_you_mean",
-    "number_of",
-    "refuse_repeated",
-    "refuse_taken",
-    "refuse_unknown",
-    "reissue",
-    "shown",
-    "silenced",
-    "warn",
-    "warn_of_run",
-    "warn_of_runs",
-    "warn_once",
-]
-
 #: Maximum number of names that errors list, and of characters of an input that they show.
 _MOST_CHOICES, _LONGEST = 30, 160
 
@@ -147,7 +124,7 @@ _MOST_RUNS = 3
 
 
 def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
-    """Issue one warning per group for the collected causes of all runs, a mapping from the title of a run."""
+    """Issue one warning per group for the collected causes of all runs, each with the title of its run."""
     groups: dict[str | None, list[tuple[str, Cause]]] = {}
     for title, cause in causes:
         groups.setdefault(cause.group, []).append((title, cause))
@@ -193,7 +170,7 @@ def callers_level() -> int:
 
 @contextmanager
 def errors_of(title: object) -> Iterator[None]:
-    """Let errors of this package begin with a title, as of the parameter or the measure that they are about."""
+    """Begin errors of this package with a title, such as the parameter or the measure that they are about."""
     try:
         yield
     except MultiAspectError as error:

@@ -30,7 +30,7 @@ _left_out = {"slow": 0}
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
-    """Seek examples in the package only: `--doctest-modules` would go through every object of the tests, too."""
+    """Collect examples of the package only, as `--doctest-modules` would search all objects of the tests, too."""
     return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
@@ -39,7 +39,7 @@ def pytest_collection():
 
 
 def pytest_collection_finish():
-    """Spare the garbage collector what lasts to the end: it would go through all tests again and again."""
+    """Exclude the tests from garbage collection, which would traverse them again and again until the end."""
     gc.freeze()
     gc.enable()
 

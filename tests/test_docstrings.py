@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,6 +183,22 @@ def test_measures(name):
     assert faults(name, OPTIONAL | {"PR01", "PR02"}) == []
     assert sorted(documented(MEASURES[name], "Parameters")) == sorted(MEASURES[name].SUPPORTED_PARAMS)
     assert MEASURES[name].CITATION
+
+
+def test_sections_name_what_they_describe():
+    """Also those of private functions: parameters by their names, errors and warnings by their classes."""
+    forms = dict.fromkeys(("Parameters", "Attributes"), r"[*\w]+(, [*\w]+)*( : .+)?")
+    forms |= dict.fromkeys(("Raises", "Warns"), r"\w+")
+    n_entries, faulty = 0, []
+    for path in Path(ma.__file__).parent.rglob("*.py"):
+        for text in re.findall(r'"""(.*?)"""', path.read_text(encoding="utf-8"), re.DOTALL):
+            sections = re.split(r"^(\w[\w ]+)\n-{3,}$", inspect.cleandoc(text), flags=re.MULTILINE)
+            for title, body in zip(sections[1::2], sections[2::2], strict=True):
+                entries = re.findall(r"^\S.*", body, re.MULTILINE) if title in forms else []
+                n_entries += len(entries)
+                faulty += [f"{path.name}: {entry}" for entry in entries if not re.fullmatch(forms[title], entry)]
+    assert n_entries > 1000
+    assert faulty == []
 
 
 @pytest.mark.parametrize("module", MODULES)

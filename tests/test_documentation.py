@@ -82,7 +82,7 @@ def test_the_landing_page_shows_the_example_of_the_readme():
 
 
 def test_pages_have_one_form_to_install_extras():
-    """Return the command of the README, from a checkout."""
+    """It is that of the README, from a checkout."""
     root = Path(__file__).parents[1]
     pages = [root / "README.md", *(root / "docs").rglob("*.md")]
     given = [

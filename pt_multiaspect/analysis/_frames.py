@@ -207,7 +207,9 @@ def directions(
 
     Warns
     -----
-    If labels are neither in `by_label` nor recorded nor names of measures, so that higher is assumed to be better.
+    MultiAspectWarning
+        If labels are neither in `by_label` nor recorded nor names of measures, so that higher is assumed to be
+        better.
     """
     labels = list(map(str, measures))
     known = {**({} if set(labels) <= set(by_label) else recorded(perquery)), **by_label}

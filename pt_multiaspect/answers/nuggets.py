@@ -47,8 +47,9 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
 
     Raises
     ------
-    If a file cannot be read, if a key is missing (including the importance or the assignment of a nugget), or if a
-    run has several answers to a topic.
+    MultiAspectError
+        If a file cannot be read, if a key is missing (including the importance or the assignment of a nugget), or
+        if a run has several answers to a topic.
 
     Warns
     -----

@@ -221,7 +221,7 @@ class IrMeasures:
 
 @contextmanager
 def _explained(measures: Collection[Measure]) -> Iterator[None]:
-    """Let errors of ir-measures, and of functions of users, name the measures that they come from."""
+    """Name the measures in errors of ir-measures and of users' functions."""
     names = choices(sorted(map(str, measures)))
     is_defined = any(function_of(measure) is not None for measure in measures)
     try:

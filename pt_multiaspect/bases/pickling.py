@@ -19,7 +19,7 @@ def pickled(value: object) -> bytes:
     """Return the pickle of a value, with the code of what is defined in a notebook or script."""
     try:
         import cloudpickle
-    except ImportError:  # joblib before 1.5 has a copy
+    except ImportError:  # versions of joblib that do not require it contain a copy
         from joblib.externals import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]

@@ -15,13 +15,14 @@ import click
 import ir_measures
 from click.shell_completion import CompletionItem
 
+from ..analysis._significance import TESTS
 from ..errors import MultiAspectError
 from ..evaluation.topics import TOPICS
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
 from ..io.run_files import run_files
 from ..suites.catalogue import SUITES
-from .significance import ALPHA, CORRECTIONS, TESTS
+from .significance import ALPHA, CORRECTIONS
 from .tables import FORMATS, SUFFIXES
 from .wording import in_options, of_mixed_directory
 

@@ -11,13 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ..analysis import compare_with_baseline
-from ..analysis._significance import TESTS
 from ..evaluation.labels import recorded
 from ..evaluation.topic_groups import ALL, rows_by_group
 from ..integration.aggregators import lower_is_better
 from ..tables.content import test_name
-
-__all__ = ["ALPHA", "CORRECTIONS", "TESTS", "Significance", "tested"]
 
 #: The default significance level.
 ALPHA = 0.05

@@ -92,12 +92,6 @@ def records(table: pd.DataFrame) -> list[Any]:
     return [SimpleNamespace(**{str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
 
 
-def is_positive(view: AspectView) -> Bools:
-    """Return a mask of the judged pairs that reach the threshold."""
-    # Not view.positive, which warns about thresholds.
-    return np.asarray(view.known & (view.grade >= view.scale.threshold), dtype=np.bool_)
-
-
 def below_scale(view: AspectView) -> Bools:
     """Return a mask of the labels below the lowest grade, which count as that grade."""
     sign = 1.0 if view.scale.greater_is_better else -1.0
@@ -110,7 +104,7 @@ def per_aspect(judged: Judged) -> pd.DataFrame:
     n_pairs, n_topics = len(judged.judgments), judged.judgments.n_queries
     rows = []
     for view in judged.views:
-        n_known, positive = int(view.known.sum()), is_positive(view)
+        n_known, positive = int(view.known.sum()), view.positive
         n_off = len(judged.off_scale.get(view.name, ()))
         topics = np.bincount(view.pool_query[view.known], minlength=n_topics) > 0
         with_positive = np.bincount(view.pool_query[positive], minlength=n_topics) > 0

@@ -24,8 +24,6 @@ from ..io.file_contents import as_text, load
 from ..io.trec_files import without_metadata
 from .digests import content_digest, installed_versions
 
-__all__ = ["as_yaml", "provenance"]
-
 
 def provenance(
     runs: Mapping[str, object],

@@ -37,9 +37,9 @@ class Comparison(View):
         is not retrieved), ``contribution_a contribution_b difference`` and ``note``. The largest absolute
         differences come first. Contributions that belong to no document, and offsets that differ, have rows without
         a docno. The differences sum to `difference`.
-    The comparison by rank: ``rank docno_a contribution_a docno_b contribution_b difference note``. The differences
-    sum to `difference`, too.
-        sum to `difference`, too.
+    ranks : DataFrame
+        The comparison by rank: ``rank docno_a contribution_a docno_b contribution_b difference note``. The
+        differences sum to `difference`, too.
 
     Examples
     --------

@@ -9,8 +9,6 @@ import pandas as pd
 
 from ..collection.judgments import Judgments
 
-__all__ = ["LastJudgments"]
-
 
 class LastJudgments(threading.local):
     """The judgments of the last qrels of each thread.

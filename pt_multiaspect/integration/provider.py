@@ -104,10 +104,10 @@ _original = ir_measures.DefaultPipeline._evaluator
 
 
 def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator[Metric]:
-    """Yield values, unless measures of rankings are asked of answers that have no documents."""
+    """Return the values; raise an error if measures of rankings are to evaluate answers without documents."""
     if isinstance(measures, Iterator):
         measures = list(measures)
-    if not all(function_of(measure) for measure in measures):
+    if any(function_of(measure) is None for measure in measures):
         for frame, what in ((qrels, "qrels"), (run, "a run")):
             if isinstance(frame, pd.DataFrame) and answers_remedy(frame.columns):
                 id_column(frame, DOCUMENT_COLUMNS, what)

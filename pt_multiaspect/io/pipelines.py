@@ -14,8 +14,6 @@ from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of
 from ..strings.identifiers import identifiers
 
-__all__ = ["is_pipeline", "progress_bar", "qrels_of_topics", "retrieve", "topics_frame"]
-
 
 def is_pipeline(run: object) -> bool:
     """Return whether an object is a PyTerrier transformer, which requires that PyTerrier is already imported."""

@@ -33,7 +33,7 @@ _SPLIT = 1 << 22
 
 _NEWLINE, _BLANK, _TAB = b"\n \t"
 
-#: Bytes that separate fields. Other control characters are part of fields.
+#: Bytes that are not part of fields. Other control characters are.
 _NO_FIELD = np.frombuffer(b"\0\t\n\v\f\r ", dtype=np.uint8)
 
 #: The option of pandas for exact reading of numbers, which is the default since 3.1.

@@ -53,7 +53,7 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
-    """Return whether sorting maximises sums of the measures, as all are linear with equal discounts and depths."""
+    """Return whether sorting maximises sums of the measures (all linear, with equal discounts and depths)."""
     linear = [form for form in forms if isinstance(form, Linear)]
     return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
 
@@ -109,7 +109,7 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
 def _needed(
     linear: Sequence[tuple[Linear, Floats]], gains: Floats, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
-    """Return documents of a query that suffice for a best ranking, and the number of ranks above all cutoffs.
+    """Return documents of a query that suffice for a best ranking, and the ranks above all cutoffs.
 
     Of documents with the same gains, at most one per rank is needed.
     """

@@ -27,7 +27,7 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
 
 
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
-    """Return the contribution of each hit to the compatibility: from the depth at which it is in both rankings."""
+    """Return the contribution of each hit to the compatibility, from the depths at which both rankings have it."""
     row, score, best = _overlap(hits, gain, p)
     of_row = np.zeros(len(gain))
     of_row[row] = ratio(score, best[hits.pool_query[row]])

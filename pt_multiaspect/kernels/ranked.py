@@ -21,7 +21,7 @@ def found(hits: Hits, relevant: Bools) -> Floats:
 
 
 def is_first(hits: Hits, relevant: Bools) -> Bools:
-    """Return which hits are the first relevant document of their query."""
+    """Return a mask of the hits that are the first relevant document of their query."""
     hit = np.flatnonzero(relevant[hits.row])
     result = np.zeros(len(hits.row), dtype=np.bool_)
     result[hit[positions(hits.query[hit]) == 0]] = True

@@ -344,7 +344,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _check_views(self, views: Sequence[AspectView]) -> None:
-        """Warn about aspects without judgments, and of a multi-aspect measure with a single aspect.
+        """Warn about aspects without judgments, and about a multi-aspect measure with a single aspect.
 
         There is no warning if a single aspect is selected or declared by name.
         """

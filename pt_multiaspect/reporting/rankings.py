@@ -63,7 +63,8 @@ class Extent:
         Returns
         -------
         Extent
-            The extent. If there is not enough space for all topics, those with the largest differences are chosen.
+            The extent. If there is not enough space for all topics, those with the largest differences, relative to
+            the range of the measure, are chosen.
         """
         n_measures, n_runs, n_topics = values.shape
         per_rank = n_measures * n_runs

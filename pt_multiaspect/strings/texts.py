@@ -284,7 +284,7 @@ def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _padded(content: bytes) -> NDArray[np.uint8]:
-    """Return bytes followed by those of one more word."""
+    """Return bytes followed by the zero bytes of one word."""
     return np.frombuffer(content + bytes(_WIDTH), dtype=np.uint8)
 
 

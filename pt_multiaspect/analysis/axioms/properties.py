@@ -43,7 +43,7 @@ class Property(ABC):
     shown: ClassVar[tuple[int, ...]] = (0, 1)
     #: Columns of the rankings of which the one should score higher than the other.
     better, worse = 0, 1
-    #: The relation that is observed instead of the expected one, also if scores are tied.
+    #: The relation that a violation shows instead of the expected one, and that a tie shows if it is strict.
     observed: ClassVar[str] = "the opposite holds"
     observed_tie: ClassVar[str] = "both score the same"
 
