@@ -63,6 +63,7 @@ html_sidebars: dict[str, list[str]] = {"howto/[!i]*": ["sidebar-collapse", "page
         "index",
         "start",
         "which_measure",
+        "api",
         "before_you_report",
         "conventions",
         "changelog",

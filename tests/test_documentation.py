@@ -86,7 +86,7 @@ def test_pages_have_one_form_to_install_extras():
     root = Path(__file__).parents[1]
     pages = [root / "README.md", *(root / "docs").rglob("*.md")]
     given = [
-        line for page in pages for line in re.findall(r"pip install [^\n`&]*\[[^\n`&]*", page.read_text("utf-8"))
+        line for page in pages for line in re.findall(r"pip install\s[^\n`&]*\[[^\n`&]*", page.read_text("utf-8"))
     ]
     assert len(given) > 5
     assert [line for line in given if not re.match(r'pip install -e "\.\[\w+\]"', line)] == []

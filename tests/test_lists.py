@@ -89,6 +89,15 @@ def test_the_notebooks_are_listed():
     assert numbers == needed
 
 
+SAVED = [page for page in PAGES if page.suffix == ".ipynb"]
+
+
+@pytest.mark.parametrize("page", SAVED, ids=lambda page: page.stem)
+def test_saved_outputs_are_the_same_on_every_machine(page):
+    outputs = [cell.get("outputs", []) for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]]
+    assert re.findall(r"\bat 0x|/tmp/|site-packages|Warning: ", json.dumps(outputs)) == []
+
+
 def test_the_readme_lists_the_extras():
     tomllib = pytest.importorskip("tomllib", reason="requires Python 3.11")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

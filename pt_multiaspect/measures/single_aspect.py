@@ -49,7 +49,7 @@ class SingleAspectMeasure(Measure, Base):
     SINGLE_ASPECT = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Evaluate rankings."""
+        """Return the value of each query."""
         raise NotImplementedError(f"{type(self).__name__} does not define score")
 
     @property
