@@ -228,6 +228,17 @@ def test_hard_words_are_read_as_written(text):
     assert yaml.safe_load(as_yaml({text: [text], "α": text})) == {text: [text], "α": text}
 
 
+@pytest.mark.parametrize("name", ["1e3", "1E-3", "+1e3", "-.5e3", "1.e3", "12e03", "0o17"])
+def test_names_are_no_numbers_in_yaml_1_2(name):
+    """PyYAML reads YAML 1.1, in which these are strings, and left their quotes out."""
+    from pt_multiaspect.evaluation.provenance import as_yaml
+
+    written = as_yaml({name: [name], "numbers": [1000.0, 1e22, 1e-7, 15]})
+    scalars = [token for token in yaml.scan(written) if isinstance(token, yaml.ScalarToken)]
+    assert [token.plain for token in scalars if token.value == name] == [False, False]
+    assert sum(token.plain for token in scalars) == 5
+
+
 def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
     lines = (trec_files / "relevance.txt").read_text().splitlines()
     (trec_files / "few.txt").write_text(

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +24,10 @@ from ..integration.provider import supports
 from ..io.file_contents import as_text, load
 from ..io.trec_files import without_metadata
 from .digests import content_digest, installed_versions
+
+#: Numbers of YAML 1.2 that are strings in YAML 1.1.
+_EXPONENT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$", re.ASCII)
+_OCTAL = re.compile(r"0o[0-7]+$")
 
 
 def provenance(
@@ -128,7 +133,12 @@ def as_yaml(content: Mapping[str, Any]) -> str:
     """Return nested mappings, lists and plain values as YAML."""
     import yaml
 
+    class Dumper(yaml.SafeDumper):
+        """PyYAML writes YAML 1.1, and would not quote what is a number in YAML 1.2 only."""
+
+    Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("+-.0123456789"))
+    Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _OCTAL, ["0"])
     text = json.dumps(content, ensure_ascii=False)
     # PyYAML writes only plain types, and escapes U+0085, which it reads as a line break, only with all others.
     plain, is_readable = json.loads(text), text.isprintable()
-    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=is_readable, width=sys.maxsize))
+    return str(yaml.dump(plain, Dumper=Dumper, sort_keys=False, allow_unicode=is_readable, width=sys.maxsize))
