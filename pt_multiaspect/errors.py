@@ -174,7 +174,7 @@ def errors_of(title: object) -> Iterator[None]:
     try:
         yield
     except MultiAspectError as error:
-        raise MultiAspectError(f"{title}: {error}") from None
+        raise MultiAspectError(f"{title}: {error}") from error.__cause__
 
 
 def number_of(number: int, noun: str) -> str:

@@ -118,8 +118,9 @@ def test_the_keys_of_one_scale_are_no_aspects() -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(MultiAspectError, match=r"absent\.json: no such file .*give a list of names"):
         ma.TOMA(aspects="absent.json")
-    with pytest.raises(MultiAspectError, match="cannot be read"):
+    with pytest.raises(MultiAspectError, match="cannot be read") as caught:
         Aspects.from_file(tmp_path)
+    assert isinstance(caught.value.__cause__, OSError)
     (tmp_path / "latin.json").write_bytes('{"version": 1, "aspects": {"größe": 2}}'.encode("latin-1"))
     with pytest.raises(MultiAspectError, match=r"latin\.json: .*UTF-8"):
         Aspects.from_file(tmp_path / "latin.json")

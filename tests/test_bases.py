@@ -199,8 +199,9 @@ def test_parameters_are_checked_when_a_measure_is_made(make, parts: list[str]) -
 
 
 def test_what_ir_measures_cannot_compute_is_an_error_that_names_the_base() -> None:
-    with pytest.raises(MultiAspectError, match=r"Accuracy.*division by zero"):
+    with pytest.raises(MultiAspectError, match=r"Accuracy.*division by zero") as caught:
         value(On(base=Accuracy), {"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})
+    assert isinstance(caught.value.__cause__.__cause__, ZeroDivisionError)  # tracebacks show where
 
 
 # -- user-defined measures --------------------------------------------------------------------------

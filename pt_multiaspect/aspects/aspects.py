@@ -138,11 +138,9 @@ class Aspects(Mapping[str, Aspect]):
             If the file cannot be read, has another version or unknown keys, or a scale is invalid. The
             message starts with the name of the file.
         """
-        try:
+        with errors_of(path):
             scales, name = scales_and_name(read_file(path))
             return cls(scales, name=name)
-        except MultiAspectError as error:
-            raise MultiAspectError(f"{path}: {error}") from error.__cause__
 
     def spelled(self) -> object:
         """Return the set as printed in measures: a name, a small dict or JSON."""

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..errors import MultiAspectError, choices, did_you_mean, refuse_taken
+from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
@@ -257,10 +257,8 @@ def _read_groups(file: str) -> Groups:
             f"--groups: no such file: {file}; expected a .csv or .tsv file with the columns docno and group, or a "
             ".json file"
         )
-    try:
+    with errors_of("--groups"):
         return Groups.from_file(path)
-    except MultiAspectError as error:
-        raise MultiAspectError(f"--groups: {error}") from None
 
 
 def _lacks_groups(measure: ir_measures.Measure) -> bool:

@@ -300,7 +300,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             self._check_views(views)
             values = self._evaluate(rankings, views)
         except MultiAspectError as error:
-            raise self._named(error) from None
+            raise self._named(error) from error.__cause__
         return check_values(values, rankings.judgments.qids, self._text)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
