@@ -299,7 +299,7 @@ def test_strings_do_not_run_code(tmp_path: Path) -> None:
 
 
 def test_the_package_evaluates_and_unpickles_nothing() -> None:
-    """Except for what it wrote: to check that a user's measure can be pickled, for its workers, and within a pickle."""
+    """Except for what it wrote: to check that a user's measure can be pickled, for workers, and within a pickle."""
     calls = re.compile(
         r"(?<![\w.])(eval|exec|compile|__import__)\(|(?<!ma\.)\b(pickle|cPickle|marshal|shelve|dill|cloudpickle)\b\.?\w*\("
         r"|read_pickle|allow_pickle|joblib\.load|np\.load|(?<!\w)yaml\.(?!safe_dump\()\w+|from yaml|yaml as"
