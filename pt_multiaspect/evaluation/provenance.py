@@ -135,7 +135,7 @@ def as_yaml(content: Mapping[str, Any]) -> str:
     """Return nested mappings, lists and plain values as YAML."""
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
         """PyYAML writes YAML 1.1, and would not quote what is a number in YAML 1.2 only."""
 
     Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("+-.0123456789"))
