@@ -211,7 +211,7 @@ def test_parquet_files_keep_subtopics(strecall: None, tmp_path: Any) -> None:
         assert read.columns.tolist() == ["qid", "docno", "label", column]
         assert len(read) == len(LONG)
         assert evaluated(read, StRecall @ 1) == [0.5, 0.0]
-        with pytest.raises(MultiAspectError, match=f"If the column {column} holds subtopics"):
+        with pytest.raises(MultiAspectError, match=f"If the column {column} contains subtopics"):
             evaluated(read, nDCG @ 10)
     # An iteration that says nothing is left out, as before.
     polars.DataFrame(LONG.assign(iteration="0", relevance=1).to_dict("list")).write_parquet(path)

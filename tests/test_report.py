@@ -377,7 +377,7 @@ def test_the_same_measure_of_relevance_is_listed_once():
     found = ma.report(runs, qrels, given, aspects=SCALES, progress=False)
     assert found.labels == ["nDCG@10 relevance", "mine"]
     gains = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
-    with pytest.warns(MultiAspectWarning, match="relevance as they are"):
+    with pytest.warns(MultiAspectWarning, match="labels of relevance"):
         found = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
     assert found.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
 
@@ -517,7 +517,7 @@ def test_plain_measures_warn_if_lower_labels_are_better() -> None:
     qrels = {qid: {"d1": {"relevance": 0}, "d2": {"relevance": 1}} for qid in ("q1", "q2")}
     runs = {name: {qid: {docno: 1.0} for qid in qrels} for name, docno in {"a": "d1", "b": "d2"}.items()}
     scales = {"relevance": ma.Aspect([0, 1], greater_is_better=False)}
-    with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*relevance as they are"):
+    with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*labels of relevance"):
         ma.report(runs, qrels, ["AP"], aspects=scales, progress=False)
 
 
