@@ -68,7 +68,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:rel="),
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings(
-        "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
+        "ignore:(the threshold of|no label of|all labels of|every judged document):pt_multiaspect.MultiAspectWarning"
     ),
 ]
 
