@@ -12,7 +12,7 @@ from ir_measures.measures import registry
 
 import pt_multiaspect as ma
 from pt_multiaspect.measures import ALL
-from pt_multiaspect.tables.citations import _SOURCES, references
+from pt_multiaspect.tables.citations import SOURCES_OF_IR_MEASURES, references
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -47,11 +47,11 @@ def test_every_measure_of_ir_measures_has_a_source(name):
         return
     found = keys(ma.cite(measure))
     assert found[-2:] == ["macavaney2022", "ptmultiaspect"]
-    assert found[:-2] == ([_SOURCES[measure.NAME]] if measure.NAME in _SOURCES else [])
+    assert found[:-2] == ([SOURCES_OF_IR_MEASURES[measure.NAME]] if measure.NAME in SOURCES_OF_IR_MEASURES else [])
 
 
 def test_entries_are_complete():
-    assert set(_SOURCES.values()) <= set(references())
+    assert set(SOURCES_OF_IR_MEASURES.values()) <= set(references())
     for key, entry in references().items():
         assert entry.count("{") == entry.count("}"), key
         assert entry.isascii(), key

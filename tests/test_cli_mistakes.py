@@ -293,12 +293,12 @@ def test_the_messages_that_are_reworded_exist():
     from pathlib import Path
 
     import pt_multiaspect
-    from pt_multiaspect.cli.wording import _WORDS
+    from pt_multiaspect.cli.wording import WORDS
 
     root = Path(pt_multiaspect.__file__).parent
     sources = "".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py") if path.parent.name != "cli")
     joined = re.sub(r'"\s*f?"', "", sources)
-    assert [text for text in _WORDS if text not in joined] == []
+    assert [text for text in WORDS if text not in joined] == []
 
 
 #: Command lines whose messages each pattern rewords, in the order of the patterns, and what they say here.
@@ -348,9 +348,9 @@ REWORDED = [
 @pytest.mark.parametrize("at", range(len(REWORDED)))
 def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, at):
     """A message that changes must change in the table of the patterns, too."""
-    from pt_multiaspect.cli.wording import _PATTERNS
+    from pt_multiaspect.cli.wording import PATTERNS
 
-    assert len(_PATTERNS) == len(REWORDED)
+    assert len(PATTERNS) == len(REWORDED)
     judged = (trec_files / "relevance.txt").read_text()
     (trec_files / "below.txt").write_text(f"{judged}\nq0 0 below -3")
     (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
@@ -366,7 +366,7 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
     line, expected = REWORDED[at]
     arguments = shlex.split(line)
     _, _, err = cli(*arguments, qrels=()) if "--qrels" in line or arguments[0] == "axioms" else cli(*arguments)
-    pattern, _ = _PATTERNS[at]
+    pattern, _ = PATTERNS[at]
     assert [message for message in said if pattern.search(message)] != [], said
     assert expected in err
 

@@ -16,7 +16,7 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import datasets
-from pt_multiaspect.datasets.irds import _ASPECTS, _CODES
+from pt_multiaspect.datasets.irds import ASPECTS_OF_RECORDS, CODES_OF_RECORDS
 
 
 class Dataset:
@@ -249,8 +249,8 @@ def test_every_dataset_with_several_columns_is_known() -> None:
                 assert not entry["fields"]
                 continue
             kind, known = dataset.qrels_cls(), {}
-            known.update(_ASPECTS.get(kind.__name__, {}))
-            known.update(_CODES.get(kind.__name__, {}))
+            known.update(ASPECTS_OF_RECORDS.get(kind.__name__, {}))
+            known.update(CODES_OF_RECORDS.get(kind.__name__, {}))
             if "redibility" in kind._fields:
                 known["redibility"] = known.pop("credibility")
             numeric = {field for field, type_ in kind.__annotations__.items() if type_ in (int, float)}
@@ -267,7 +267,7 @@ def test_every_dataset_with_several_columns_is_known() -> None:
                     field, low, high = (part for part in codes.groups() if part is not None)
                     assert scale.aspects[field].grades == tuple(range(int(low), int(high) + 1)), name
             seen.add(kind.__name__)
-    assert set(_ASPECTS) <= seen
+    assert set(ASPECTS_OF_RECORDS) <= seen
 
 
 def first_record(kind: Any) -> Any:

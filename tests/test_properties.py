@@ -67,9 +67,8 @@ pytestmark = [
     # The scales drawn need not reach the rel of a base.
     pytest.mark.filterwarnings("ignore:rel="),
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
-    pytest.mark.filterwarnings(
-        "ignore:(the threshold of|no label of|all labels of|every judged document):pt_multiaspect.MultiAspectWarning"
-    ),
+    pytest.mark.filterwarnings("ignore:(the threshold|no label|all labels) of:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings("ignore:every judged document:pt_multiaspect.MultiAspectWarning"),
 ]
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")

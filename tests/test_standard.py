@@ -194,7 +194,7 @@ def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
         def score(self, ranking, target):
             return np.full(target.n_queries, 0.25)
 
-    monkeypatch.setattr(adapters, "_ADAPTERS", dict(adapters._ADAPTERS))
+    monkeypatch.setattr(adapters, "ADAPTERS", dict(adapters.ADAPTERS))
     adapts(ir_measures.Bpref)(Quarter)
     qrels = {"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}}
     run = {"q1": {"d1": 2.0, "d2": 1.0}}

@@ -16,7 +16,7 @@ from ir_measures import AP, ERR, RBP, RR, Judged, P, R, Rprec, SetAP, SetF, SetP
 import pt_multiaspect as ma
 from pt_multiaspect import errors
 from pt_multiaspect.bases import average_precision
-from pt_multiaspect.bases.adapters import _ADAPTERS
+from pt_multiaspect.bases.adapters import ADAPTERS
 from pt_multiaspect.kernels.progress import APProgress, Progression
 from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure, measures
 
@@ -85,7 +85,7 @@ def test_every_base(measure: ir_measures.Measure) -> None:
 
 
 def test_all_bases_are_among_them() -> None:
-    assert set(_ADAPTERS) <= {type(measure) for measure in BASES}
+    assert set(ADAPTERS) <= {type(measure) for measure in BASES}
 
 
 @pytest.mark.slow

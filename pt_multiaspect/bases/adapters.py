@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: By class, as different measures can have the same name.
-_ADAPTERS: dict[Any, type[Adapter]] = {}
+ADAPTERS: dict[Any, type[Adapter]] = {}
 
 A = TypeVar("A", bound="type[Adapter]")
 
@@ -76,7 +76,7 @@ def adapts(measure: Measure) -> Callable[[A], A]:
     """Register the decorated class as the implementation of measures with the class of `measure`."""
 
     def register(adapter: A) -> A:
-        _ADAPTERS[type(measure)] = adapter
+        ADAPTERS[type(measure)] = adapter
         return adapter
 
     return register
@@ -85,14 +85,14 @@ def adapts(measure: Measure) -> Callable[[A], A]:
 def adapter_of(measure: Measure) -> Adapter | None:
     """Return the adapter of a measure of ir-measures, or None if none supports its class and parameters."""
     rel = measure.params.get("rel")
-    if measure.params.get("judged_only") or (rel is not None and rel < 1) or type(measure) not in _ADAPTERS:
+    if measure.params.get("judged_only") or (rel is not None and rel < 1) or type(measure) not in ADAPTERS:
         return None
-    return _ADAPTERS[type(measure)](measure)
+    return ADAPTERS[type(measure)](measure)
 
 
 def adapted_names() -> list[str]:
     """Return the names of the ir-measures measures that this package computes."""
-    return sorted((str(measure_class.NAME) for measure_class in _ADAPTERS), key=str.lower)
+    return sorted((str(measure_class.NAME) for measure_class in ADAPTERS), key=str.lower)
 
 
 def spell_measure(measure: Measure) -> str:

@@ -14,7 +14,7 @@ from ..views import printable
 NAME = "pt-multiaspect"
 
 #: Parts of messages for Python, and their replacements on the command line.
-_WORDS = {
+WORDS = {
     "Declare them to get comparable values on other qrels, batches or folds, as in ": "Declare them with --aspects "
     "FILE ('pt-multiaspect describe --write-aspects FILE' writes them) to get comparable values on other qrels, or "
     "in the measure, as in ",
@@ -38,7 +38,7 @@ _WORDS = {
 }
 
 #: The same for messages that differ from case to case, as regular expressions.
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), words)
     for pattern, words in {
         r"suite\('([\w-]+)'\) requires aspects=.*": r"the suite \1 requires the label scales: add --aspects FILE, "
@@ -88,9 +88,9 @@ def in_options(message: str) -> str:
     str
         The message; unchanged if it names no Python argument that is known here.
     """
-    for python, words in _WORDS.items():
+    for python, words in WORDS.items():
         message = message.replace(python, words)
-    for pattern, words in _PATTERNS:
+    for pattern, words in PATTERNS:
         message = pattern.sub(words, message)
     return message
 

@@ -25,7 +25,7 @@ _UNSTATED = "ir_datasets does not state the codes of {}: their scale is inferred
 
 #: The aspects by record type; relevance only if the track defines more than its grades. None is an unknown scale,
 #: which is inferred.
-_ASPECTS: dict[str, dict[str, Aspect | None]] = {
+ASPECTS_OF_RECORDS: dict[str, dict[str, Aspect | None]] = {
     # understandability: 0 very hard to 100 very easy. The task's program counts it as positive from 50, and
     # weights relevant documents by it.
     "EhealthQrel": {
@@ -40,7 +40,7 @@ _ASPECTS: dict[str, dict[str, Aspect | None]] = {
 }
 
 #: Numeric fields that are not labels on a scale, with the reason, by record type.
-_CODES: dict[str, dict[str, str]] = {
+CODES_OF_RECORDS: dict[str, dict[str, str]] = {
     "MisinfoQrel": {"effectiveness": f"it contains {CODES['effectiveness']}"},
     "TrecPrel": {
         "method": "it identifies a method of sampling",
@@ -151,12 +151,12 @@ def from_irds(
             "pt_multiaspect.from_subtopics(dataset.qrels_iter()), which makes each subtopic an aspect"
         )
     numeric = [field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)]
-    scales: dict[str, Any] = {"relevance": _relevance(definitions), **_ASPECTS.get(kind, {})}
+    scales: dict[str, Any] = {"relevance": _relevance(definitions), **ASPECTS_OF_RECORDS.get(kind, {})}
     added: dict[str, Any] = dict(Aspects(aspects)) if aspects else {}
     refuse_unknown(added, ["relevance", *numeric], "fields", "aspects")
     scales.update(added)
     left_out = [field for field in numeric if field not in scales]
-    codes = _CODES.get(kind, {})
+    codes = CODES_OF_RECORDS.get(kind, {})
     doubtful = [field for field in left_out if field not in codes]
     if doubtful:
         warn_once(

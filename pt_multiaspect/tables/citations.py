@@ -22,7 +22,7 @@ _SOFTWARE = "ptmultiaspect"
 _IR_MEASURES = "macavaney2022"
 
 #: The sources of ir-measures' measures in its documentation, by name. For all others, only ir-measures is cited.
-_SOURCES = {
+SOURCES_OF_IR_MEASURES = {
     "AP": "harman1992",
     "AP_IA": "agrawal2009",
     "BPM": "zhang2017",
@@ -110,8 +110,8 @@ def _sources(measure: ir_measures.Measure) -> Iterator[str]:
     if hasattr(measure, "SOURCES"):
         yield from measure.SOURCES
     elif type(registry.get(measure.NAME)) is type(measure):
-        if measure.NAME in _SOURCES:
-            yield _SOURCES[measure.NAME]
+        if measure.NAME in SOURCES_OF_IR_MEASURES:
+            yield SOURCES_OF_IR_MEASURES[measure.NAME]
         yield _IR_MEASURES
     if hasattr(measure, "bases"):
         for base in measure.bases.each():
