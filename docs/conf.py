@@ -73,7 +73,7 @@ html_sidebars: dict[str, list[str]] = {"howto/[!i]*": ["sidebar-collapse", "page
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
-# Pages show warnings of this package, but not those of others on how they are installed and called by this package.
+# Pages show the warnings of this package, but not those of others about their installation and PyTerrier's calls.
 os.environ["PYTHONWARNINGS"] = ",".join(
     f"ignore:{start}" for start in ("IProgress not found", "Failed to import numba", "The argument 'eval_set'")
 )

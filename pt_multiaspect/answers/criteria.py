@@ -11,7 +11,7 @@ from .._typing import Floats
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
-from ..collection.columns import IDENTIFIERS, id_column, is_numeric, read_labels, text_remedy, texts_like_labels
+from ..collection.columns import NOT_ASPECTS, id_column, is_numeric, read_labels, text_remedy, texts_like_labels
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
 from ..evaluation.long_frames import COLUMNS
@@ -81,7 +81,7 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
             f"{what}: expected one column per criterion, got a long frame, which needs no conversion"
         )
     answers = answers_of(table, what)
-    others = [column for column in table.columns if column not in (*IDENTIFIERS, *RUN_COLUMNS)]
+    others = [column for column in table.columns if column not in (*NOT_ASPECTS, *RUN_COLUMNS)]
     named = [(aspect_name(column), table[column]) for column in others]
     refuse_repeated((name for name, _ in named), "names of criteria", what)
     spec = parse_aspects(aspects)

@@ -222,18 +222,16 @@ class IrMeasures:
 @contextmanager
 def _explained(measures: Collection[Measure]) -> Iterator[None]:
     """Name the measures in errors of ir-measures and of users' functions."""
-    names = choices(sorted(map(str, measures)))
-    is_defined = any(function_of(measure) is not None for measure in measures)
     try:
         yield
-    except KeyError as error:
-        if not is_defined:
-            raise
-        raise MultiAspectError(
-            f"the function of {names} found no column {error}: name the columns that it reads by "
-            "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
-        ) from error
     except Exception as error:
+        names = choices(sorted(map(str, measures)))
+        is_defined = any(function_of(measure) is not None for measure in measures)
+        if is_defined and isinstance(error, KeyError):
+            raise MultiAspectError(
+                f"the function of {names} found no column {error}: name the columns that it reads by "
+                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
+            ) from error
         if is_defined:
             raise MultiAspectError(
                 f"the function of {names} raised {type(error).__name__}: {error}. It reads all rows of a topic in "

@@ -33,8 +33,8 @@ BY_SUBTOPIC = "from_subtopics makes each subtopic an aspect"
 #: A generated answer, and gold answers, in frames of pyterrier_rag and FlashRAG.
 _GENERATED, _GOLD = "qanswer", ("gold_answer", "gold_answers", "golden_answers")
 
-#: Columns that identify a judgment, or hold answers, and cannot be aspects.
-IDENTIFIERS = (
+#: Columns that cannot be aspects: they identify a judgment, or contain answers.
+NOT_ASPECTS = (
     *QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", *SUBTOPIC_COLUMNS, "Q0", "q0", _GENERATED, *_GOLD
 )  # fmt: skip
 

@@ -24,8 +24,8 @@ from ..strings.texts import Texts
 from .columns import (
     BY_SUBTOPIC,
     DOCUMENT_COLUMNS,
-    IDENTIFIERS,
     KNOWN,
+    NOT_ASPECTS,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
     check_distinct_columns,
@@ -312,7 +312,7 @@ class Judgments(Memo):
         """Return the aspects of a frame, relevance first."""
         names: list[str] = []
         for column in frame.columns:
-            if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
+            if isinstance(column, str) and column not in (*NOT_ASPECTS, KNOWN):
                 relevance = aspect_name(column) == "relevance"
                 if relevance or is_numeric(frame[column]):
                     names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
@@ -373,7 +373,7 @@ class Judgments(Memo):
                 column
                 for column in self._frame.columns
                 if isinstance(column, str)
-                and column not in (*IDENTIFIERS, KNOWN)
+                and column not in (*NOT_ASPECTS, KNOWN)
                 and aspect_name(column) not in self.label_names
             ]
             by_column = {column: texts_like_labels(self._frame[column], query) for column in others}

@@ -21,8 +21,8 @@ from ..kernels import opinions
 from ..strings.identifiers import identifiers
 from .columns import (
     DOCUMENT_COLUMNS,
-    IDENTIFIERS,
     KNOWN,
+    NOT_ASPECTS,
     QUERY_COLUMNS,
     check_distinct_columns,
     id_column,
@@ -209,7 +209,7 @@ def _names(criteria: Sequence[Any]) -> list[str]:
     names: dict[str, str] = {}
     for criterion in criteria:
         name = aspect_name(criterion)
-        if name in (*IDENTIFIERS, KNOWN):
+        if name in (*NOT_ASPECTS, KNOWN):
             raise MultiAspectError(f"the criterion {criterion!r} cannot be the name of an aspect; rename it")
         alike = " ".join(name.split()).casefold()
         if alike in names:

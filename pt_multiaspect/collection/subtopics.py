@@ -13,9 +13,9 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..strings.identifiers import identifiers
 from .columns import (
     DOCUMENT_COLUMNS,
-    IDENTIFIERS,
     ITERATION_COLUMNS,
     KNOWN,
+    NOT_ASPECTS,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
     as_floats,
@@ -284,6 +284,6 @@ def _in_order(subtopic: str) -> tuple[int, int, str]:
 def _aspect_of(subtopic: str) -> str:
     """Return the name of the aspect of a subtopic."""
     name = f"subtopic_{subtopic}" if re.match(r"\d", subtopic) else subtopic
-    if not name.strip() or name in (*IDENTIFIERS, KNOWN):
+    if not name.strip() or name in (*NOT_ASPECTS, KNOWN):
         raise MultiAspectError(f"the subtopic {subtopic!r} cannot be the name of an aspect; rename it")
     return name

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..collection.columns import (
     DOCUMENT_COLUMNS,
-    IDENTIFIERS,
+    NOT_ASPECTS,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
     check_distinct_columns,
@@ -88,7 +88,7 @@ def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
 
 def frame_of_run(name: str, table: Any) -> pd.DataFrame:
     """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
-    others = [column for column in table.column_names if column not in ("score", *IDENTIFIERS[:4])]
+    others = [column for column in table.column_names if column not in ("score", *QUERY_COLUMNS, *DOCUMENT_COLUMNS)]
     run = run_of_table(name, table, others)
     result = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
     first = [column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns]
@@ -126,7 +126,7 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
         raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and labels")
     rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
     if columns is None:
-        names = [column for column in frame.columns if column not in IDENTIFIERS]
+        names = [column for column in frame.columns if column not in NOT_ASPECTS]
         label_columns = {column: "label" if column == "relevance" else column for column in names}
     else:
         label_columns = {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
-from ..collection.columns import BY_SUBTOPIC, IDENTIFIERS
+from ..collection.columns import BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.run import Run
 from ..errors import MultiAspectError, choices, shown, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
@@ -226,9 +226,9 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
     for aspect in aspects:
         if not isinstance(aspect, str) or not aspect.strip():
             raise MultiAspectError(f"aspects: expected non-empty strings as names, got {aspect!r}")
-        if aspect in IDENTIFIERS:
+        if aspect in NOT_ASPECTS:
             raise MultiAspectError(
-                f"aspects: expected names other than {choices(IDENTIFIERS)}, which are not labels, got {aspect!r}"
+                f"aspects: expected names other than {choices(NOT_ASPECTS)}, which are not labels, got {aspect!r}"
             )
         column = "label" if aspect == "relevance" else aspect
         if column in columns.values():

@@ -188,12 +188,13 @@ class Order(TupleOrder):
         declared = declared_aspects(aspects)
         scales = [aspect.scale for aspect in declared.values()]
 
-        def of_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        def distances_at(rows: NDArray[np.float64]) -> NDArray[np.float64]:
             gaps = map(tuple, rows.tolist())
             return np.array([number(distance(gap), f"the distance at the gaps {gap}") for gap in gaps], np.float64)
 
         title = getattr(distance, "__name__", type(distance).__name__)
-        distances = distance_table(of_rows, title, gaps_to_best(scales, check_axes(axes)), tuple(declared)).ravel()
+        per_aspect = gaps_to_best(scales, check_axes(axes))
+        distances = distance_table(distances_at, title, per_aspect, tuple(declared)).ravel()
         ordered = np.unique(distances)
         tolerance = TOLERANCE * ordered[-1]
         firsts = ordered[np.diff(ordered, prepend=-np.inf) > tolerance]

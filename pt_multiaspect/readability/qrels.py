@@ -9,8 +9,8 @@ import pandas as pd
 from ..aspects.aspects import aspect_name
 from ..collection.columns import (
     DOCUMENT_COLUMNS,
-    IDENTIFIERS,
     KNOWN,
+    NOT_ASPECTS,
     QUERY_COLUMNS,
     check_distinct_columns,
     id_column,
@@ -132,7 +132,7 @@ def with_readability(
 
 def _check_name(name: object, qrels: pd.DataFrame) -> None:
     aspect = aspect_name(name)
-    if name in (*IDENTIFIERS, KNOWN):
+    if name in (*NOT_ASPECTS, KNOWN):
         raise MultiAspectError(f"name: expected the name of an aspect, got {name!r}, which is reserved in qrels")
     synonyms = ("relevance", "label") if aspect == "relevance" else (name,)
     if taken := [column for column in qrels.columns if column in synonyms]:

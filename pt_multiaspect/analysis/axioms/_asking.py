@@ -63,7 +63,7 @@ class Bound:
 
     @property
     def is_adjustable(self) -> bool:
-        """Whether the measure has a parameter for the importance of aspects."""
+        """Return whether the measure has a parameter for the importance of aspects."""
         params = self.measure.SUPPORTED_PARAMS
         return "weights" in params or {"mu", "nu"} <= set(params)
 

@@ -41,7 +41,7 @@ class Property(ABC):
     source: ClassVar[Source]
     #: Indices of the rankings that are shown in an example.
     shown: ClassVar[tuple[int, ...]] = (0, 1)
-    #: Columns of the rankings of which the one should score higher than the other.
+    #: Columns of the ranking that should score higher, and of the other one.
     better, worse = 0, 1
     #: The relation that a violation shows instead of the expected one, and that a tie shows if it is strict.
     observed: ClassVar[str] = "the opposite holds"
