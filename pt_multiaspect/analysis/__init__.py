@@ -11,12 +11,14 @@ from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
+from .weightings import Weightings, weightings
 
 __all__ = [
     "AttainableFront",
     "DiscriminativePower",
     "JudgeSensitivity",
     "PredictionPowered",
+    "Weightings",
     "attainable",
     "attainable_front",
     "axioms",
@@ -33,5 +35,6 @@ __all__ = [
     "system_front",
     "tau_ap",
     "upper_bound",
+    "weightings",
     "zero_aspect_documents",
 ]

@@ -73,6 +73,12 @@ class _On(BasedMeasure):
         refuse_unknown([self["aspect"]], names, "one of the aspects", "aspect")
 
     @property
+    def one_aspect(self) -> str:
+        """The aspect that the measure evaluates."""
+        aspect: str = self["aspect"]
+        return aspect
+
+    @property
     def in_words(self) -> str:
         """Return the base and the aspect, such as 'nDCG@10 on relevance'."""
         return f"{self.bases.one.text} on {self['aspect']}"
