@@ -416,6 +416,8 @@ def test_another_base_or_scale_is_not_taken_for_that_of_the_measure(trec_files: 
     perquery = ma.evaluate(trec_files / "runs", qrels, measures, progress=False)
     with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
         weightings(perquery)
+    with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
+        weightings(perquery, CAM(aspects=scales))
     precision = weightings(perquery, CAM(base="P@5"), n_resamples=5).pairs
     chosen = weightings(perquery, measures=[str(measure) for measure in measures[2:]], n_resamples=5).pairs
     pd.testing.assert_series_equal(precision["fraction"], chosen["fraction"])

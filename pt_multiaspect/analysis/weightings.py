@@ -444,8 +444,7 @@ def _rows_of_aspects(
     if "base" in mean.params or mean.cutoff is not None:
         known = {label: on for label, on in known.items() if on.bases.one == mean.bases.of(on.one_aspect)}
     if mean.spec:
-        declared = {on.one_aspect: label for label, on in known.items() if _has_scale_of(on, mean)}
-        known = {label: known[label] for aspect, label in declared.items() if aspect in mean.spec}
+        known = {label: on for label, on in known.items() if _is_declared(on, mean)}
     aspects = [on.one_aspect for on in known.values()]
     bases = {on.bases.one.text for on in known.values()}
     labels = frame["measure"].map(str).unique()
@@ -457,11 +456,12 @@ def _rows_of_aspects(
     return selected(frame, list(known))[0], {}, aspects
 
 
-def _has_scale_of(on: Any, mean: AspectMean) -> bool:
-    """Return whether a measure of one aspect uses the scale that a mean declares for it, if any."""
-    if not isinstance(mean.spec, Aspects):
-        return True
-    return isinstance(on.spec, Aspects) and on.spec[on.one_aspect] == mean.spec[on.one_aspect]
+def _is_declared(on: Any, mean: AspectMean) -> bool:
+    """Return whether a mean contains the aspect of a measure, and with the same scale if it declares one."""
+    spec = mean.spec or ()
+    if not isinstance(spec, Aspects):
+        return on.one_aspect in spec
+    return on.one_aspect in spec and isinstance(on.spec, Aspects) and on.spec[on.one_aspect] == spec[on.one_aspect]
 
 
 def _least_weights(at_least: object, aspects: list[str]) -> Floats:
