@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
     from .integration.accelerating import accelerate
+    from .integration.variants import variants
     from .model_selection.boosters import metric_for
     from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
@@ -197,6 +198,7 @@ __all__ = [
     "uRBP",
     "uRBPgr",
     "unDCG",
+    "variants",
     "with_readability",
 ]
 
@@ -225,6 +227,7 @@ __getattr__ = lazy_attributes(
         "systems_table": "tables",
         "to_latex": "tables",
         "to_styler": "tables",
+        "variants": "integration.variants",
         "with_readability": "readability",
     }
     | dict.fromkeys(model_selection.__all__, "model_selection"),

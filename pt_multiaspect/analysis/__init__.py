@@ -7,6 +7,7 @@ from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
 from .intuitiveness import intuitiveness
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .multiverse import Multiverse, multiverse
 from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
 from .system_front import system_front
@@ -17,6 +18,7 @@ __all__ = [
     "AttainableFront",
     "DiscriminativePower",
     "JudgeSensitivity",
+    "Multiverse",
     "PredictionPowered",
     "Weightings",
     "attainable",
@@ -30,6 +32,7 @@ __all__ = [
     "intuitiveness",
     "judge_agreement",
     "judge_sensitivity",
+    "multiverse",
     "prediction_powered",
     "rank_correlation",
     "system_front",

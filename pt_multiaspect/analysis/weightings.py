@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from os import PathLike
 from typing import Any
 
@@ -20,14 +19,14 @@ from ..errors import MultiAspectError, choices, refuse_unknown, shown
 from ..evaluation.evaluating import evaluate
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
-from ..evaluation.topic_groups import ALL, read_topic_groups
+from ..evaluation.topic_groups import ALL
 from ..integration.parsing import parse_one
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, weighted_sum
 from ..measures.means import CAM, AspectMean
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import directions, matrix, selected
+from ._pairs import pairs_of_runs, topics_by_group
 from ._significance import corrector, paired_test, resample_counts
-from .baseline import read_baselines
 
 #: Number of sampled weightings: of measures that are linear in their weights, and of others, each computed anew.
 N_SAMPLED, N_EVALUATED = 4096, 256
@@ -246,34 +245,20 @@ def weightings(
     mean = _read_mean(measure)
     frame = read_long_frame(perquery)
     world = _read_values(frame, mean, measures, at_least, runs, qrels, seed)
-    first, second = _pairs(world.names, frame["name"].unique().tolist(), baseline)
-    topics_of = {ALL: np.arange(len(world.qids))}
-    if by is not None:
-        group_of = read_topic_groups(by, frame)
-        group = np.array([group_of[str(qid)] for qid in world.qids], dtype=object)
-        topics_of = {name: np.flatnonzero(group == name) for name in dict.fromkeys(group_of.values())} | topics_of
+    first, second = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
     options = _Options(alpha, corrector("t", correction, alpha), correction, ci, n_resamples, seed)
     pairs, parts = [], []
-    for name, topics in topics_of.items():
-        keys: dict[str, Any] = {"group": name} if by is not None else {}
-        keys |= {side: [world.names[row] for row in rows] for side, rows in (("a", first), ("b", second))}
+    for keys, topics in topics_by_group(by, frame, world.qids):
+        sides = {side: [world.names[row] for row in rows] for side, rows in (("a", first), ("b", second))}
+        keys_of: dict[str, Any] = {**keys, **sides}
         columns, by_aspect = _compare(world.on_topics(topics), first, second, options)
-        pairs.append(pd.DataFrame({**keys, **columns}))
-        for column, aspect in enumerate(world.aspects):
-            values = {key: table[:, column] for key, table in by_aspect.items()}
-            weight = world.weights[column]
-            parts.append(
-                pd.DataFrame({**keys, "pair": range(len(first)), "aspect": aspect, "weight": weight, **values})
-            )
-    aspects = pd.concat(parts, ignore_index=True)
-    order = [key for key in ("group", "pair") if key in aspects]
-    groups = {name: row for row, name in enumerate(topics_of)}
-    aspects = aspects.sort_values(
-        order, kind="stable", key=lambda column: column.map(groups) if column.name == "group" else column
-    )
+        pairs.append(pd.DataFrame({**keys_of, **columns}))
+        part = pairs[-1].loc[:, list(keys_of)].loc[np.repeat(np.arange(len(first)), len(world.aspects))]
+        part["aspect"], part["weight"] = np.tile(world.aspects, len(first)), np.tile(world.weights, len(first))
+        parts.append(part.assign(**{name: table.ravel() for name, table in by_aspect.items()}))
     return Weightings(
         pd.concat(pairs, ignore_index=True),
-        aspects.drop(columns="pair").reset_index(drop=True),
+        pd.concat(parts, ignore_index=True),
         dict(zip(world.aspects, world.weights.tolist(), strict=True)),
         mean,
         alpha,
@@ -488,18 +473,6 @@ def _weights(mean: AspectMean, aspects: list[str], least: Floats) -> Floats:
             f"expected weights of {mean} of at least those of at_least, got less for {choices(below)}"
         )
     return weights
-
-
-def _pairs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
-    """Return the rows of both runs of each pair, in the order of the frame; the second is the baseline, if any."""
-    row = {name: index for index, name in enumerate(names)}
-    if baseline is None:
-        pairs = [(row[a], row[b]) for a, b in combinations(in_order, 2)]
-    else:
-        baselines = read_baselines(baseline, names)
-        pairs = [(row[a], row[b]) for b in baselines for a in in_order if a != b]
-    first, second = np.array(pairs, dtype=np.intp).T
-    return first, second
 
 
 def _compare(

@@ -1,0 +1,51 @@
+"""Pairs of runs, and groups of topics, for analyses of long frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Ints
+from ..evaluation.topic_groups import ALL, read_topic_groups
+from .baseline import read_baselines
+
+
+def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
+    """Return the rows of both runs of each pair.
+
+    Parameters
+    ----------
+    names : list
+        The runs, by row.
+    in_order : list
+        The same, in the order of the pairs.
+    baseline : str, sequence of str or None
+        The second runs of the pairs; None for all pairs.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n_pairs,)
+    """
+    row = {name: index for index, name in enumerate(names)}
+    pairs = [(row[a], row[b]) for a, b in combinations(in_order, 2)]
+    if baseline is not None:
+        pairs = [(row[a], row[b]) for b in read_baselines(baseline, names) for a in in_order if a != b]
+    first, second = np.array(pairs, dtype=np.intp).T
+    return first, second
+
+
+def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterator[tuple[dict[str, str], Ints]]:
+    """Yield the columns that identify a group of topics, and the positions of its topics; all topics last."""
+    everything = np.arange(len(qids))
+    if by is None:
+        yield {}, everything
+        return
+    group_of = read_topic_groups(by, frame)
+    group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
+    for name in dict.fromkeys(group_of.values()):
+        yield {"group": name}, np.flatnonzero(group == name)
+    yield {"group": ALL}, everything
