@@ -79,6 +79,10 @@ def test_equals_the_definition(run, missing, cutoff):
     assert drawn["crp"].tolist() == curve[: max(len(run), total)]
     assert drawn["rank"].tolist() == list(range(1, max(len(run), total) + 1))
     assert set(drawn["recall_base"]) <= {total}
+    length = max(len(run), total)
+    worst = [0] * (length - total) + sorted(degree for degree in judged if degree > 0)
+    assert drawn["worst"].tolist() == slow_curve(worst, judged, length)
+    assert set(drawn["turn_around"]) == ({curve.index(min(curve[:length])) + 1} if length else set())
 
 
 @given(degrees, degrees)

@@ -467,7 +467,13 @@ def test_crp_curve():
         part = curve[curve["qid"] == "q1"]
         assert line.get_xdata().tolist() == part["rank"].tolist()
         assert line.get_ydata().tolist() == part["crp"].tolist()
-    zero, base = ax.lines[2:]
+    zero, base, *worst = ax.lines[2:]
+    expected = {tuple(curve.loc[curve["qid"] == "q1", "worst"]) for curve in curves.values()}
+    assert {tuple(line.get_ydata()) for line in worst} == expected
+    turns = [tuple(points.get_offsets()[0]) for points in ax.collections]
+    for turn, curve in zip(turns, curves.values(), strict=True):
+        part = curve[curve["qid"] == "q1"]
+        assert turn == (part["rank"][part["crp"].idxmin()], part["crp"].min())
     assert set(zero.get_ydata()) == {0}
     assert set(base.get_xdata()) == {2}
     assert [text.get_text() for text in ax.texts] == ["R = 2"]
@@ -594,7 +600,7 @@ BAD = [
     (lambda: plots.crp_over_ranks(CURVE), ["2 queries", "qid= (q1, q2)"]),
     (lambda: plots.crp_over_ranks(CURVE, "q7"), ["expected queries (q1, q2), got q7"]),
     (lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
-    (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
+    (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, worst, recall_base", "name, qid"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a topic of the qrels (q1, q2), got q9"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected queries of the run (q1, q3), got q2"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),

@@ -75,8 +75,8 @@ def variants(measure: ir_measures.Measure | str, **options: Any) -> dict[str, ir
     if impossible:
         n_all = len(result) + len(impossible)
         warn_once(
-            f"variants of {base.NAME}: left out {len(impossible)} of {n_all} combinations, which are impossible; the "
-            f"first reason: {impossible[0]}"
+            f"variants of {base.NAME}: {len(impossible)} of {n_all} combinations are impossible and were left out, "
+            f"the first because {impossible[0]}"
         )
     return result
 
