@@ -10,6 +10,7 @@ from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .multiverse import Multiverse, multiverse
 from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
+from .ranks import Ranks, ranks
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
 from .weightings import Weightings, weightings
@@ -20,6 +21,7 @@ __all__ = [
     "JudgeSensitivity",
     "Multiverse",
     "PredictionPowered",
+    "Ranks",
     "Weightings",
     "attainable",
     "attainable_front",
@@ -35,6 +37,7 @@ __all__ = [
     "multiverse",
     "prediction_powered",
     "rank_correlation",
+    "ranks",
     "system_front",
     "tau_ap",
     "upper_bound",
