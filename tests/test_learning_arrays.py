@@ -190,6 +190,7 @@ def test_plausible_searches_are_silent(data: Data) -> None:
     how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
     ranker = AspectRanker(Ridge(), TARGET).set_params(estimator__alpha=2.0)
     ranker.fit(data.X, data.Y).score(data.X, data.Y)
-    cross_validate(ranker.set_params(measure=MEASURE), data.X, data.Y, groups=data.qid, **how)
+    ranker.set_params(measure=MEASURE).fit(data.X, data.Y).score(data.X, data.Y)
+    cross_validate(ranker, data.X, data.Y, groups=data.qid, **how)
     fixed = AspectRanker(Ridge(), measure=MEASURE, aspects=ASPECTS)
     GridSearchCV(fixed, {"target": [TARGET, "relevance", "scaled sum"]}, **how).fit(data.X, data.Y, groups=data.qid)

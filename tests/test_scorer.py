@@ -242,7 +242,7 @@ SCORING: dict[str, Any] = {
     "credibility": On(aspect="credibility", base=nDCG @ 5),
 }
 SCORERS = {name: ma.ranking_scorer(measure, aspects=ASPECTS) for name, measure in SCORING.items()}
-RANKER = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS))
+RANKER = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS), aspects=ASPECTS)
 GRID = {"estimator__alpha": [1e-3, 1e3], "target__distance": ["manhattan", "euclidean"]}
 CV = GroupKFold(3)
 

@@ -64,12 +64,6 @@ class _Part:
         return np.arange(len(self.labels)) if self.query is None else pd.factorize(self.query)[0]
 
     @property
-    def documents(self) -> NDArray[np.object_]:
-        """The document of each row, or the number of the row."""
-        documents = named_documents(self.labels)
-        return np.arange(len(self.labels)).astype(str).astype(object) if documents is None else documents
-
-    @property
     def names(self) -> NDArray[np.object_]:
         """The query of each row, or the number of the row."""
         return self.codes.astype(str).astype(object) if self.query is None else self.qids[self.query]
@@ -198,6 +192,11 @@ class AspectRanker(Wrapper):
 
     # -- parameters: a measure is not an estimator, but its parameters can be searched ---------------
 
+    def __sklearn_clone__(self) -> AspectRanker:
+        cloned: AspectRanker = super().__sklearn_clone__()
+        cloned._is_clone = True
+        return cloned
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
@@ -213,7 +212,8 @@ class AspectRanker(Wrapper):
         prefix = "target__"
         inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
         # In a search, each candidate would be scored by its own measure or, without measure=, its own target.
-        if "measure" in params:
+        # Otherwise, to set a measure is to choose that of `score`: searches set the parameters of clones.
+        if "measure" in params and hasattr(self, "_is_clone"):
             self._searched = "measure"
         elif inner or "target" in params:
             self._searched = getattr(self, "_searched", "target")
@@ -425,8 +425,14 @@ class AspectRanker(Wrapper):
                     f"eval_set[{index}]: expected y with the columns of the training set ({choices(columns)}), "
                     f"got {choices(part.labels.columns)}"
                 )
-        documents = pd.Index(np.concatenate([part.documents for part in parts]), name="docno")
-        frame = pd.concat([part.labels[columns] for part in parts]).set_axis(documents)
+        frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
+        documents = [named_documents(part.labels) for part in parts]
+        if any(names is not None for names in documents):
+            named = [
+                np.arange(len(part.labels)) if names is None else names
+                for part, names in zip(parts, documents, strict=True)
+            ]
+            frame.index = pd.Index(np.concatenate(named), name="docno")
         # A single part keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
