@@ -271,6 +271,29 @@ def test_where_the_linear_form_does_not_help(study: Any) -> None:
     assert linear["high"] < trees["low"]
 
 
+def test_the_linear_form_loses_toma_if_one_aspect_is_rare_except_once(study: Any) -> None:
+    lost = {
+        world: -study.difference(world, "linear form", "scaled sum", "TOMA@10")["difference"]
+        for world in study.synthetic
+        if "5 %" in world
+    }
+    assert max(lost.values()) == pytest.approx(0.148, abs=0.001)
+    assert [world for world in lost if lost[world] < 0] == ["independent, 5 % and 60 %, features of relevance"]
+
+
+def test_weights_matter_less_than_normalisation_only_if_features_tell_of_the_rare_aspect(study: Any) -> None:
+    changes = {
+        world: [
+            abs(study.difference(world, *pair, "CAM@10")["difference"])
+            for pair in ((study.targets.WEIGHTED, "linear form"), ("linear form", "scaled sum"))
+        ]
+        for world in study.synthetic
+    }
+    for world, (weights, normalisation) in changes.items():
+        assert (weights < normalisation) == ("5 %" in world and "credibility" not in world), world
+        assert weights < 0.062
+
+
 def test_one_weight_per_aspect_explains_the_linear_form(study: Any) -> None:
     for learner, most in (("LightGBM", 0.0045), ("linear", 0.012)):
         for world in study.synthetic:
@@ -342,10 +365,15 @@ def test_where_nothing_came_out(study: Any) -> None:
         classes = study.difference(world, "TOMA classes", "scaled sum", "TOMA@10")
         assert abs(classes["difference"]) <= 0.008
     for world in ("CLEF eHealth 2015", "CLEF eHealth 2018"):
-        for target in ("scaled sum", "linear form", "TOMA classes", study.targets.BY_MEAN):
-            for measure in ("CAM@10", "TOMA@10"):
-                assert study.difference(world, target, "relevance", measure)["low"] < 0
-                assert study.difference(world, target, "relevance", measure)["high"] > 0
+        for target in ("raw sum", "linear form", "TOMA classes", study.targets.BY_MEAN):
+            for baseline in ("relevance", "scaled sum"):
+                for measure in ("CAM@10", "TOMA@10"):
+                    row = study.difference(world, target, baseline, measure)
+                    assert row["low"] <= 0 <= row["high"]
+                    assert (row["high"] - row["low"]) / 2 < 0.055
+    fusion = study.difference("CLEF eHealth 2015", "fusion", "scaled sum", "TOMA@10")
+    assert fusion["high"] < 0
+    assert fusion["difference"] == pytest.approx(-0.03, abs=0.005)
 
 
 def test_docstrings_quote_the_study(study: Any) -> None:

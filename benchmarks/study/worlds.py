@@ -88,15 +88,15 @@ class World:
     @property
     def prevalence(self) -> dict[str, dict[str, float]]:
         """Fractions of documents and of queries with a gain, and the mean ideal DCG@10 in top gains, by aspect."""
-        found = {}
+        fractions = {}
         for aspect, gain in gains(self.labels, self.aspects).items():
             best = ideals(gain)
-            found[str(aspect)] = {
+            fractions[str(aspect)] = {
                 "documents": float((gain > 0).mean()),
                 "queries": float((best > 0).mean()),
                 "ideal DCG@10": float(best[best > 0].mean() / max(self.aspects[aspect].scale.gains)),
             }
-        return found
+        return fractions
 
 
 def gains(labels: pd.DataFrame, aspects: ma.Aspects) -> pd.DataFrame:
