@@ -1,4 +1,4 @@
-"""Run the study: ``nice python -m benchmarks.study``, about ten minutes on one core.
+"""Run the study: ``nice python -m benchmarks.study``, about seven minutes on one core.
 
 The page docs/reproductions/training_targets.ipynb describes the collections; without them all worlds are synthetic.
 """
