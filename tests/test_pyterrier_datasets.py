@@ -50,8 +50,8 @@ def test_an_experiment_on_the_health_dataset() -> None:
 
 def test_frames_may_be_changed_freely() -> None:
     dataset = pt.get_dataset("multiaspect:health")
-    dataset.get_qrels()["label"] = 0
-    dataset.get_topics()["query"] = "x"
+    for frame in (dataset.get_qrels(), dataset.get_topics()):
+        frame[frame.columns[-1]] = "x"
     pd.testing.assert_frame_equal(dataset.get_qrels(), datasets.load_health().qrels)
     pd.testing.assert_frame_equal(dataset.get_topics(), datasets.load_health().topics)
 

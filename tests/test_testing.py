@@ -427,7 +427,7 @@ def test_built_in_distances(distance: str | float, n_aspects: int) -> None:
     ("distance", "message"),
     [
         (lambda gaps: 9 - gaps.sum(axis=1), "decreases when the gap"),
-        (lambda gaps: gaps.sum(axis=1) / gaps.sum(), "alone than among others"),
+        (lambda gaps: gaps.sum(axis=1) / (1 + gaps.sum()), "alone than among others"),
         (lambda gaps: gaps.sum(axis=1) + len(gaps), "alone than among others"),
         (lambda gaps: np.zeros(len(gaps)), "equally far"),
         (lambda gaps: gaps, "one number per tuple"),

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pt_multiaspect as ma
 
-from .worlds import World
+from .worlds import World, gains, ideals
 
 #: The parameters of LightGBM's lambdarank that are not defaults.
 PARAMS: dict[str, Any] = {
@@ -55,8 +55,11 @@ TARGETS: dict[str, Callable[[ma.Aspects], Any]] = {
     "TOMA classes": lambda aspects: ma.TOMA(aspects=aspects),
 }
 
+#: The sum with one weight per aspect: 1 / its mean ideal DCG@10 in the training queries.
+BY_MEAN = "sum over mean ideals"
+
 #: What is compared: targets of one ranker, and a ranker per aspect.
-COMPARED = (*TARGETS, "fusion")
+COMPARED = (*TARGETS, BY_MEAN, "fusion")
 
 #: Trained by LightGBM only: the linear form with other weights, and with early stopping of at most `LONGEST` trees.
 WEIGHTED, BY_MEASURE, BY_LABEL = "relevance counts twice", "stopped by CAM@10", "stopped by nDCG@10 of the label"
@@ -68,6 +71,26 @@ MEASURES: dict[str, Callable[[ma.Aspects], Any]] = {
     "MM@10": lambda aspects: ma.MM(aspects=aspects) @ 10,
     "TOMA@10": lambda aspects: ma.TOMA(aspects=aspects) @ 10,
 }
+
+
+class DividedByMean(BaseEstimator):  # type: ignore[misc]
+    """A ranker of the sum of gains, each divided by the mean ideal DCG@10 of its aspect in the training queries."""
+
+    def __init__(self, estimator: Any, aspects: ma.Aspects) -> None:
+        self.estimator = estimator
+        self.aspects = aspects
+
+    def fit(self, X: Any, y: pd.DataFrame) -> DividedByMean:
+        """Compute the weights from the queries with a gain, and fit."""
+        best = {aspect: ideals(gain) for aspect, gain in gains(y, self.aspects).items()}
+        weights = {aspect: 1 / values[values > 0].mean() for aspect, values in best.items()}
+        target = ma.CAM(base="DCG", aspects=self.aspects, weights=weights)
+        self.ranker_ = ma.AspectRanker(self.estimator, target=target).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the scores."""
+        return self.ranker_.predict(X)
 
 
 class StoppedByLabel(BaseEstimator):  # type: ignore[misc]
@@ -120,6 +143,8 @@ def estimator(name: str, learner: str, aspects: ma.Aspects) -> Any:
         return StoppedByLabel(measure)
     if name == BY_MEASURE:
         return ma.AspectRanker(LGBMRanker(**{**PARAMS, "n_estimators": LONGEST}), target=measure)
+    if name == BY_MEAN:
+        return DividedByMean(LEARNERS[learner](), aspects)
     if name == "fusion":
         return ma.AspectFusion(LEARNERS[learner](), aspects=aspects)
     make = {**TARGETS, WEIGHTED: _twice}.get(name, lambda scales: ma.On(aspect=name, aspects=scales))

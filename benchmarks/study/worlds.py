@@ -1,8 +1,8 @@
-"""The data of the study: synthetic aspects that conflict or agree, and two CLEF eHealth collections."""
+"""The data of the study: synthetic aspects, which conflict or agree, and two CLEF eHealth collections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 
 import pt_multiaspect as ma
 
@@ -27,11 +27,39 @@ SCALES = {"equal scales": (2, 2), "unequal scales": (2, 10)}
 
 N_TRAIN, N_TEST, N_DOCUMENTS = 60, 100, 30
 
+#: Fractions of relevant and of credible documents.
+RARE = (0.05, 0.6)
+
+#: Name of a setting -> arguments of `synthetic`.
+SETTINGS: dict[str, dict[str, Any]] = {
+    f"{relation}, {scales}": {"correlation": correlation, "tops": tops}
+    for scales, tops in SCALES.items()
+    for relation, correlation in CORRELATIONS.items()
+} | {
+    f"{relation}, {name}": {"correlation": CORRELATIONS[relation], "tops": (2, 2), **arguments}
+    for name, arguments in {
+        "features of relevance": {"informative": ["relevance"]},
+        "5 % and 60 %": {"prevalence": RARE},
+        "5 % and 60 %, features of relevance": {"prevalence": RARE, "informative": ["relevance"]},
+        "5 % and 60 %, features of credibility": {"prevalence": RARE, "informative": ["credibility"]},
+        "5 % and 60 %, not in every query": {"prevalence": RARE, "everywhere": False},
+    }.items()
+    for relation in ("conflicting", "independent")
+}
+
 #: Seeds of the worlds start here; no target was chosen by looking at them.
 FIRST_SEED = 7000
 
 #: Standard deviation of the noise of the features. Each world has its own, between these.
 NOISE = (0.25, 1.0)
+
+#: Mean and standard deviation of the thresholds of queries.
+THRESHOLD, SPREAD = 0.5, 0.7
+
+#: Width of the grades above the threshold, in standard deviations of a latent aspect.
+WIDTH = 1.5
+
+NAMES = ("relevance", "credibility")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +85,46 @@ class World:
             "n_features": self.X.shape[1],
         }
 
+    @property
+    def prevalence(self) -> dict[str, dict[str, float]]:
+        """Fractions of documents and of queries with a gain, and the mean ideal DCG@10 in top gains, by aspect."""
+        fractions = {}
+        for aspect, gain in gains(self.labels, self.aspects).items():
+            best = ideals(gain)
+            fractions[str(aspect)] = {
+                "documents": float((gain > 0).mean()),
+                "queries": float((best > 0).mean()),
+                "ideal DCG@10": float(best[best > 0].mean() / max(self.aspects[aspect].scale.gains)),
+            }
+        return fractions
 
-def synthetic(correlation: float, tops: tuple[int, int], seed: int, n_queries: int = N_TRAIN + N_TEST) -> World:
+
+def gains(labels: pd.DataFrame, aspects: ma.Aspects) -> pd.DataFrame:
+    """Return the gains of labels, with the queries in the index."""
+    columns = {
+        name: np.asarray(ma.aggregate_labels(labels, ma.On(aspect=name, aspects=aspects)).values)
+        for name in aspects
+    }
+    return pd.DataFrame(columns, index=labels.index)
+
+
+def ideals(gain: pd.Series[float]) -> pd.Series[float]:
+    """Return the DCG@10 of the best ranking of each query."""
+    ordered = gain.sort_values(ascending=False, kind="stable")
+    rank = ordered.groupby(level=0).cumcount() + 1
+    return (ordered / np.log2(rank + 1))[rank <= 10].groupby(level=0).sum()
+
+
+def synthetic(
+    correlation: float,
+    tops: tuple[int, int],
+    seed: int,
+    n_queries: int = N_TRAIN + N_TEST,
+    *,
+    prevalence: tuple[float, float] | None = None,
+    everywhere: bool = True,
+    informative: Collection[str] = NAMES,
+) -> World:
     """Draw a world of two aspects.
 
     Features are noisy observations of the latent aspects. Grades cut the latent aspects at thresholds that differ
@@ -74,20 +140,56 @@ def synthetic(correlation: float, tops: tuple[int, int], seed: int, n_queries: i
         Seed of the random numbers.
     n_queries : int
         Number of queries.
+    prevalence : (float, float), optional
+        Fractions of the documents with a grade above the lowest. By default, thresholds have the same mean for both
+        aspects, which makes the fractions about .58 for the top grade 2 and .39 for 10.
+    everywhere : bool
+        Whether, given a prevalence, each query has such a document of each aspect.
+    informative : collection of str
+        The aspects that features tell of. Features of the others are replaced with noise.
     """
     rng = np.random.default_rng(seed)
     n = n_queries * N_DOCUMENTS
     latent = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], n)
     noise = rng.normal(scale=rng.uniform(*NOISE), size=(n, 4))
-    X = np.column_stack([latent, latent.sum(axis=1), rng.normal(size=n)]) + noise
-    qid = np.repeat(np.arange(n_queries), N_DOCUMENTS)
-    shift = np.repeat(rng.normal(loc=0.5, scale=0.7, size=(n_queries, 2)), N_DOCUMENTS, axis=0)
-    # Grades rise by steps of equal width from the threshold, 1.5 standard deviations in all.
-    steps = np.ceil((latent - shift) / 1.5 * np.array(tops)) + 1
+    unrelated = rng.normal(size=n)
+    shift = THRESHOLD + SPREAD * rng.normal(size=(n_queries, 2))
+    if prevalence is not None:
+        lowest = latent.reshape(n_queries, N_DOCUMENTS, 2) + WIDTH / np.array(tops)
+        shift = np.column_stack(
+            [_calibrate(shift[:, aspect], lowest[..., aspect], prevalence[aspect], everywhere) for aspect in (0, 1)]
+        )
+    shift = np.repeat(shift, N_DOCUMENTS, axis=0)
+    # Grades rise by steps of equal width.
+    steps = np.ceil((latent - shift) / WIDTH * np.array(tops)) + 1
     labels = np.clip(steps, 0, tops).astype(int)
-    names = ["relevance", "credibility"]
-    aspects = ma.Aspects(dict(zip(names, tops, strict=True)))
-    return World(X, pd.DataFrame(labels, columns=names), qid, aspects)
+    seen = np.where(np.isin(NAMES, list(informative)), latent, 0)
+    X = np.column_stack([seen, seen.sum(axis=1), unrelated]) + noise
+    qid = np.repeat(np.arange(n_queries), N_DOCUMENTS)
+    aspects = ma.Aspects(dict(zip(NAMES, tops, strict=True)))
+    return World(X, pd.DataFrame(labels, columns=list(NAMES)), qid, aspects)
+
+
+def _calibrate(thresholds: Any, values: Any, fraction: float, everywhere: bool) -> Any:
+    """Move the thresholds of all queries alike, such that a fraction of the values is above.
+
+    Parameters
+    ----------
+    thresholds : ndarray of float, shape (n_queries,)
+        The thresholds.
+    values : ndarray of float, shape (n_queries, n_documents)
+        The values that are compared with the threshold of their query.
+    fraction : float
+        Fraction of all values.
+    everywhere : bool
+        Whether to lower thresholds that no value of their query exceeds, to just below its highest.
+    """
+    limit = values.max(axis=1) - 1e-9 if everywhere else np.inf
+
+    def excess(step: float) -> float:
+        return float((values > np.minimum(thresholds + step, limit)[:, np.newaxis]).mean() - fraction)
+
+    return np.minimum(thresholds + optimize.brentq(excess, -10, 10), limit)
 
 
 def first_and_rest(world: World) -> list[tuple[Any, Any]]:

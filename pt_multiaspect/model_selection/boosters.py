@@ -16,7 +16,14 @@ from .._validation import choice
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError, warn
 from .labels import MOST_LEVELS, levels
-from .rows import EvaluatedMeasure, LabelledRows, RowRankings, require_queries, warn_if_constant
+from .rows import (
+    EvaluatedMeasure,
+    LabelledRows,
+    RowRankings,
+    require_queries,
+    warn_if_constant,
+    warn_of_single_rows,
+)
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
@@ -212,6 +219,7 @@ def metric_for(
     *,
     aspects: object = None,
     missing: str = "error",
+    qrels: object = None,
 ) -> Any:
     """Create an evaluation metric for a boosting library's own interface from a measure.
 
@@ -235,6 +243,10 @@ def metric_for(
         Names (and declared scales) of the columns of an array, or the columns to select from a frame.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
+    qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
+        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
+        y needs an index level or a column docno.
 
     Returns
     -------
@@ -245,7 +257,13 @@ def metric_for(
     Raises
     ------
     MultiAspectError
-        If queries or labels are missing. When called: for predictions with another number of rows, or of two sets.
+        If queries or labels are missing, a document has several rows for a query (if `y` has a docno), or labels
+        differ from those of `qrels`. When called: for predictions with another number of rows, or of two sets.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If every query has one row.
 
     Examples
     --------
@@ -257,9 +275,10 @@ def metric_for(
     (0.8155, True)
     """
     choice("library", *_LIBRARIES)(library)
-    evaluated = EvaluatedMeasure(measure, aspects, missing)
+    evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
     y, qid = in_memory(y), in_memory(qid)
     rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
+    warn_of_single_rows(rows.judgments, "metric_for")
     return Evaluation(evaluated.on(rows), [rows])
 
 

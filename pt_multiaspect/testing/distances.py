@@ -37,7 +37,7 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
     >>> from pt_multiaspect.testing import check_distance
     >>> check_distance("euclidean")
     >>> check_distance(lambda gaps: gaps.max(axis=1) + gaps.sum(axis=1), n_aspects=3)
-    >>> check_distance(lambda gaps: gaps.sum(axis=1) / gaps.max())
+    >>> check_distance(lambda gaps: gaps.sum(axis=1) / (1 + gaps.max()))
     Traceback (most recent call last):
     pt_multiaspect.testing.measures.FailedCheckError: distance 'distance': a tuple has another distance alone ...
     """
