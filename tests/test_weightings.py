@@ -356,6 +356,19 @@ def test_measures_on_aspects_are_recognised(trec_files: Any) -> None:
     assert row["difference"] == pytest.approx(cam[row["a"]] - cam[row["b"]])
 
 
+def test_printed_pairs_are_few_and_narrow() -> None:
+    perquery = world(36, 5)
+    perquery["name"] = "a system with a long name, " + perquery["name"]
+    text = str(weightings(perquery, measures=higher(), n_resamples=5))
+    assert len(text.splitlines()) < 50
+    assert max(map(len, text.splitlines())) <= 80
+    assert "… and 610 more" in text
+    assert "`.pairs` has all 630" in " ".join(text.split())
+    few = weightings(world(3), measures=higher(), n_resamples=5, by={f"q{n}": f"{n}" for n in range(6)})
+    assert "nan" not in str(few)
+    assert "`.pairs` has all" not in str(weightings(world(3), measures=higher(), n_resamples=5))
+
+
 # -- bad input ----------------------------------------------------------------------------------------------
 
 ON = {aspect: On(aspect=aspect, base="nDCG@5") for aspect in ASPECTS}

@@ -13,6 +13,9 @@ from .._typing import Ints
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from .baseline import read_baselines
 
+#: Maximum number of pairs that printed results contain.
+MAX_SHOWN = 20
+
 
 def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
     """Return the rows of both runs of each pair.
@@ -49,3 +52,17 @@ def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterato
     for name in dict.fromkeys(group_of.values()):
         yield {"group": name}, np.flatnonzero(group == name)
     yield {"group": ALL}, everything
+
+
+def contested_first(pairs: pd.DataFrame, balance: pd.Series[float]) -> pd.DataFrame:
+    """Return the pairs in the order in which results print them: if not all are shown, those near balance 0 first."""
+    if len(pairs) <= MAX_SHOWN:
+        return pairs
+    return pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
+
+
+def rest(pairs: pd.DataFrame) -> str:
+    """Return a sentence on the pairs that are not shown, or an empty text."""
+    if len(pairs) <= MAX_SHOWN:
+        return ""
+    return f" The {MAX_SHOWN} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."

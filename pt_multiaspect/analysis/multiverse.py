@@ -20,7 +20,7 @@ from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import directions, matrix, selected
-from ._pairs import pairs_of_runs, topics_by_group
+from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
 from ._significance import corrector, paired_test
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
@@ -121,7 +121,7 @@ class Multiverse(View):
                 decimals(row["p"]),
                 *(percent(row[key]) for key in fractions),
             ]
-            for row in self.pairs.to_dict("records")
+            for row in contested_first(self.pairs, self.pairs["better"] - self.pairs["worse"]).to_dict("records")
         ]
         heads = ("difference", "p", "better", "worse", "sig. better", "sig. worse")
         columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, heads)]
@@ -129,8 +129,8 @@ class Multiverse(View):
         return [
             Heading(self._title()),
             Sentence(self.summary),
-            Table(columns, rows),
-            Sentence(about),
+            Table(columns, rows, most=MAX_SHOWN),
+            Sentence(about + rest(self.pairs)),
             *map(Sentence, self.notes),
         ]
 

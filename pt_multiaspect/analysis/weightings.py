@@ -23,9 +23,9 @@ from ..evaluation.topic_groups import ALL
 from ..integration.parsing import parse_one
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, weighted_sum
 from ..measures.means import CAM, AspectMean
-from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
+from ..views import Block, Cell, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import directions, matrix, selected
-from ._pairs import pairs_of_runs, topics_by_group
+from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
 from ._significance import corrector, paired_test, resample_counts
 
 #: Number of sampled weightings: of measures that are linear in their weights, and of others, each computed anew.
@@ -103,21 +103,29 @@ class Weightings(View):
                 *(str(row[key]) for key in keys),
                 decimals(row["difference"]),
                 decimals(row["p"]),
-                f"{percent(row['fraction'])} [{percent(row['low'])}, {percent(row['high'])}]",
+                Cell(percent(row["fraction"]), after=_interval_in_percent(row["low"], row["high"])),
                 percent(row["fraction_significant"]),
+                percent(row["distance"]),
                 row["reversal"] or "-",
             ]
-            for row in self.pairs.to_dict("records")
+            for row in contested_first(self.pairs, self.pairs["fraction"] - 0.5).to_dict("records")
         ]
-        heads = ("difference", "p", "a higher", "significant", "reversed by")
-        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, heads)]
+        columns = [
+            *(Column(key, left=True, shorten=12) for key in keys),
+            Column("difference", in_text="diff."),
+            *map(Column, ("p", "a higher")),
+            Column("significant", in_text="sig."),
+            Column("moved"),
+            Column("reversed by", left=True, spare=1),
+        ]
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
             f"Weights of the measure: {declared}. a higher: fraction of all weightings under which a has the "
-            f"higher mean, with its {100 * self.ci:g} % interval over topics. significant: fraction with the same "
-            f"sign and p < {self.alpha:g}. reversed by: the nearest weighting at which the two runs tie."
+            f"higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction with the same "
+            f"sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
         )
-        return [Heading(self._title()), Sentence(self.summary), Table(columns, rows), Sentence(note)]
+        table = Table(columns, rows, elsewhere="`.pairs`", most=MAX_SHOWN)
+        return [Heading(self._title()), Sentence(self.summary), table, Sentence(note + rest(self.pairs))]
 
 
 def weightings(
@@ -599,6 +607,10 @@ def _sampled_fractions(combined: Floats, first: Ints, second: Ints, options: _Op
         higher += mean > 0
         times += (options.correct(asl) < options.alpha) & (np.sign(mean) == sign)
     return higher / (combined.shape[2] - 1), times / (combined.shape[2] - 1)
+
+
+def _interval_in_percent(low: float, high: float) -> str:
+    return "" if np.isnan(low) else f"[{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def _reversal_in_words(weights: Floats, world: _World) -> str:
