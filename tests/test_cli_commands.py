@@ -305,6 +305,12 @@ def test_correlate(cli):
     assert code == 0
     expected = analysis.correlation(values, rank_by="query", ci=0.95)
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+    code, out, _ = cli("correlate", *SCALED, "--method", "tau_gap", "--top", "3", "runs")
+    assert code == 0
+    assert np.array_equal(read(out).set_index("measure"), analysis.correlation(values, "tau_gap", top=3))
+    code, _, err = cli("correlate", *SCALED, "--top", "3", "--rank-by", "query", "runs")
+    assert code == 2
+    assert "--top applies to means" in err
     code, _, err = cli("correlate", "-m", "AP", "runs")
     assert code == 2
     assert "at least two measures, got only AP" in err

@@ -15,7 +15,7 @@ from shared_data import shared_path
 from pt_multiaspect.analysis import correlation, rank_correlation, tau_ap
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 
-METHODS = ("kendall", "tau_ap", "spearman", "rbo")
+METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
 
 
 def frame(values, measures=("AP", "RR", "P")) -> pd.DataFrame:
@@ -47,6 +47,16 @@ def slow_tau_ap(reference, other) -> float:
         for rank in range(1, len(order))
     ]
     return 2 * sum(shares) / len(shares) - 1
+
+
+def slow_tau_gap(reference, other) -> float:
+    order = sorted(range(len(other)), key=lambda system: -other[system])
+    fractions = []
+    for rank, system in enumerate(order):
+        gaps = [reference[above] - reference[system] for above in order[:rank]]
+        if any(gaps):
+            fractions.append(sum(gap for gap in gaps if gap > 0) / sum(map(abs, gaps)))
+    return 2 * sum(fractions) / len(fractions) - 1
 
 
 def slow_rbo(one, two, p) -> float:
@@ -90,6 +100,7 @@ def test_equal_the_definitions(pair):
         ("kendall", lambda: kendalltau(one, two).statistic),
         ("spearman", lambda: spearmanr(one, two).statistic),
         ("tau_ap", lambda: slow_tau_ap(one, two)),
+        ("tau_gap", lambda: slow_tau_gap(one, two)),
     ]:
         value = rank_correlation(one, two, method)
         if constant:
@@ -121,6 +132,66 @@ def test_tau_ap_has_a_direction():
     table = correlation(frame(np.array([[4, 1], [3, 4], [2, 3], [1, 2]])[:, None].repeat(2, axis=1)), "tau_ap")
     assert table.loc["AP", "RR"] == pytest.approx(tau_ap([4, 3, 2, 1], [1, 4, 3, 2]))
     assert table.loc["RR", "AP"] == pytest.approx(tau_ap([1, 4, 3, 2], [4, 3, 2, 1]))
+
+
+def test_golden_tau_gap():
+    cases = json.loads(shared_path("golden", "correlations.json").read_text())["cases"]
+    assert len(cases) > 20
+    for case in cases:
+        expected = np.nan if case["tau_gap"] is None else case["tau_gap"]
+        value = rank_correlation(case["truth"], case["other"], "tau_gap")
+        assert value == pytest.approx(expected, abs=1e-9, nan_ok=True), case
+        perquery = frame(np.array([case["truth"], case["other"]]).T[:, None].repeat(2, axis=1), ("AP", "RR"))
+        if expected == expected:
+            assert correlation(perquery, "tau_gap").loc["AP", "RR"] == pytest.approx(expected, abs=1e-9), case
+
+
+def test_tau_gap_counts_large_gaps_more():
+    assert rank_correlation([0.9, 0.5, 0.49], [3, 1, 2], "tau_gap") > rank_correlation(
+        [0.9, 0.5, 0.49], [2, 3, 1], "tau_gap"
+    )
+    one, two = [0.5, 0.4, 0.1], [0.2, 0.3, 0.1]
+    assert rank_correlation(one, two, "tau_gap") == pytest.approx(0.0)  # (0 + 1) / 2
+    assert np.isnan(rank_correlation([1, 1, 1], [1, 2, 3], "tau_gap"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_best_systems_of_each_row(method):
+    perquery = random_frame(shape=(9, 4, 3))
+    means = perquery.pivot_table(index="name", columns="measure", values="value")
+    found = correlation(perquery, method, top=4)
+    for reference in found.index:
+        lowest = means[reference].sort_values().iloc[-4]
+        chosen = means[means[reference] >= lowest - 1e-12]
+        expected = correlation(perquery[perquery["name"].isin(chosen.index)], method)
+        pd.testing.assert_series_equal(found.loc[reference], expected.loc[reference])
+    pd.testing.assert_frame_equal(correlation(perquery, method, top=9), correlation(perquery, method))
+    pd.testing.assert_frame_equal(correlation(perquery, method, top=50), correlation(perquery, method))
+
+
+def test_ties_with_the_last_of_the_best_systems_are_kept_and_resamples_have_the_same_systems():
+    values = np.random.default_rng(3).random((6, 8, 2))
+    values[:, :, 0] = np.array([9, 7, 7, 7, 2, 1])[:, None] / 10
+    values[[0, 5], :, 1] += 1
+    perquery = frame(values)
+    kept = perquery[perquery["name"].isin(["run 0", "run 1", "run 2", "run 3"])]
+    settings = {"ci": 0.9, "n_resamples": 50}
+    result, expected = correlation(perquery, top=2, **settings), correlation(kept, **settings)
+    pd.testing.assert_series_equal(result.loc[0], expected.loc[0])
+    with pytest.raises(MultiAspectError, match="top: expected rank_by='mean'"):
+        correlation(perquery, rank_by="query", top=3)
+    with pytest.raises(MultiAspectError, match="top"):
+        correlation(perquery, top=1)
+
+
+def test_measures_that_are_constant_among_the_best_systems_are_named():
+    values = np.random.default_rng(3).random((6, 8, 2))
+    values[:3, :, 0] += 1
+    values[:3, :, 1] = 0.5
+    with pytest.warns(MultiAspectWarning, match=r"RR does so among the best by AP, so this correlation is NaN"):
+        found = correlation(frame(values), top=3)
+    assert np.isnan(found.loc["AP", "RR"])
+    assert not np.isnan(found.loc["RR", "AP"])
 
 
 def test_spearman_exercise():
@@ -259,7 +330,10 @@ def test_bad_frames(bad, parts):
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: correlation(GOOD, "pearson"), ["method", "'kendall', 'tau_ap', 'spearman', 'rbo'", "pearson"]),
+        (
+            lambda: correlation(GOOD, "pearson"),
+            ["method", "'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'", "pearson"],
+        ),
         (lambda: correlation(GOOD, rank_by="topic"), ["rank_by", "'mean', 'query'", "topic"]),
         (lambda: correlation(GOOD, "rbo", p=1), ["p: expected a number above 0 and below 1"]),
         (lambda: correlation(GOOD, ci=95), ["ci", "95"]),

@@ -55,7 +55,7 @@ def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterato
 
 
 def contested_first(pairs: pd.DataFrame, balance: pd.Series[float]) -> pd.DataFrame:
-    """Return the pairs in the order in which results print them: if not all are shown, those near balance 0 first."""
+    """Return pairs as results print them: if there are too many, those with a balance near 0 come first."""
     if len(pairs) <= MAX_SHOWN:
         return pairs
     return pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]

@@ -75,8 +75,8 @@ class Ranks(View):
             rows.append([*map(str, place), *(cells[(*place, measure)] for measure in measures), *consensus])
         columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, map(str, measures))]
         note = (
-            f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number of runs). Borda: "
-            "mean rank; Copeland: runs beaten by more measures than not, minus runs that beat it; both with "
+            f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number of runs). "
+            "Borda: mean rank; Copeland: runs beaten by more measures than not, minus runs that beat it; both with "
             f"{100 * self.ci:g} % bootstrap intervals."
         )
         return [

@@ -121,8 +121,8 @@ class Weightings(View):
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
             f"Weights of the measure: {declared}. a higher: fraction of all weightings under which a has the "
-            f"higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction with the same "
-            f"sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
+            f"higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction with "
+            f"the same sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
         )
         table = Table(columns, rows, elsewhere="`.pairs`", most=MAX_SHOWN)
         return [Heading(self._title()), Sentence(self.summary), table, Sentence(note + rest(self.pairs))]
