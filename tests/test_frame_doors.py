@@ -121,6 +121,15 @@ DOORS: dict[str, Callable[[As], Any]] = {
         as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), "P@3",
         {"CAM": MEASURE, "P@3": "P@3", "copy CAM": "higher", "copy P@3": "lower"},
     ),
+    "unanimity": lambda as_: analysis.unanimity(
+        as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), ["P@3", "copy P@3"],
+        {"CAM": MEASURE, "P@3": "P@3", "copy P@3": "lower"},
+    ),
+    "weightings": lambda as_: analysis.weightings(
+        as_(LONG), measures={"CAM": "higher", "P@3": "higher"}, n_resamples=10
+    ).pairs,
+    "multiverse": lambda as_: analysis.multiverse(as_(LONG), measures={"CAM": MEASURE, "P@3": "P@3"}).pairs,
+    "ranks": lambda as_: analysis.ranks(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10).table,
     "pareto": lambda as_: analysis.system_front(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
     "zero_aspect_documents": lambda as_: analysis.zero_aspect_documents(
         as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, cutoff=3

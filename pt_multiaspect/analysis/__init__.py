@@ -5,7 +5,7 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
-from .intuitiveness import intuitiveness
+from .intuitiveness import intuitiveness, unanimity
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .multiverse import Multiverse, multiverse
 from .prediction_powered import PredictionPowered, prediction_powered
@@ -40,6 +40,7 @@ __all__ = [
     "ranks",
     "system_front",
     "tau_ap",
+    "unanimity",
     "upper_bound",
     "weightings",
     "zero_aspect_documents",
