@@ -250,18 +250,18 @@ def multiverse(
         }
         for name, table in tables.items():
             parts[name].append(pd.DataFrame({**keys, **table}))
-        for row, (a, b) in enumerate(zip(sides["a"], sides["b"], strict=True)):
-            pair = {**keys, "a": a, "b": b}
-            effects = _main_effects(variants["difference"][row], options)
-            counts = options.nunique()
-            parts["choices"].append(
-                pd.DataFrame(
-                    {**pair, "choice": list(effects), "n_options": counts.to_list(), "effect": effects.values()}
-                )
-            )
-            statistics = {name: table[row] for name, table in variants.items()}
-            same = [same_as.get(label) for label in labels]
-            parts["variants"].append(pd.DataFrame({**pair, "measure": labels, **statistics, "same_as": same}))
+        same = [same_as.get(label) for label in labels]
+        effects = _main_effects(variants["difference"], options)
+        long = {
+            "choices": ({"choice": [*options], "n_options": options.nunique().to_list()}, {"effect": effects}),
+            "variants": ({"measure": labels, "same_as": same}, variants),
+        }
+        for name, (fixed, statistics) in long.items():
+            n_rows = len(next(iter(fixed.values())))
+            table = {side: np.repeat(np.array(runs, dtype=object), n_rows) for side, runs in sides.items()}
+            table |= {column: cells * len(first) for column, cells in fixed.items()}
+            table |= {column: cells.ravel() for column, cells in statistics.items()}
+            parts[name].append(pd.DataFrame({**keys, **table}))
     frames = {name: pd.concat(part, ignore_index=True) for name, part in parts.items()}
     return Multiverse(**frames, options=options, reference=chosen, alpha=alpha, correction=correction, ci=ci)
 
@@ -298,14 +298,16 @@ def _variants(
     """Return the difference, interval and level of each pair by each variant, pairs × variants."""
     shape = (len(first), len(labels))
     result = {name: np.full(shape, np.nan) for name in ("difference", "low", "high", "p")}
-    result["difference"] = values.mean(axis=1)[first] - values.mean(axis=1)[second]
+    zero = _TOLERANCE * np.abs(values).max(axis=(0, 1))
+    difference = values.mean(axis=1)[first] - values.mean(axis=1)[second]
+    result["difference"] = np.where(np.abs(difference) <= zero, 0.0, difference)
     if values.shape[1] < 2:
         return result
     levels = paired_test(values, "t", n_resamples=1, alpha=alpha, seed=0)
     for column in range(len(labels)):
         differences, asl, _ = levels(column, first, second)
-        mean, half = differences.mean(axis=1), half_width(differences, ci)
-        result["difference"][:, column], result["p"][:, column] = mean, correct(asl)
+        mean, half = result["difference"][:, column], half_width(differences, ci)
+        result["p"][:, column] = correct(asl)
         result["low"][:, column], result["high"][:, column] = mean - half, mean + half
     return result
 
@@ -339,14 +341,15 @@ def _ranks(means: Floats, names: list[Any], in_order: list[Any], distinct: Any, 
     }
 
 
-def _main_effects(differences: Floats, options: pd.DataFrame) -> dict[str, float]:
-    """Return the main effect of each choice on the differences of a pair, NaN without a full grid."""
-    is_grid = not options.duplicated().any() and len(options) == options.nunique().prod()
-    total = float(differences.var())
-    if not is_grid or total <= (_TOLERANCE * np.abs(differences).max(initial=0.0)) ** 2:
-        return dict.fromkeys(options.columns, np.nan)
-    effects = {}
-    for choice, column in options.items():
-        means = pd.Series(differences).groupby(column.to_numpy()).transform("mean")
-        effects[str(choice)] = float(means.var(ddof=0)) / total
+def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
+    """Return the main effect of each choice, pairs × choices, NaN without a full grid."""
+    effects = np.full((len(differences), options.shape[1]), np.nan)
+    if options.duplicated().any() or len(options) != options.nunique().prod():
+        return effects
+    total = differences.var(axis=1)
+    varies = total > (_TOLERANCE * np.abs(differences).max(axis=1)) ** 2
+    for column, choice in enumerate(options):
+        has_option = pd.get_dummies(options[choice]).to_numpy(np.float64)
+        means = differences @ (has_option / has_option.sum(axis=0))  # each option is as frequent in a grid
+        np.divide(means.var(axis=1), total, out=effects[:, column], where=varies)
     return effects
