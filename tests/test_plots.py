@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, ttest_1samp
 
 import pt_multiaspect as ma
 from pt_multiaspect import plots
@@ -101,6 +101,26 @@ SENSITIVITY = JudgeSensitivity(
     n_resamples=10,
 )
 
+ASPECTS = dict.fromkeys(("AP", "RR", "P"), "higher")
+WEIGHTINGS = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=20)
+
+
+def multiverse_of(n_variants: int) -> ma.analysis.Multiverse:
+    """Random values of up to 96 variants of TOMA."""
+    measures = ma.variants(
+        ma.TOMA(aspects={"relevance": 3, "understandability": 2}), distance=["euclidean", "manhattan", "chebyshev"],
+        axes=["equal", "gains"], gate=[None, "relevance"], cutoff=[5, 10, 20, 50], base=["nDCG", "AP"],
+    )  # fmt: skip
+    values = np.random.default_rng(2).random((3, 6, len(measures))).round(2)
+    perquery = frame(values, list(measures))
+    perquery["name"] = "a_long_name_of_" + perquery["name"]
+    chosen = dict(list(measures.items())[:: 96 // n_variants])
+    assert len(chosen) == n_variants
+    return ma.analysis.multiverse(perquery, measures=chosen, correction=None)
+
+
+MULTIVERSE = multiverse_of(48)
+
 DRAW = {
     "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
     "level_sets": lambda ax=None: plots.level_sets("euclidean", TWO, ax=ax),
@@ -113,6 +133,8 @@ DRAW = {
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
     "ranking_front": lambda ax=None: plots.ranking_front(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
+    "weightings": lambda ax=None: plots.weightings(WEIGHTINGS, ax=ax),
+    "specification_curve": lambda ax=None: plots.specification_curve(MULTIVERSE, ax=ax),
 }
 
 
@@ -144,7 +166,7 @@ def test_axes(name):
     assert DRAW[name](given) is given
     assert plt.get_fignums() == [1, 2]
     for ax in (new, given):
-        assert ax.get_xlabel() or name in ("correlation_heatmap", "explanation")
+        assert ax.get_xlabel() or name in ("correlation_heatmap", "explanation", "specification_curve")
         ax.figure.canvas.draw()
         # Nothing sticks out of the figure.
         box = ax.figure.get_tightbbox(ax.figure.canvas.get_renderer())
@@ -609,6 +631,19 @@ BAD = [
 ]
 
 
+BAD += [
+    (lambda: plots.weightings(PERQUERY), ["result of analysis.weightings", "got a DataFrame"]),
+    (lambda: plots.weightings(WEIGHTINGS, ("run 0", "run 9")), ["pair", "run 0, run 1", "got run 0, run 9"]),
+    (lambda: plots.weightings(WEIGHTINGS, "run 0"), ["pair", "names of two runs", "'run 0'"]),
+    (lambda: plots.weightings(WEIGHTINGS, ["run 0"]), ["pair", "names of two runs"]),
+    (lambda: plots.specification_curve(WEIGHTINGS), ["result of analysis.multiverse", "got a Weightings"]),
+    (
+        lambda: plots.specification_curve(MULTIVERSE, ("run 0", "x")),
+        ["pair", "a_long_name_of_run 0", "got run 0, x"],
+    ),
+]
+
+
 @pytest.mark.parametrize(("draw", "parts"), BAD)
 def test_bad_input(draw, parts):
     with pytest.raises(MultiAspectError) as caught:
@@ -685,7 +720,153 @@ def test_systems_by_labels_that_tell_no_direction():
 
 
 def test_plots_have_names_of_their_own():
-    assert not set(plots.__all__) & {*ma.__all__, *ma.analysis.__all__}
+    assert set(plots.__all__) & {*ma.__all__, *ma.analysis.__all__} <= {"weightings"}
+
+
+# -- weightings and variants ----------------------------------------------------------------
+
+
+def texts_of(figure) -> list:
+    """All visible texts of a figure."""
+    figure.canvas.draw()
+    return [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
+
+
+def assert_legible(figure) -> None:
+    """Nothing sticks out, and no text is small or overlaps another of its axis."""
+    assert all(text.get_fontsize() >= 6 for text in texts_of(figure))
+    box = figure.get_tightbbox(figure.canvas.get_renderer())
+    assert min(box.x0, box.y0) > -0.02
+    assert box.x1 < figure.get_figwidth() + 0.02
+    assert box.y1 < figure.get_figheight() + 0.02
+    for ax in figure.axes:
+        for labels in (ax.get_yticklabels(), ax.get_xticklabels()):
+            boxes = [text.get_window_extent() for text in labels if text.get_visible() and text.get_text()]
+            assert not any(
+                first.shrunk(0.9, 0.8).overlaps(second.shrunk(0.9, 0.8)) for first, second in pairwise(boxes)
+            )
+        if ax.get_ylabel():
+            label = ax.yaxis.label.get_window_extent()
+            assert not any(
+                label.overlaps(text.get_window_extent()) for text in texts_of(figure) if text is not ax.yaxis.label
+            )
+
+
+def test_weightings_of_two_aspects():
+    measures = dict.fromkeys(("AP", "RR"), "higher")
+    result = ma.analysis.weightings(PERQUERY, measures=measures, n_resamples=5, ci=0.9)
+    changing = result.pairs[(result.pairs["fraction"] > 0) & (result.pairs["fraction"] < 1)]
+    a, b = changing[["a", "b"]].iloc[0]
+    ax = plots.weightings(result, (b, a))
+    line = ax.lines[0].get_xydata()
+    d = MEANS.loc[a] - MEANS.loc[b]
+    assert line[[0, -1], 1] == pytest.approx([d["RR"], d["AP"]])
+    (text,) = ax.texts
+    assert text.get_text() == f"{-d['RR'] / (d['AP'] - d['RR']):.2f}"
+    values = PERQUERY.pivot(index=["name", "qid"], columns="measure", values="value")
+    interval = ttest_1samp((values.loc[a] - values.loc[b])["RR"], 0).confidence_interval(0.9)
+    band = ax.collections[0].get_paths()[0].vertices
+    assert (band[band[:, 0] == 0, 1].min(), band[:, 1][band[:, 0] == 0].max()) == pytest.approx(tuple(interval))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["weights of the measure"]
+    least = ma.analysis.weightings(PERQUERY, measures=measures, n_resamples=5, at_least={"AP": 0.6, "RR": 0.1})
+    assert plots.weightings(least, (a, b)).lines[0].get_xdata()[[0, -1]] == pytest.approx([0.6, 0.9])
+
+
+def test_weightings_of_three_aspects():
+    pairs = WEIGHTINGS.pairs
+    changing = pairs[(pairs["fraction"] > 0.2) & (pairs["fraction"] < 0.8)].iloc[0]
+    ax = plots.weightings(WEIGHTINGS, (changing["a"], changing["b"]))
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == [f"{changing['a']} higher", f"{changing['b']} higher", "p ≥ 0.05", "weights of the measure"]
+    assert {text.get_text() for text in ax.texts} == {"AP", "RR", "P"}
+    assert ax.lines[-1].get_xydata()[0] == pytest.approx([0.5, np.sqrt(0.75) / 3])
+    areas = [sum(abs(area_of(path)) for path in drawn.get_paths()) for drawn in ax.collections[:1]]
+    colours = ax.collections[0].get_facecolors()
+    assert len(colours) == 2
+    assert areas[0] == pytest.approx(np.sqrt(0.75) / 2, rel=0.01)
+    higher = abs(area_of(ax.collections[0].get_paths()[1])) / areas[0]
+    assert higher == pytest.approx(changing["fraction"], abs=0.01)
+
+
+def area_of(path) -> float:
+    x, y = path.vertices[path.codes != path.CLOSEPOLY].T
+    return float(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2
+
+
+@pytest.mark.parametrize("correction", [None, "holm"])
+def test_hatched_weightings_are_those_that_are_not_significant(correction):
+    shifted = PERQUERY.assign(value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 0.5}).fillna(0))
+    result = ma.analysis.weightings(shifted, measures=ASPECTS, n_resamples=5, correction=correction)
+    assert result.pairs["fraction_significant"].between(0.1, 0.9).any()
+    rows = result.pairs[result.pairs["fraction_significant"].between(0.1, 0.9) & (result.pairs["fraction"] == 1)]
+    for row in rows.head(2).to_dict("records"):
+        ax = plots.weightings(result, (row["a"], row["b"]))
+        hatched = sum(abs(area_of(path)) for path in ax.collections[1].get_paths() if len(path.vertices))
+        assert 1 - hatched / (np.sqrt(0.75) / 2) == pytest.approx(row["fraction_significant"], abs=0.02)
+        plt.close("all")
+
+
+def test_fractions_are_bars():
+    ax = plots.weightings(WEIGHTINGS)
+    assert len(ax.get_yticklabels()) == 28
+    widths = [100 * fraction for fraction in WEIGHTINGS.pairs["fraction"]]
+    assert [bar.get_width() for bar in ax.patches[:28]] == pytest.approx(widths)
+    assert ax.get_yticklabels()[0].get_text() == "run 0 > run 1"
+    assert ax.get_xlabel() == "% of weightings"
+    many = frame(np.random.default_rng(0).random((12, 5, 3)))
+    ax = plots.weightings(ma.analysis.weightings(many, measures=ASPECTS, n_resamples=5))
+    assert ax.get_xlabel() == "% of weightings (30 of 66 pairs)"
+    sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
+    assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
+    grouped = ma.analysis.weightings(
+        PERQUERY, measures=ASPECTS, n_resamples=5, by={f"q{n}": "even" if n % 2 == 0 else "odd" for n in range(6)}
+    )
+    bars = plots.weightings(grouped).patches[:28]
+    assert [bar.get_width() for bar in bars] == pytest.approx(widths)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(3.3, 3.0), (7, 4.5)])
+def test_weightings_are_legible(size):
+    two = ma.analysis.weightings(PERQUERY, measures=dict.fromkeys(("AP", "RR"), "higher"), n_resamples=5)
+    few = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, baseline="run 3")
+    for result, pair in ((two, ("run 0", "run 1")), (WEIGHTINGS, ("run 2", "run 1")), (few, None)):
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        plots.weightings(result, pair, ax=ax)
+        assert_legible(figure)
+
+
+def test_specification_curve():
+    pair = tuple(MULTIVERSE.pairs[["a", "b"]].iloc[1])
+    ax = plots.specification_curve(MULTIVERSE, pair)
+    table = MULTIVERSE.variants
+    table = table[(table["a"] == pair[0]) & (table["b"] == pair[1])].sort_values("difference", kind="stable")
+    dots = np.vstack([line.get_xydata() for line in ax.lines if line.get_marker() == "o"])
+    assert rows_of(dots) == rows_of(np.column_stack([range(48), table["difference"]]))
+    (reference,) = (line for line in ax.lines if line.get_marker() == "D")
+    at = table["measure"].tolist().index(MULTIVERSE.reference)
+    assert reference.get_xydata().tolist() == [[at, table["difference"].iloc[at]]]
+    intervals = np.vstack([segment for drawn in ax.collections for segment in drawn.get_segments()])
+    assert sorted(intervals[:, 1]) == pytest.approx(sorted([*table["low"], *table["high"]]))
+    strip = ax.figure.axes[1]
+    assert strip.get_xlabel() == "48 variants"
+    labels = [text.get_text() for text in strip.get_yticklabels()]
+    assert labels[:3] == ["distance: euclidean", "manhattan", "chebyshev"]
+    marks = {tuple(segment.mean(axis=0)) for segment in strip.collections[0].get_segments()}
+    for position, measure in enumerate(table["measure"]):
+        chosen = {labels[int(row)] for x, row in marks if x == position}
+        options = MULTIVERSE.options.loc[measure]
+        assert {label.split(": ")[-1] for label in chosen} == {str(option) for option in options}
+        assert len(chosen) == len(options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_variants", [12, 48, 96])
+@pytest.mark.parametrize("size", [(3.3, 3.6), (7, 4.6)])
+def test_specification_curves_are_legible(size, n_variants):
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    plots.specification_curve(multiverse_of(n_variants), ax=ax)
+    assert_legible(figure)
 
 
 # -- search_front ---------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
                 fontsize=size,
             )
     ax.set_xlabel(f"weight of {distinct([first, second], 30)[0]}", fontsize=size)
-    ax.set_ylabel(f"{a} − {b}", fontsize=size)
+    ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
     ax.tick_params(labelsize=size)
     ax.legend(fontsize=size, frameon=False)
     ax.margins(x=0.02)
