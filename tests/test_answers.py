@@ -929,3 +929,96 @@ def test_the_page_on_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )  # fmt: skip
     combined = ma.aggregate(page["perquery"]).set_index("name")["MM"]
     assert experiment[str(page["measure"])].tolist() == pytest.approx(combined[experiment["name"]].tolist())
+
+
+# --- answers as documents -------------------------------------------------------------------------
+
+SCALES = {"correct": 5, "fluent": 5}
+JUDGED_MEASURES = ["nDCG@10", CAM(aspects=SCALES) @ 10, MM(aspects=SCALES) @ 10, TOMA(aspects=SCALES) @ 10]
+
+
+def answers_as_documents(
+    n_systems: int = 3, n_topics: int = 6, label: Callable[[int, int], int] = lambda system, topic: 5
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Runs that retrieve their own answer to each topic, and the judgments of all answers."""
+    rows = [
+        (f"q{topic}", f"s{system}-q{topic}", *[label(system, topic)] * 3)
+        for system in range(n_systems)
+        for topic in range(n_topics)
+    ]
+    qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "correct", "fluent"])
+    runs = {
+        f"s{system}": {f"q{topic}": {f"s{system}-q{topic}": 1.0} for topic in range(n_topics)}
+        for system in range(n_systems)
+    }
+    return runs, qrels
+
+
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_answers_as_documents_warn_once_with_the_measures_that_compare_them(n_jobs: int) -> None:
+    runs, qrels = answers_as_documents()
+    free = {"own P@1": "P(rel=1)@1", "own DCG": ma.DCG @ 10, "own RR": "RR", "own CG": CG @ 1}
+    measures = {**{str(measure): measure for measure in [*JUDGED_MEASURES, "AP", "R@5", "Bpref"]}, **free}
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers") as caught:
+        values = ma.evaluate(runs, qrels, measures, n_jobs=n_jobs, progress=False)
+    (message,) = [str(warning.message) for warning in caught]
+    assert all(label in message for label in measures if label not in free)
+    assert "own" not in message
+    assert ma.aggregate(values)["nDCG@10"].round(3).tolist() == [0.469] * 3
+
+
+def test_reports_warn_of_answers_as_documents_once() -> None:
+    runs, qrels = answers_as_documents(label=lambda system, topic: (system + topic) % 5 + 1)
+    scales = {"relevance": 5, **SCALES}
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers") as caught:
+        ma.report(runs, qrels, "CAM@10", aspects=scales, human=qrels, progress=False)
+    assert sum("ma.answers" in str(warning.message) for warning in caught) == 1
+
+
+def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> None:
+    runs, qrels = answers_as_documents()
+    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):  # a single run is silent
+        ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
+        ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
+
+
+def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:
+    runs, qrels = answers_as_documents(n_topics=4, label=lambda system, topic: 0 if topic == system else 3)
+    del runs["s1"]["q3"]
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
+        ma.evaluate(runs, qrels, "nDCG@10", progress=False)
+
+
+def silent_runs() -> Iterator[Any]:
+    runs, qrels = answers_as_documents()
+    free = ["P@1", "P@10", "RR", "Success@1", CG @ 10, ma.DCG @ 10, CAM(base=CG @ 1, aspects=SCALES)]
+    yield pytest.param(runs, qrels, free, id="measures that are not divided by an ideal")
+    yield pytest.param({"s0": runs["s0"]}, qrels, JUDGED_MEASURES, id="a single run")
+    halves = {name: {qid: {f"{name}-{qid}": 1.0} for qid in qids} for name, qids in [("s0", "ab"), ("s1", "cd")]}
+    parts = pd.DataFrame(
+        [(qid, docno, 5, 5, 5) for run in halves.values() for qid, pairs in run.items() for docno in pairs],
+        columns=qrels.columns,
+    )
+    yield pytest.param(halves, parts, JUDGED_MEASURES, id="no topic in two runs")
+    shared = {**runs, "copy": {**runs["s0"]}}
+    yield pytest.param(shared, qrels, JUDGED_MEASURES, id="a document in two runs")
+    longer = {**runs, "s0": {**runs["s0"], "q0": {"s0-q0": 2.0, "s1-q0": 1.0}}}
+    yield pytest.param(longer, qrels, JUDGED_MEASURES, id="two documents for a topic")
+    padded = {
+        name: {qid: {**documents, **{f"{name}-{n}": -n for n in range(9)}} for qid, documents in run.items()}
+        for name, run in runs.items()
+    }
+    yield pytest.param(padded, qrels, JUDGED_MEASURES, id="one judged document, many retrieved: sparse judgments")
+    known = qrels[qrels["docno"] == "s0-" + qrels["qid"]]
+    yield pytest.param(padded, known, JUDGED_MEASURES, id="one relevant document, many retrieved")
+    yield pytest.param(runs, known, JUDGED_MEASURES, id="known items, of which one document is retrieved")
+    graded = qrels.assign(**{name: qrels[name] * qrels.index.isin(known.index) for name in ("label", *SCALES)})
+    yield pytest.param(runs, graded, JUDGED_MEASURES, id="known items among judged documents")
+    alone, labels = answers_as_documents(n_topics=1)
+    yield pytest.param(alone, labels, JUDGED_MEASURES, id="a single topic")
+
+
+@pytest.mark.parametrize(("runs", "qrels", "measures"), list(silent_runs()))
+def test_rankings_are_not_taken_for_answers(runs: Any, qrels: pd.DataFrame, measures: list[Any]) -> None:
+    ma.evaluate(runs, qrels, measures, progress=False)  # without a warning
