@@ -183,6 +183,50 @@ def test_runs_judged_by_different_nuggets() -> None:
         )
 
 
+def of_texts(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
+    keys = ("text", "importance", "assignment")
+    return {"qid": "q1", "run_id": run, "nuggets": [dict(zip(keys, nugget, strict=True)) for nugget in nuggets]}
+
+
+FIRST, SECOND = ("a", "vital", "support"), ("b", "okay", "support")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [FIRST, ("c", "okay", "support")],
+        [("a", "okay", "support"), ("b", "vital", "support")],
+        [FIRST, SECOND, ("c", "okay", "support")],
+        [FIRST],
+        [],
+    ],
+)
+def test_as_many_nuggets_may_be_different_ones(others: list[tuple[str, str, str]]) -> None:
+    with pytest.warns(MultiAspectWarning, match=r"1 topic \(q1\).*different nuggets"):
+        ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", *others)])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_the_same_nuggets_are_compared_whatever_their_order_and_assignment(missing: Any) -> None:
+    same = [("b", "okay", "not_support"), ("a", "vital", "partial_support")]
+    ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", *same)])
+    without = [(missing, importance, assignment) for _, importance, assignment in [FIRST, SECOND, FIRST]]
+    ma.answers.nugget_scores([of_texts("a", *without), of_texts("b", *without[::-1])])
+    with pytest.warns(MultiAspectWarning, match="different nuggets"):
+        ma.answers.nugget_scores([of_texts("a", *without), of_texts("b", *without[:2])])
+
+
+def test_repeated_nuggets_warn_and_contradictory_ones_are_refused() -> None:
+    with pytest.warns(MultiAspectWarning, match=r"1 nugget of 1 answer .* such as 'a' for b on topic q1") as caught:
+        scores = ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", FIRST, SECOND, FIRST)])
+    assert len(caught) == 1
+    assert scores_of(scores, name="b")["vital_score"] == 1
+    with pytest.raises(MultiAspectError, match=r"one label of each nugget, got several of 'a' for b on topic q1"):
+        ma.answers.nugget_scores(
+            [of_texts("a", FIRST), of_texts("b", FIRST, SECOND, ("a", "vital", "not_support"))]
+        )
+
+
 NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     "no importance": (
         lambda: [{"qid": "q1", "name": "a", "nuggets": [{"assignment": "support"}]}],
@@ -381,6 +425,40 @@ def test_rubrics_of_different_questions() -> None:
     rows = [("q1", "a", 3, 1), ("q1", "a", 1, 0), ("q1", "b", 3, 1)]
     with pytest.warns(MultiAspectWarning, match=r"1 topic.*different questions"):
         ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "columns"),
+    [
+        ([("?", 3, 1), ("!", 1, 0)], [("?", 1, 1), ("!", 3, 0)], ["question"]),
+        ([("?", 3, 1), ("!", 1, 0)], [("?", 3, 1), (".", 1, 0)], ["question"]),
+        ([("?", 3, 1), ("!", 1, 0)], [("?", 2, 1), ("!", 2, 0)], []),
+    ],
+)
+def test_rubrics_of_swapped_weights_or_other_questions(
+    first: list[Any], second: list[Any], columns: list[str]
+) -> None:
+    rows = [("q1", name, *question) for name, questions in [("a", first), ("b", second)] for question in questions]
+    frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
+    with pytest.warns(MultiAspectWarning, match=r"1 topic.*different questions"):
+        ma.answers.rubric_scores(frame[["qid", "name", *columns, "weight", "met"]])
+
+
+def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
+    rows = [("q1", "a", "?", 3, 1), ("q1", "a", "!", 1, 0), ("q1", "b", "!", 1, 1), ("q1", "b", "?", 3, 0.5)]
+    frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
+    ma.answers.rubric_scores(frame)  # without a warning
+    with pytest.warns(MultiAspectWarning, match="1 question of 1 answer are repeated"):
+        ma.answers.rubric_scores(pd.concat([frame, frame[:1]]))
+    with pytest.raises(MultiAspectError, match=r"one label of each question, got several of '\?' for a on"):
+        ma.answers.rubric_scores(pd.concat([frame, frame[:1].assign(met=0)]))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e308, 1e-300])
+def test_rubrics_with_large_weights(size: float) -> None:
+    rows = [("q1", "a", size, 1), ("q1", "a", size, 0), ("q2", "a", 1, 1), ("q2", "a", 3, 0)]
+    perquery = ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
+    assert perquery["value"].tolist() == [0.5, 0.25]
 
 
 @pytest.mark.parametrize(

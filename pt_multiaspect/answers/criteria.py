@@ -20,7 +20,7 @@ from ._frames import (
     RUN_COLUMNS,
     answers_of,
     check_values,
-    inconsistent_topics,
+    notes_on_items,
     read_numbers,
     score_frame,
     weighted_means,
@@ -128,7 +128,8 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     frame : DataFrame
         One row per answer and question: a topic (``qid`` or ``query_id``), a run (``name`` or ``run_id``),
         ``weight``, a number of at least 0, and ``met``, a truth value or the degree in [0, 1] to which the answer
-        meets the question.
+        meets the question. A column ``question`` with the text or the id of the question is not required, but
+        without it, only the weights of the questions of different runs can be compared.
 
     Returns
     -------
@@ -139,12 +140,13 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     Raises
     ------
     MultiAspectError
-        If a weight is negative, a value is missing or outside [0, 1], or all weights of an answer are 0.
+        If a weight is negative, a value is missing or outside [0, 1], all weights of an answer are 0, or a question
+        of an answer is repeated with another value.
 
     Warns
     -----
     MultiAspectWarning
-        If runs were judged by different questions on a topic.
+        If runs were judged by different questions or weights on a topic, or if a question of an answer is repeated.
 
     Notes
     -----
@@ -176,6 +178,7 @@ def rubric_scores(frame: object) -> pd.DataFrame:
             f"{what}: expected a positive weight for {name} on topic {qid}, got 0 for all questions"
         )
     scores = weighted_means(answer, values, weights, len(answers))
-    for note in inconsistent_topics(answers, totals, np.bincount(answer), items="questions"):
+    texts = table["question"].tolist() if "question" in table.columns else [None] * len(table)
+    for note in notes_on_items(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)

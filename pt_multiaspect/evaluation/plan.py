@@ -138,8 +138,8 @@ class Plan:
                 expected = plan.values(rankings.relabelled(alone)) if rows else values[:0]
         except MultiAspectError:  # a measure cannot do without the other documents, such as a list of ideal ranks
             return []
-        differs = ~np.isclose(values[[*rows.values()]], expected).all(axis=1)
-        return [label for label, differs in zip(rows, differs, strict=True) if differs]
+        alike = np.isclose(values[[*rows.values()]], expected)
+        return [label for label, equal in zip(rows, alike, strict=True) if not equal.all()]
 
     def values(self, rankings: Rankings) -> Floats:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""

@@ -162,7 +162,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 values[plan.counted] = part["value"]
                 about = json.loads(part["about"].tobytes())
                 earlier = [Cause(*cause) for cause in about["causes"]]
-                single = {key: about[key] for key in ("documents", "relative")}
+                single = {key: about[key] for key in ("documents", "relative") if key in about}
                 return Outcome(name, values, earlier, reused=True, **single)
         # After this, readers no longer find values of earlier content under this name.
         files.clear()
