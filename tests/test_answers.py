@@ -1009,6 +1009,41 @@ def test_the_page_on_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert experiment[str(page["measure"])].tolist() == pytest.approx(combined[experiment["name"]].tolist())
 
 
+FIVE = pd.DataFrame([(f"q{i}", "a", 1 + i % 5) for i in range(40)], columns=["qid", "name", "faithful"])
+
+
+def test_a_criterion_declared_by_its_top_grade_that_starts_at_1_warns() -> None:
+    with pytest.warns(MultiAspectWarning, match=r"no label of faithful is 0.*top grade alone.*\[1, 2, 3, 4, 5\]"):
+        doubted = ma.answers.from_criteria(FIVE, aspects={"faithful": 5})
+    assert doubted["value"].mean() == pytest.approx(0.6)
+    meant = ma.answers.from_criteria(FIVE, aspects={"faithful": [0, 1, 2, 3, 4, 5]})
+    assert meant["value"].tolist() == doubted["value"].tolist()
+    right = ma.answers.from_criteria(FIVE, aspects={"faithful": [1, 2, 3, 4, 5]})
+    assert right["value"].mean() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        FIVE[:29],
+        pd.concat([FIVE, FIVE[:1].assign(qid="q99", faithful=0)]),
+        FIVE[FIVE["faithful"] > 1],
+        FIVE.assign(faithful=1),
+    ],
+    ids=["few", "some are 0", "none is 1", "one grade"],
+)
+def test_criteria_declared_by_their_top_grade_are_silent(frame: pd.DataFrame) -> None:
+    ma.answers.from_criteria(frame, aspects={"faithful": 5})
+
+
+@pytest.mark.parametrize("aspect", [Aspect([0, 1, 2], gains=[1, 1, 1]), Aspect([0, 1], gains=[0, 0]), [3]])
+def test_criteria_of_equal_gains_are_refused(aspect: Any) -> None:
+    frame = criteria(("q1", "a", 3 if aspect == [3] else 0), names=("faithful",))
+    with pytest.raises(MultiAspectError, match="expected different gains for the grades of faithful"):
+        ma.answers.from_criteria(frame, aspects={"faithful": aspect})
+    ma.answers.from_criteria(frame.assign(faithful=1), aspects={"faithful": Aspect([0, 1, 2], gains=[0, 1, 1])})
+
+
 # --- answers as documents -------------------------------------------------------------------------
 
 SCALES = {"correct": 5, "fluent": 5}

@@ -191,7 +191,7 @@ def notes_on_items(
         run, qid = answers.iloc[row["answer"]][["name", "qid"]]
         raise MultiAspectError(
             f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for {run} on topic "
-            f"{qid} {counted(len(contradictory), 'row')}; keep the right one, or give distinct {item}s distinct texts"
+            f"{qid} {counted(len(contradictory), 'row')}; keep the right one, or give different texts"
         )
     notes = []
     if len(surplus):
