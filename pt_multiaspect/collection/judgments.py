@@ -391,6 +391,12 @@ class Judgments(Memo):
             f"{registered})"
             + did_you_mean(missing, (*self.label_names, *Aspects.registry))
             + (
+                ". orders.correctness (on the command line, --stances FILE) computes it from supportiveness and "
+                "the stances of the topics"
+                if "correctness" in missing and "supportiveness" in self.label_names
+                else ""
+            )
+            + (
                 ". A set of aspects that another process named is unknown to this worker process: pass the measure "
                 "itself rather than its name"
                 if current_process().name != "MainProcess"
