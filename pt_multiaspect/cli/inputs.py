@@ -94,8 +94,8 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     MultiAspectError
         If the suite evaluates correctness, but neither it nor the stances are given, or both are.
     """
-    of_track = re.match(r"trec-misinfo-(\d{4})", suite or "")
-    track = None if of_track is None or suite not in SUITES else int(of_track[1])
+    match = re.match(r"trec-misinfo-(\d{4})", suite or "")
+    track = None if match is None or suite not in SUITES else int(match[1])
     column, meanings = TRACK_ANSWERS[track or 2021]
     if stances is None:
         if track is not None and "correctness" not in qrels.columns and column in qrels.columns:

@@ -108,10 +108,10 @@ class Plan:
             warn_of_missing_topics(rankings, np.any(self.counted, axis=0))
             documents = single_documents(rankings)
             values = self.values(rankings)
-            relative = self._relative(rankings, values) if documents else ()
+            relative = self._relative_measures(rankings, values) if documents else ()
             return Outcome(name, values, causes, documents=documents, relative=relative)
 
-    def _relative(self, rankings: Rankings, values: Floats) -> list[str]:
+    def _relative_measures(self, rankings: Rankings, values: Floats) -> list[str]:
         """Return the measures whose values would differ if only the documents of this run were judged.
 
         These are divided by an ideal or by the number of relevant documents. Functions of users are not called
