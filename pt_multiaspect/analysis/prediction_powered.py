@@ -170,7 +170,9 @@ def prediction_powered(
     n − 2, and t the quantile with n − 2 degrees of freedom, as λ is estimated from the same topics. The usual
     interval, with the divisor n and the normal quantile, has too low a coverage (.82, .89, .92 instead of .95
     with 6, 12, 20 topics). Intervals are not cut off at the range of the measure. As all t intervals, they have too
-    low a coverage for runs with a value of 0 on nearly all topics.
+    low a coverage if the values of a run are skewed over topics: in simulations with 6 to 20 human topics, that of
+    95 % intervals is .94 to .95 up to a skewness of 0.6, .91 to .94 for 0.9 to 1.4, .87 to .91 for 1.9, and less
+    for runs with a value of 0 on nearly all topics.
 
     *How many topics.* Estimating λ costs precision: if the correlation of H and L is ρ, the variance decreases by
     the factor (1 − ρ²)·(n − 2)/(n − 3) for large N (Lavenberg, Moeller, Welch), which is below 1 only if

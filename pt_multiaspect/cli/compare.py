@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
-from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, TABLE, option
+from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, option
 from .significance import Significance, tested
 from .tables import Sheet, number
 from .verb import Inputs, verb
@@ -30,6 +30,7 @@ _TEST, _, _ALPHA = SIGNIFICANCE
     """,
     QRELS,
     *MEASURES,
+    STANCES,
     ASPECTS,
     AVERAGE_OVER,
     option("-q", "--perquery", is_flag=True, help="Show each query instead, largest differences first."),

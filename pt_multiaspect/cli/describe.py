@@ -8,7 +8,7 @@ from .._numbers import spell
 from ..description import describe as described
 from ..errors import choices
 from ..views import frame_table, text_of
-from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, OutputFile, option, output
+from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, STANCES, OutputFile, option, output
 from .verb import Incomplete, Inputs, verb
 from .wording import tell
 
@@ -25,6 +25,7 @@ from .wording import tell
     QRELS,
     ASPECTS,
     *OPTIONAL_MEASURES,
+    STANCES,
     option(
         "--contingency",
         nargs=2,

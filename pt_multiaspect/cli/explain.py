@@ -6,7 +6,7 @@ import click
 
 from ..errors import choices
 from ..explanation import explain as explained
-from .options import ASPECTS, MEASURES, QRELS_ONLY, RUN, option, output
+from .options import ASPECTS, MEASURES, QRELS_ONLY, RUN, STANCES, option, output
 from .tables import Sheet
 from .verb import Inputs, verb
 
@@ -25,6 +25,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     """,
     QRELS_ONLY,
     *MEASURES,
+    STANCES,
     ASPECTS,
     option("--query", "qid", required=True, metavar="QID", help="The query."),
     option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken
+from ..evaluation.topic_groups import read_topic_names
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
@@ -22,8 +24,9 @@ from ..integration.provider import supports
 from ..io.run_files import run_files
 from ..io.runs import named_runs
 from ..io.trec_files import read_qrels, read_run
+from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite
-from ..suites.catalogue import settings_of
+from ..suites.catalogue import SUITES, settings_of
 from .options import DIRECTORIES, STDIN, Requested, is_measure
 
 #: Columns of tables that are not measures.
@@ -72,6 +75,45 @@ def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def] 
             "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several label columns"
         )
     raise MultiAspectError(f"{option}: no such file: {path}{remedy}")
+
+
+def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None) -> pd.DataFrame:
+    """Return the qrels of a TREC Health Misinformation track with correctness instead of codes of answers.
+
+    Parameters
+    ----------
+    qrels : DataFrame
+        The judgments.
+    stances : str or None
+        The file with the stances of the topics.
+    suite : str or None
+        The suite, which states the track; without it, the codes are those of 2021.
+
+    Raises
+    ------
+    MultiAspectError
+        If the suite evaluates correctness, but neither it nor the stances are given, or both are.
+    """
+    match = re.match(r"trec-misinfo-(\d{4})", suite or "")
+    track = None if match is None or suite not in SUITES else int(match[1])
+    column, meanings = TRACK_ANSWERS[track or 2021]
+    if stances is None:
+        if track is not None and "correctness" not in qrels.columns and column in qrels.columns:
+            answers = " or ".join(sorted(answer for answer in meanings.values() if answer is not None))
+            raise MultiAspectError(
+                f"--suite {suite} evaluates correctness, but the qrels have {column}, whose meaning depends on the "
+                f"topic: add --stances FILE, with a query id and {answers} per line"
+            )
+        return qrels
+    if "correctness" in qrels.columns:
+        raise MultiAspectError("--stances has no effect: the qrels have correctness already; omit it")
+    by_topic: dict[str, str] = {}
+    with errors_of("--stances"):
+        for qid, stance in read_topic_names(Path(stances), Path(stances).name, "stance"):
+            if by_topic.setdefault(qid, stance) != stance:
+                raise MultiAspectError(f"expected one stance of topic {qid}, got {by_topic[qid]} and {stance}")
+        labels = correctness(qrels, by_topic, track or 2021)
+    return qrels.rename(columns={column: "correctness"}).assign(correctness=labels)
 
 
 def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:

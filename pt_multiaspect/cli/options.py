@@ -109,7 +109,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "human", "runs", "aspects", "groups", "topic_groups"):
+    for name in ("qrels", "human", "runs", "aspects", "groups", "stances", "topic_groups"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -286,6 +286,14 @@ HUMAN = option(
     "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
+STANCES = option(
+    "--stances",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Stances (2021: helpful or unhelpful) or answers (yes or no) of the topics of a TREC Health "
+    "Misinformation track, one line per topic: the query id, a blank or tab, and the stance. With them, the codes "
+    "supportiveness or answer of the qrels become the aspect correctness.",
+)
 ASPECTS = option(
     "--aspects",
     metavar="FILE|JSON",

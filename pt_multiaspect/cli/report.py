@@ -9,7 +9,7 @@ import click
 from ..integration.declared import check_aspects
 from ..reporting import report as reported
 from .inputs import judged_aspects, pick_run
-from .options import ASPECTS, BY, HUMAN, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, option, output
+from .options import ASPECTS, BY, HUMAN, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, STANCES, option, output
 from .verb import Inputs, verb
 
 
@@ -26,6 +26,7 @@ from .verb import Inputs, verb
     QRELS,
     HUMAN,
     *OPTIONAL_MEASURES,
+    STANCES,
     ASPECTS,
     option(
         "--base", default="nDCG@10", metavar="MEASURE", help="The measure of each aspect alone. Default: nDCG@10."

@@ -24,7 +24,7 @@ from ..errors import silenced
 from ..evaluation import evaluate
 from ..evaluation.provenance import as_yaml, provenance
 from ..evaluation.topic_groups import read_topic_groups
-from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
+from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
 from .options import ARGUMENTS, MEASURES, QRELS, STDIN, Command, OutputFile, Requested
 from .significance import Significance
 from .tables import SUFFIXES, chosen_format, write
@@ -33,8 +33,8 @@ from .wording import NAME, tell
 #: The names of the parameters that commands share and receive as `Inputs`; see `options`.
 _SHARED = frozenset(
     (
-        "qrels", "human", "measures", "suite", "groups", "aspects", "average_over", "topic_groups", "test",
-        "correction", "alpha", "jobs", "format", "output", "runs",
+        "qrels", "human", "stances", "measures", "suite", "groups", "aspects", "average_over", "topic_groups",
+        "test", "correction", "alpha", "jobs", "format", "output", "runs",
     )
 )  # fmt: skip
 
@@ -66,12 +66,16 @@ class Inputs:
     @cached_property
     def qrels(self) -> pd.DataFrame:
         """The judgments, with one column per aspect."""
-        return read_all_qrels(self.values["qrels"])
+        return self._with_correctness(read_all_qrels(self.values["qrels"]))
 
     @cached_property
     def human(self) -> pd.DataFrame:
         """The human judgments of some topics, with one column per aspect."""
-        return read_all_qrels(self.values["human"], "--human")
+        return self._with_correctness(read_all_qrels(self.values["human"], "--human"))
+
+    def _with_correctness(self, qrels: pd.DataFrame) -> pd.DataFrame:
+        """Return the qrels with correctness if there are stances."""
+        return with_correctness(qrels, self.values.get("stances"), self.requested.suite)
 
     @cached_property
     def measures(self) -> Mapping[str, ir_measures.Measure]:

@@ -160,8 +160,10 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 files.clear(but=file)
                 values = np.zeros(plan.counted.shape)
                 values[plan.counted] = part["value"]
-                earlier = [Cause(*cause) for cause in json.loads(part["about"].tobytes())["causes"]]
-                return Outcome(name, values, earlier, reused=True)
+                about = json.loads(part["about"].tobytes())
+                earlier = [Cause(*cause) for cause in about["causes"]]
+                single = {key: about[key] for key in ("documents", "relative") if key in about}
+                return Outcome(name, values, earlier, reused=True, **single)
         # After this, readers no longer find values of earlier content under this name.
         files.clear()
     outcome = plan.evaluate(name, run, skip=skip)
@@ -210,6 +212,8 @@ def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
         "qids": plan.judgments.qids.tolist(),
         "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
         "causes": outcome.causes,
+        "documents": outcome.documents,
+        "relative": outcome.relative,
     }
     content = io.BytesIO()
     assert outcome.values is not None

@@ -45,7 +45,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     elif isinstance(by, str) and by in topics.columns and by not in COLUMNS:
         pairs = zip(topics["qid"], topics[by], strict=True)
     elif isinstance(by, PathLike) or (isinstance(by, str) and os.path.isfile(os.path.expanduser(by))):
-        pairs = _in_file(by)
+        pairs = read_topic_names(by, "by", "group")
     else:
         raise MultiAspectError(
             "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics and groups, got "
@@ -75,13 +75,22 @@ def _named(qid: object, group: Any) -> tuple[str, str]:
     return str(qid), "" if pd.isna(group) else str(group).strip()
 
 
-def _in_file(path: str | PathLike[str]) -> Iterator[tuple[str, str]]:
-    with errors_of("by"):
+def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterator[tuple[str, str]]:
+    """Yield the query id and the name of each line of a file, such as that of the topic's group.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    what, noun : str
+        The beginning of errors, and what is named.
+    """
+    with errors_of(what):
         text = as_text(*load(path))
     for number, line, fields in text.lines():
         if len(fields) < 2:
             raise MultiAspectError(
-                f"by: {text.name}:{number}: expected a query id, a blank and the name of its group, got "
+                f"{what}: {text.name}:{number}: expected a query id, a blank and the name of its {noun}, got "
                 f"{shown(line.decode())}"
             )
         qid, group = line.decode().split(maxsplit=1)

@@ -344,12 +344,14 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _check_views(self, views: Sequence[AspectView]) -> None:
-        """Warn about aspects without judgments, and about a multi-aspect measure with a single aspect.
+        """Warn about aspects without judgments or on doubtful scales, and multi-aspect measures of one aspect.
 
         There is no warning if a single aspect is selected or declared by name.
         """
         for view in views:
             view.check_judged()
+            if self.depends_on(view):
+                view.check_start()
         several = "aspects" in self.SUPPORTED_PARAMS and "aspect" not in self.SUPPORTED_PARAMS
         if several and self.spec is None and len(views) == 1:
             name = views[0].name
