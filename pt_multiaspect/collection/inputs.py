@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import SWAPPED, MultiAspectError, choices, shown
+from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from .frames import is_frame, to_pandas
 
@@ -19,7 +19,8 @@ _MOST_ASPECTS = 100
 
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
     """Return qrels as a frame, and whether its label columns are unnamed."""
-    frame, is_positional = _qrels_in_any_form(qrels)
+    with refuse_surrogates("qrels"):
+        frame, is_positional = _qrels_in_any_form(qrels)
     for position, column in enumerate(frame.columns):
         if column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
             check_strings(frame.iloc[:, position], "qrels")
