@@ -287,6 +287,10 @@ def test_bad_assignments(case: str) -> None:
         ("{not json}", r"bad.jsonl:2: expected valid JSON"),
         ("[1, 2]", r"bad.jsonl:2: expected a JSON object with qid, run_id and nuggets, got \[1, 2\]"),
         ('{"qid": "q1", "qid": "q2"}', "bad.jsonl:2: expected each key once"),
+        (
+            '{"qid": "q1", "run_id": "b", "nuggets": [{"text": "cut \\ud83d"}]}',
+            r"bad.jsonl:2: expected text that UTF-8 can represent, got .*cut \\ud83d",
+        ),
     ],
 )
 def test_bad_lines(content: str, message: str, tmp_path: Path) -> None:

@@ -615,6 +615,49 @@ def test_explanations_that_cannot_be_compared() -> None:
         explained.compare(TOMA(aspects=TWO).explain(RUN, changed, "q1"))
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        # d4 is judged, but not retrieved.
+        (QRELS.assign(relevance=[2, 1, 0, 1, 1]), "the relevance labels 2 and 1 for document d4"),
+        (QRELS.iloc[[0, 1, 2, 4]], "the relevance labels 2 and nan for document d4"),
+        (pd.concat([QRELS, QRELS.iloc[3:4].assign(docno="d5")]), "the relevance labels nan and 2 for document d5"),
+        (QRELS.assign(credibility=[0, 1, 1, np.nan, 1]), "the credibility labels 1 and nan for document d4"),
+    ],
+)
+def test_explanations_on_different_judgments_are_not_compared(changed: pd.DataFrame, message: str) -> None:
+    """The same run differed from itself."""
+    measure = CAM(aspects=TWO)
+    explained, other = (measure.explain(RUN, qrels, "q1") for qrels in (QRELS, changed))
+    assert explained.value != other.value
+    with pytest.raises(ma.MultiAspectError, match=f"expected explanations on the same qrels, got {message}"):
+        explained.compare(other)
+
+
+def test_explanations_on_scales_of_different_qrels_are_not_compared() -> None:
+    changed = pd.concat([QRELS, QRELS.iloc[4:].assign(docno="d2", relevance=3)])
+    on_both = [CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)]
+    with pytest.raises(
+        ma.MultiAspectError, match="scales of relevance that were inferred as 0, 1, 2 and 0, 1, 2, 3;"
+    ):
+        on_both[0].compare(on_both[1])
+    declared = [
+        CAM(aspects={"relevance": 3, "credibility": 1}).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)
+    ]
+    assert declared[0].compare(declared[1]).difference == 0
+
+
+def test_explanations_on_the_same_judgments_in_other_forms_are_compared() -> None:
+    measure = CAM(aspects=TWO)
+    renamed = QRELS.rename(columns={"relevance": "label"}).iloc[::-1]
+    # Other aspects, unlabelled documents and other topics do not count.
+    more = pd.concat([QRELS, QRELS.iloc[:1].assign(docno="d9", relevance=np.nan, credibility=np.nan)]).assign(
+        other=1
+    )
+    for qrels in (QRELS, renamed, more, QRELS.iloc[:4], ma.Judgments(QRELS)):
+        assert measure.explain(RUN, QRELS, "q1").compare(measure.explain(RUN, qrels, "q1")).difference == 0
+
+
 # -- text and HTML ---------------------------------------------------------------------------------------------
 
 

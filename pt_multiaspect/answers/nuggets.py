@@ -12,7 +12,7 @@ import pandas as pd
 from .._numbers import read_json
 from ..collection.columns import id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, cut, shown, warn_once
+from ..errors import MultiAspectError, choices, cut, refuse_surrogates, shown, warn_once
 from ._frames import RUN_COLUMNS, answers_of, notes_on_items, score_frame, texts, weighted_means
 
 _WHAT = "nugget_scores"
@@ -149,7 +149,8 @@ def _read(assignments: Any) -> pd.DataFrame:
             raise MultiAspectError(
                 f"{where}: expected a JSON object with qid, run_id and nuggets, got {shown(item)}"
             )
-    return pd.DataFrame([dict(item) for _, item in records])
+    with refuse_surrogates(_WHAT):
+        return pd.DataFrame([dict(item) for _, item in records])
 
 
 def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:

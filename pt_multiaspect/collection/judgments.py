@@ -37,7 +37,7 @@ from .columns import (
     text_remedy,
     texts_like_labels,
 )
-from .inputs import qrels_frame
+from .inputs import BY_QUERY, qrels_frame
 from .views import AspectView
 
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
@@ -63,7 +63,8 @@ class Judgments(Memo):
         One row per judged (query, document) with one numeric column per aspect: a DataFrame (of pandas,
         Polars, PyArrow, or any library that offers Arrow data, such as a relation of DuckDB) with ``qid docno
         label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno: label}}`` whose labels are numbers,
-        tuples, namedtuples or dicts; or namedtuples such as those of ir_datasets. A missing label is NaN or None.
+        tuples, namedtuples or dicts; a dict ``{aspect: {qid: {docno: label}}}`` with relevance among the aspects;
+        or namedtuples such as those of ir_datasets. A missing label is NaN or None.
 
     Raises
     ------
@@ -407,6 +408,7 @@ class Judgments(Memo):
                 else ""
             )
             + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
+            + (f". {BY_QUERY}" if {*missing} <= {*self.qids} else "")
         )
 
     # -- aspects ----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn, warn_of_run, warn_once
+from .inputs import BY_QUERY
 from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
@@ -40,10 +41,16 @@ def warn_of_no_common_query(rankings: Rankings) -> None:
         warn_once(
             "the run and the qrels have no query in common; all judged queries are scored as empty rankings. Check "
             "that both are for the same collection and use the same query ids: the qrels have queries such as "
-            f"{choices(rankings.judgments.qids[:3])}, the run has queries such as {choices(some_qids)}",
+            f"{choices(rankings.judgments.qids[:3])}, the run has queries such as {choices(some_qids)}"
+            f"{by_query_remedy(rankings)}",
             key=f"{n_rows} {some_qids}",
             group="no query in common",
         )
+
+
+def by_query_remedy(rankings: Rankings) -> str:
+    """Return the end of a message about a run without a common query: nothing unless its queries are documents."""
+    return f". {BY_QUERY}" if {*rankings.judgments.docnos} >= {*rankings.source.qids} else ""
 
 
 def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 from pandas.api.types import is_scalar
 
 from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown, shown
+from ..groups.names import check_group_types, name_of_group
 from ..io.file_contents import as_text, load
 from .long_frames import COLUMNS
 
@@ -37,7 +38,8 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     Raises
     ------
     MultiAspectError
-        If a topic has no group or several, a group is named 'all', or a topic is unknown.
+        If a topic has no group or several, a group is named 'all', a topic is unknown, or groups are numbers and
+        text that reads as one of them.
     """
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(by, Mapping | pd.Series):
@@ -52,7 +54,10 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
             f"{shown(by)} (columns: {choices(topics.columns)})"
         )
     groups: dict[str, str] = {}
-    for qid, group in dict.fromkeys(_named(qid, group) for qid, group in pairs):
+    distinct = dict.fromkeys(_checked(pairs))
+    check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), "by")
+    for qid, value in distinct:
+        group = "" if value is None else name_of_group(value).strip()
         if groups.setdefault(qid, group) != group:
             raise MultiAspectError(f"by: expected one group per topic, got {groups[qid]} and {group} for {qid}")
     qids = dict.fromkeys(map(str, topics["qid"]))
@@ -68,11 +73,12 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     return groups
 
 
-def _named(qid: object, group: Any) -> tuple[str, str]:
-    """Return the names of a topic and of its group, which is empty if it is missing."""
-    if not is_scalar(group):
-        raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
-    return str(qid), "" if pd.isna(group) else str(group).strip()
+def _checked(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each topic and its group, which is None if it is missing."""
+    for qid, group in pairs:
+        if not is_scalar(group):
+            raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
+        yield str(qid), None if pd.isna(group) else group
 
 
 def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterator[tuple[str, str]]:

@@ -118,14 +118,20 @@ def _check(a: Explained, b: Explained) -> None:
             f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "
             f"{b.label} for topic {b.qid}"
         )
-    common = a.ranks.merge(b.ranks, on="docno", suffixes=("_a", "_b")).dropna(subset=["docno"])
+    labels = a.judged.merge(b.judged, how="outer", left_index=True, right_index=True, suffixes=("_a", "_b"))
     for column in a.labels:
-        labels_a, labels_b = (common[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab")
+        labels_a, labels_b = (labels[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab")
         wrong = np.flatnonzero(~np.isclose(labels_a, labels_b, equal_nan=True))
         if len(wrong):
             raise MultiAspectError(
                 f"compare: expected explanations on the same qrels, got the {column} labels "
-                f"{labels_a[wrong[0]]:g} and {labels_b[wrong[0]]:g} for document {common['docno'].iloc[wrong[0]]}"
+                f"{labels_a[wrong[0]]:g} and {labels_b[wrong[0]]:g} for document {labels.index[wrong[0]]}"
+            )
+        if a.scales[column] != b.scales[column]:
+            raise MultiAspectError(
+                f"compare: expected explanations on the same qrels, got scales of {column} that were inferred as "
+                f"{a.scales[column].scale} and {b.scales[column].scale}; declare the scales, or explain both runs "
+                "on the same qrels"
             )
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from ..aspects.aspect import Aspect
 from ..errors import silenced
 from ..measures import Measure
 from ..measures.explained import Explained
@@ -133,6 +134,21 @@ class Explanation(View):
         return columns[2 + len(self.labels) : columns.index("gain")]
 
     @property
+    def judged(self) -> pd.DataFrame:
+        """Return the labels of all judged documents of the topic, by docno, with one column per aspect."""
+        judgments = self._topic.judgments
+        rows = judgments.pool_query == self._topic.query
+        views = label_columns(self.measure.views(judgments))
+        labels = {column: view.label[rows] for column, view in views.items()}
+        return pd.DataFrame(labels, index=judgments.docnos[rows]).dropna(how="all")
+
+    @property
+    def scales(self) -> dict[str, Aspect]:
+        """Return the declared or inferred scales, by the columns of `judged`."""
+        views = label_columns(self.measure.views(self._topic.judgments))
+        return {column: view.aspect for column, view in views.items()}
+
+    @property
     def grade_positions(self) -> pd.DataFrame:
         """Return the positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
 
@@ -164,7 +180,7 @@ class Explanation(View):
         Raises
         ------
         MultiAspectError
-            If the measures, the topics or the labels of documents in both rankings differ.
+            If the measures, the topics, the labels of judged documents or the inferred scales differ.
 
         Examples
         --------

@@ -20,6 +20,7 @@ from ir_measures.measures import MeanAgg
 
 import pt_multiaspect_pyterrier
 
+from ..collection.columns import LABELLED_TOPICS
 from ..errors import MultiAspectError, choices, warn
 from ..measures import ALL
 from .aggregators import aggregated, lower_aggregate_is_better, lower_is_better
@@ -163,8 +164,7 @@ def aggregates(
     if fewer and running.has_baseline:
         raise MultiAspectError(
             f"baseline=: expected a value of every measure for every topic, got {choices(fewer)} for some topics "
-            "only. Leave out the topics without a label of relevance, as in "
-            "qrels[qrels.groupby('qid')['label'].transform('count') > 0]"
+            f"only. Leave out the topics without a label of relevance, as in {LABELLED_TOPICS}"
         )
     averages = {}
     for column, values in values_of.items():

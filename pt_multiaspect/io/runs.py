@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
-from ..collection.overlap import warn_if_swapped, warn_of_no_common_document
+from ..collection.overlap import by_query_remedy, warn_if_swapped, warn_of_no_common_document
 from ..collection.rankings import Rankings
 from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
@@ -285,7 +285,7 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
         raise MultiAspectError(
             f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "
             f"{choices(judgments.qids[:3])}, the run has queries such as {choices(rankings.source.qids[:3])}. "
-            "Check the query ids"
+            f"Check the query ids{by_query_remedy(rankings)}"
         )
     warn_of_no_common_document(rankings, titled(name))
     warn_if_swapped(rankings, titled(name))

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from ..aspects.aspect import Aspect
+
 
 class Explained(Protocol):
     """The result of `Measure.explain`, a `pt_multiaspect.Explanation`.
@@ -37,6 +39,14 @@ class Explained(Protocol):
     @property
     def details(self) -> list[str]:
         """The columns that the measure computes from the labels."""
+
+    @property
+    def judged(self) -> pd.DataFrame:
+        """The labels of all judged documents of the topic, by docno."""
+
+    @property
+    def scales(self) -> dict[str, Aspect]:
+        """The scales, by the columns of `judged`."""
 
     @property
     def grade_positions(self) -> pd.DataFrame:
