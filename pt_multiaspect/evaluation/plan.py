@@ -106,7 +106,7 @@ class Plan:
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:
-            elsewhere.update(self._diverse.values(run()))
+            elsewhere.update(self._diverse.values(rankings.rescored()))
         return np.stack(
             [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
         )
