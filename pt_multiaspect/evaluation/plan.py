@@ -14,7 +14,7 @@ from ..bases.delegated import check_functions, first_fraction, qrels_inputs, rea
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
-from ..collection.overlap import warn_of_missing_topics
+from ..collection.overlap import answered_topics, warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..errors import Cause, MultiAspectError, choices, collected, refuse_unknown
 from ..integration.provider import supports
@@ -94,7 +94,7 @@ class Plan:
                 if not skip:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
-            warn_of_missing_topics(rankings, np.any(self.counted, axis=0))
+            warn_of_missing_topics(self.judgments, answered_topics(rankings), np.any(self.counted, axis=0))
             return Outcome(name, self.values(rankings), causes)
 
     def values(self, rankings: Rankings) -> Floats:
