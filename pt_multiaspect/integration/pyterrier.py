@@ -245,20 +245,41 @@ def _members(metric: Any) -> list[ir_measures.Measure]:
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
     """Return the measures of `pt.Experiment` by the name of their column: the last unambiguous string.
 
-    A label of two measures is an error, as PyTerrier would show only one of them.
+    A label of two measures is an error, and so are two labels of one, as PyTerrier would show only one of them.
     """
+    if isinstance(metrics, Mapping):
+        _refuse_mapping(metrics)
     names: dict[ir_measures.Measure, str] = {}
+    labels: dict[str, ir_measures.Measure] = {}
     for metric in metrics if isinstance(metrics, Collection) else ():
         members = _members(metric)
         for measure in members:
             if isinstance(metric, str) and len(members) == 1:
                 names[measure] = str(metric)
             names.setdefault(measure, str(measure))
+            if isinstance(metric, MeasureName):
+                labels.setdefault(str(metric), measure)
+    for label, measure in labels.items():
+        if names[measure] != label:
+            raise MultiAspectError(
+                f"{measure} has the label {label!r} and is also given as {names[measure]!r}, but PyTerrier shows "
+                "each measure in one column: give it once"
+            )
     columns: dict[str, ir_measures.Measure] = {}
     for measure, name in names.items():
         if columns.setdefault(name, measure) != measure and name != str(measure):
             raise MultiAspectError(f"two different measures have the label {name!r}; give them distinct labels")
     return columns
+
+
+def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
+    """Raise an error if the keys of a mapping, which PyTerrier takes for measures, are labels of its values."""
+    for label, metric in metrics.items():
+        if _members(metric) not in ([], _members(label)):
+            raise MultiAspectError(
+                f"PyTerrier takes the keys of a mapping for measures, and {label!r} is a label here: give a list, "
+                f"as in [pt_multiaspect.label({str(label)!r}, {metric!r})]"
+            )
 
 
 def _other_aggregates(measures: Mapping[str, ir_measures.Measure]) -> dict[str, ir_measures.Measure]:
