@@ -91,6 +91,26 @@ def test_groups_of_polars(ev, runs, expected):
     assert ev(frame.clear()).schema == found.schema
 
 
+def test_groups_of_pandas_without_their_column(qrels, runs, expected):
+    """Since pandas 3, apply leaves out the columns of groups."""
+    ev = evaluator(qrels, MEASURES)
+    check(ev, runs.groupby("name").apply(ev), expected)
+    check(ev, runs.rename(columns={"name": "system"}).groupby("system").apply(ev), expected)
+    by_query = evaluator(qrels, MEASURES, by="query")
+    assert len(runs[runs["qid"] == "q1"])
+    one = runs[runs["name"] == "c"].groupby("qid").apply(by_query)
+    pd.testing.assert_frame_equal(
+        by_query.complete(one), expected[expected["name"] == "c"].reset_index(drop=True), check_exact=True
+    )
+
+
+@pytest.mark.skipif(int(pd.__version__.partition(".")[0]) < 3, reason="apply passes the columns of groups")
+def test_two_columns_of_groups_are_unknown(qrels, runs):
+    by_query = evaluator(qrels, MEASURES, by="query")
+    with pytest.raises(MultiAspectError, match=r"column name.*use \[ev\(part\) for _, part in table.groupby"):
+        runs.groupby(["name", "qid"]).apply(by_query)
+
+
 def test_tables_of_pyarrow(ev, runs, expected):
     pyarrow = pytest.importorskip("pyarrow")
     found = ev(pyarrow.table({name: runs[name].tolist() for name in runs}))

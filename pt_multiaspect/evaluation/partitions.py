@@ -159,7 +159,8 @@ class Evaluator:
         Parameters
         ----------
         frame : DataFrame of pandas or Polars, Table of PyArrow, or Arrow data
-            Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored.
+            Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored. In
+            ``groupby("name").apply``, the name is that of the group.
 
         Returns
         -------
@@ -178,10 +179,7 @@ class Evaluator:
                 f"expected a data frame with the columns name, qid, docno and score, got {type(frame).__name__}"
             )
         check_distinct_columns(rows, "runs")
-        if "name" not in rows.columns:
-            raise MultiAspectError(
-                f"expected a column name with the run of each row, got the columns {choices(rows.columns)}"
-            )
+        rows = _with_group(rows, frame)
         codes, names = pd.factorize(identifiers(rows["name"], "runs"))
         by_run = np.argsort(codes, kind="stable")
         parts = np.split(by_run, np.cumsum(np.bincount(codes))[:-1]) if len(codes) else []
@@ -242,13 +240,13 @@ class Evaluator:
         if rows is None or missing:
             raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
         rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
-        check_one_value(rows)
         labels, judgments = self._plan.labels, self._plan.judgments
         run_names = rows["name"].unique()
         order = sorted(run_names) if names is None else [str(name) for name in names]
         refuse_unknown(run_names, order, "values of the runs")
         unjudged = rows["value"].isna() & ~rows["qid"].isin(judgments.qids)
         rows, others = rows[~unjudged], rows[unjudged]
+        check_one_value(rows)
         run_names = rows["name"].unique()
         lost = [name for name in order if name not in set(run_names)]
         for name in lost:
@@ -301,6 +299,24 @@ class Evaluator:
         result = self._plan.frame(order, list(values))
         record(result, dict(zip(labels, self._plan.measures, strict=True)))
         return result
+
+
+def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
+    """Return the rows with the column by which `groupby` of pandas has grouped them, which `apply` leaves out."""
+    names = {"name": ["name"], "qid": ["qid", "query_id"]}
+    missing = [column for column in names if not rows.columns.isin(names[column]).any()]
+    group = getattr(frame, "name", None) if isinstance(frame, pd.DataFrame) and missing else None
+    if len(missing) == 1 and pd.api.types.is_scalar(group) and group is not None:
+        return rows.assign(**{missing[0]: group})
+    if "name" in missing:
+        remedy = (
+            ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part in table.groupby(...)]"
+        )
+        raise MultiAspectError(
+            f"expected a column name with the run of each row, got the columns {choices(rows.columns)}"
+            f"{remedy if isinstance(group, tuple) else ''}"
+        )
+    return rows
 
 
 def _restore(key: str, content: bytes, by: str) -> Evaluator:
