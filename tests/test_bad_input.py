@@ -663,7 +663,7 @@ def test_p_without_a_cutoff(measure: Any) -> None:
         assert set(values(measure @ 2)) == {"q1", "q2"}
 
 
-@pytest.mark.parametrize("base", ["P", "IPrec", "SDCG@3", "P(rel=2)"])
+@pytest.mark.parametrize("base", ["P", "IPrec", "SDCG", "P(rel=2)"])
 def test_a_base_without_a_required_parameter(base: str) -> None:
     refusal(lambda: evaluate(On(base=base)), "the base", "is incomplete: it requires")
 

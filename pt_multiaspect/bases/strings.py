@@ -15,15 +15,13 @@ from typing import Any
 import ir_measures
 from ir_measures import Measure
 
-from pt_multiaspect_pyterrier import REPLACED
+from pt_multiaspect_pyterrier import original_function
 
 from .. import _validation
 from ..errors import MultiAspectError, choices, cut, errors_of, refuse_unknown
 
 #: Parser of trec_eval names only.
-trec_names: Callable[[str], list[Measure]] = getattr(
-    ir_measures.parse_trec_measure, REPLACED, ir_measures.parse_trec_measure
-)
+trec_names: Callable[[str], list[Measure]] = original_function("ir_measures", "parse_trec_measure")
 
 #: Only the beginning of longer names is compared with those of measures, which takes quadratic time.
 _LONGEST = 80

@@ -42,15 +42,15 @@ def warn_of_no_common_query(rankings: Rankings) -> None:
             "the run and the qrels have no query in common; all judged queries are scored as empty rankings. Check "
             "that both are for the same collection and use the same query ids: the qrels have queries such as "
             f"{choices(rankings.judgments.qids[:3])}, the run has queries such as {choices(some_qids)}"
-            f"{by_query_remedy(rankings)}",
+            f"{by_query_remedy(rankings.judgments, rankings.source.qids)}",
             key=f"{n_rows} {some_qids}",
             group="no query in common",
         )
 
 
-def by_query_remedy(rankings: Rankings) -> str:
+def by_query_remedy(judgments: Judgments, qids: Iterable[str]) -> str:
     """Return the end of a message about a run without a common query: nothing unless its queries are documents."""
-    return f". {BY_QUERY}" if {*rankings.judgments.docnos} >= {*rankings.source.qids} else ""
+    return f". {BY_QUERY}" if {*judgments.docnos} >= {*qids} else ""
 
 
 def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> None:
@@ -73,13 +73,20 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
     )
 
 
-def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
+def answered_topics(rankings: Rankings) -> Bools:
+    """Return a mask of the judged topics that a run has."""
+    judgments = rankings.judgments
+    answered = np.zeros(judgments.n_queries, dtype=np.bool_)
+    answered[judgments.queries_of(np.intersect1d(rankings.source.qids, judgments.qids))] = True
+    return answered
+
+
+def warn_of_missing_topics(judgments: Judgments, answered: Bools, counted: Bools) -> None:
     """Warn if a run lacks judged topics that some measure includes."""
-    lacking = counted.copy()
-    lacking[rankings.judgments.queries_of(np.intersect1d(rankings.source.qids, rankings.judgments.qids))] = False
+    lacking = counted & ~answered
     n_missing = int(lacking.sum())
     if n_missing and counted.sum() >= _MIN_TOPICS:
-        qids = rankings.judgments.qids[lacking].tolist()
+        qids = judgments.qids[lacking].tolist()
         warn_of_run(
             f"no documents for {n_missing} of {number_of(int(counted.sum()), 'judged topic')}, such as {qids[0]}",
             "These topics count as empty rankings. If the runs are for other topics, leave these out of the qrels",

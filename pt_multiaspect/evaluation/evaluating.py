@@ -111,6 +111,9 @@ def evaluate(
 
     Notes
     -----
+    Documents are ranked as in trec_eval for all measures, with ties broken by docno, descending. Only functions of
+    ``ir_measures.define`` and ``define_byquery`` get the scores of the run.
+
     A file of `out` is replaced when its run has changed; files of runs that are not part of the call are kept, so
     several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
     about a run are stored with its values, and issued again when these are read from `out`. Judged topics that runs

@@ -21,7 +21,7 @@ from ..bases.delegated import (
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
-from ..collection.overlap import single_documents, warn_of_missing_topics
+from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..errors import Cause, MultiAspectError, choices, collected, refuse_unknown, silenced
 from ..integration.provider import supports
@@ -105,7 +105,7 @@ class Plan:
                 if not skip:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
-            warn_of_missing_topics(rankings, np.any(self.counted, axis=0))
+            warn_of_missing_topics(self.judgments, answered_topics(rankings), np.any(self.counted, axis=0))
             documents = single_documents(rankings)
             values = self.values(rankings)
             relative = self._relative_measures(rankings, values) if documents else ()
@@ -150,7 +150,7 @@ class Plan:
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:
-            elsewhere.update(self._diverse.values(run()))
+            elsewhere.update(self._diverse.values(rankings.rescored()))
         return np.stack(
             [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
         )
