@@ -191,6 +191,17 @@ class LabelledRows:
     def __len__(self) -> int:
         return len(self.judgments)
 
+    @property
+    def queries(self) -> NDArray[np.object_]:
+        """The query of each row."""
+        return self.judgments.of_rows(self.judgments.qids[self.judgments.pool_query])
+
+    def take(self, kept: Ints) -> LabelledRows:
+        """Return some rows, on the scales of all rows."""
+        part = LabelledRows(self.judgments._frame.iloc[kept], self.queries[kept])
+        part.judgments._origin = self.judgments
+        return part
+
     def rankings(self, scores: object) -> RowRankings:
         """Return the rankings by predictions of the rows."""
         return RowRankings(self.judgments, check_scores(scores, len(self)))
