@@ -97,6 +97,21 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
     assert ranker.feature_importances_.shape == (4,)
 
 
+@pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
+@pytest.mark.parametrize("booster", ["gblinear", "dart"])
+def test_models_that_later_rounds_change_are_those_of_the_best_round(booster: str, kind: str) -> None:
+    # XGBoost predicted with the last round of gblinear, and with the last weights of dart's trees.
+    params: dict[str, Any] = {"gblinear": {"max_depth": None}, "dart": {"rate_drop": 0.5}}[booster]
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    ranker = ma.AspectRanker(xgboost(kind, booster=booster, learning_rate=0.5, **params), target=CAM)
+    ranker.fit(frame[TRAIN], LABELS[TRAIN], eval_set=[(frame[~TRAIN], LABELS[~TRAIN])])
+    ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
+    assert ranker.best_iteration_ == int(np.argmax(values)) + 1 < len(values)
+    for model in (ranker, pickle.loads(pickle.dumps(ranker))):
+        assert model.score(frame[~TRAIN], LABELS[~TRAIN]) == pytest.approx(max(values), abs=1e-9)
+        assert model.estimator_.best_iteration == ranker.best_iteration_ - 1
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:

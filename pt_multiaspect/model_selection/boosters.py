@@ -313,8 +313,8 @@ class LibraryMetric(Evaluation):
         if divided:
             raise MultiAspectError(
                 f"metric {self.name}: expected folds of whole queries, got {number_of(len(divided), 'query')}, "
-                f"such as {min(divided)}, divided between folds; pass the queries as group= of lgb.Dataset, or folds= "
-                "of whole queries"
+                f"such as {min(divided)}, divided between folds; pass the queries as group= of lgb.Dataset, or "
+                "folds= of whole queries"
             )
         return self._all.take(kept)
 
@@ -334,8 +334,8 @@ class LibraryMetric(Evaluation):
         there = sizes[at] if at < len(sizes) else "none"
         raise MultiAspectError(
             f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
-            f"group {at} (counted from 0) has {here} in y, but {there} in the set. Pass y and qid in the order of the "
-            "rows of the set, sorted by query, and the validation set only"
+            f"group {at} (counted from 0) has {here} in y, but {there} in the set. Pass y and qid in the order of "
+            "the rows of the set, sorted by query, and the validation set only"
         )
 
     def _check_labels(self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]) -> None:
@@ -504,12 +504,18 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, eva
     ]
     patience = _patience(params)
 
+    # The rounds of gblinear cannot be left out of predictions, and later rounds of dart change earlier trees.
+    is_changed = params.get("booster") in ("gblinear", "dart")
+    best: list[Any] = []
+
     class Stopping(xgboost.callback.TrainingCallback):
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             for index, matrix in enumerate(matrices):
                 evaluation.evaluate_set(model.predict(matrix), index)
             if evaluation.is_best:
                 model.set_attr(best_iteration=str(epoch), best_score=str(evaluation.history[-1][-1]))
+                if is_changed:
+                    best[:] = [model.save_raw()]
             return evaluation.is_stale(patience)
 
     given = params.get("callbacks")
@@ -517,6 +523,8 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, eva
     estimator.set_params(callbacks=[*(given or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
     estimator.fit(X, label, **passed)
     estimator.set_params(callbacks=given)
+    if best:
+        estimator.get_booster().load_model(best[0])
     return int(estimator.best_iteration) + 1
 
 
