@@ -137,6 +137,62 @@ def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
     assert held(0) != held(1)
 
 
+UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "credibility"]) @ 5]
+
+
+@pytest.mark.parametrize("measure", UNDECLARED, ids=str)
+@pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
+def test_scores_have_the_scales_that_fit_inferred(measure: Any) -> None:
+    # Each evaluated on its own scale: the best of evals_result_ was .847, and the score of the same rows .865.
+    lower = LABELS.clip(upper=1)
+    held = (X[~TRAIN], lower[~TRAIN])
+    ranker = ma.AspectRanker(lightgbm(), target="relevance", measure=measure)
+    ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[held])
+    ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
+    assert ranker.score(*held) == pytest.approx(max(values), abs=1e-12)
+    assert pickle.loads(pickle.dumps(ranker)).score(*held) == ranker.score(*held)
+    declared = ma.AspectRanker(Ridge(), target=CAM, measure=measure(aspects=ASPECTS)).fit(X[TRAIN], LABELS[TRAIN])
+    inferred = ma.AspectRanker(Ridge(), target=CAM, measure=measure).fit(X[TRAIN], LABELS[TRAIN])
+    assert inferred.score(*held) == declared.score(*held)
+
+
+@pytest.mark.parametrize("measure", UNDECLARED, ids=str)
+@pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
+def test_a_grade_beyond_those_of_fit_extends_the_scale(measure: Any) -> None:
+    ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure)
+    ranker.fit(X[TRAIN], LABELS[TRAIN].clip(upper=1))
+    held = (X[~TRAIN], LABELS[~TRAIN])
+    with pytest.warns(
+        ma.MultiAspectWarning, match=r"grades of .* inferred from these labels and those of fit, which"
+    ) as caught:
+        score = ranker.score(*held)
+    assert sum("those of fit" in str(warning.message) for warning in caught) == 2  # of two aspects
+    assert ranker.score(*held) == score  # which warns once
+    declared = ma.AspectRanker(Ridge(), target="relevance", measure=measure(aspects=ASPECTS))
+    assert score == declared.fit(X[TRAIN], LABELS[TRAIN].clip(upper=1)).score(*held)
+    # Fractions are the grades of both, also if rows have only some of them.
+    halves = ma.AspectRanker(Ridge(), target="relevance", measure="uRBPgr(aspects=['relevance'])")
+    halves.fit(X[TRAIN], LABELS[TRAIN] / 2)
+    scored = halves.score(X[~TRAIN], LABELS[~TRAIN].where(LABELS[~TRAIN] != 1, 0) / 2)
+    known = ma.uRBPgr(aspects={"relevance": ma.Aspect([0, 0.5, 1])})
+    assert scored == ma.ranking_score(
+        LABELS[~TRAIN].where(LABELS[~TRAIN] != 1, 0) / 2, halves.predict(X[~TRAIN]), measure=known
+    )
+
+
+def test_declared_scales_and_unused_columns_do_not_warn() -> None:
+    other = LABELS.assign(noise=np.arange(N) % 2)
+    for measure in (CAM, ma.CAM(aspects=["relevance"]), "nDCG@3", ma.On(aspect="credibility", aspects=ASPECTS) @ 3):
+        ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure).fit(X[TRAIN], other[TRAIN])
+        ranker.score(X[~TRAIN], other[~TRAIN].assign(noise=7))
+        # Lacking columns, and rows without the top grade.
+        ranker.score(X[~TRAIN], LABELS[~TRAIN].clip(upper=1))
+    partial = ma.AspectRanker(Ridge(), target="relevance", measure=CAM).fit(
+        X[TRAIN], LABELS.loc[TRAIN, ["relevance"]]
+    )
+    partial.score(X[~TRAIN], LABELS[~TRAIN])
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_fifty_rounds_unless_the_estimator_says_otherwise(make: Any) -> None:

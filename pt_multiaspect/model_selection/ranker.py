@@ -294,6 +294,10 @@ class AspectRanker(Wrapper):
             train = train.by_query()
         sets = [part.by_query() for part in sets]
         judgments = self._judged([train, *sets], target)
+        # `score` infers undeclared scales from these, too.
+        self._distinct_labels = {
+            name: np.asarray(labels.dropna().unique()) for name, labels in judgments._frame.items()
+        }
         ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
         label, *others = labels_for(last, np.split(judgments.of_rows(gains(judgments, target)), ends))
         warn_of_columns(train.X, train.labels, train.codes)
@@ -459,6 +463,8 @@ class AspectRanker(Wrapper):
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Evaluate the ranking by predictions with `measure`, or by default with the target.
 
+        Scales that are not declared are those that `fit` inferred; labels beyond them extend them, with a warning.
+
         Parameters
         ----------
         X, y, qid : as in fit
@@ -483,7 +489,12 @@ class AspectRanker(Wrapper):
         queries = find_queries(y, X, qid)
         target = read_target(self.target, measure)
         frame = label_frame(y, None, target if isinstance(target.spec, Aspects) else measure)
-        value = RankingScorer(measure, None, missing=self.missing)(self, X, frame, qid=queries)
+        scorer = RankingScorer(measure, None, missing=self.missing)
+        if hasattr(self, "_distinct_labels"):
+            scorer.fitted = pd.DataFrame(
+                {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
+            )
+        value = scorer(self, X, frame, qid=queries)
         assert isinstance(value, float)
         return value
 

@@ -20,7 +20,7 @@ from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, warn
+from ..errors import MultiAspectError, choices, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregated
 from ..kernels.forms import Linear
@@ -201,6 +201,28 @@ class LabelledRows:
         part = LabelledRows(self.judgments._frame.iloc[kept], self.queries[kept])
         part.judgments._origin = self.judgments
         return part
+
+    def share_scales(self, fitted: pd.DataFrame) -> None:
+        """Infer undeclared scales from the labels of a fit, too."""
+        frame = pd.concat([fitted, self.judgments._frame], ignore_index=True)
+        self.judgments._origin = LabelledRows(frame, np.zeros(len(frame), dtype=np.intp)).judgments
+
+    def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
+        """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""
+        views = measure.views(self.judgments)
+        if not all(view.name in fitted.columns for view in views):
+            return
+        known = LabelledRows(fitted, np.zeros(len(fitted), dtype=np.intp)).judgments
+        scales = {view.name: view.scale for view in measure.views(known)}
+        for view in measure.inferred_views(views):
+            name, scale, before = view.name, view.scale, scales[view.name]
+            if scale.grades.tolist() != before.grades.tolist():
+                warn_once(
+                    f"{measure.NAME}: the grades of {name} are {scale}, as inferred from these labels and those of "
+                    f"fit, which alone gave {before}; the value cannot be compared with those on that scale, such "
+                    "as evals_result_. Declare the scales, as in aspects={…}",
+                    key=f"grades of {name} beyond {before}: {scale}",
+                )
 
     def rankings(self, scores: object) -> RowRankings:
         """Return the rankings by predictions of the rows."""

@@ -130,6 +130,8 @@ class RankingScorer:
             raise MultiAspectError("expected at least one measure, got an empty dict")
         self._measures = {str(name): EvaluatedMeasure(given, aspects, missing) for name, given in named.items()}
         self._response_method = response_method
+        #: Labels of a fit, from which undeclared scales are inferred, too.
+        self.fitted: pd.DataFrame | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
         """Score `estimator` on the rows of X with the labels y."""
@@ -174,11 +176,15 @@ class RankingScorer:
         for name, evaluated in self._measures.items():
             if not (ranked and named):
                 rows = evaluated.rows(y, qid)
+                if self.fitted is not None:
+                    rows.share_scales(self.fitted)
             columns = tuple(rows.names)
             if columns not in ranked:
                 ranked[columns] = rows, rows.rankings(scores)
             rows, rankings = ranked[columns]
             measure = evaluated.on(rows)
+            if self.fitted is not None:
+                rows.warn_of_further_grades(measure, self.fitted)
             value = rows.evaluate(measure, rankings)
             values[name] = -value if measure.lower_aggregate_is_better else value
         warn_if_constant(rankings, repr(self))
