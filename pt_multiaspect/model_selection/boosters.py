@@ -22,6 +22,12 @@ from .rows import EvaluatedMeasure, LabelledRows, RowRankings, label_frame, requ
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
+#: Arguments of their fit methods that are neither rows nor parameters.
+OPTIONS_OF_LIBRARIES = (
+    "callbacks", "cat_features", "categorical_feature", "embedding_features", "text_features", "init_model",
+    "xgb_model",
+)  # fmt: skip
+
 #: Names of the parameter for the number of rounds without improvement, and the default of this package.
 _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
 _DEFAULT_PATIENCE = 50

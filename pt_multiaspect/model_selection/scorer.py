@@ -78,9 +78,8 @@ def ranking_scorer(
     Warns
     -----
     MultiAspectWarning
-        If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries or the
-        default resource of successive halving (the training set as a whole may be scored), or the predictions are
-        equal within every query.
+        If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries (the
+        training set as a whole may be scored), or the predictions are equal within every query.
 
     Notes
     -----
@@ -93,6 +92,9 @@ def ranking_scorer(
     arbitrary parameters: pass ``error_score='raise'`` to searches and to `cross_validate`. Only
     `AspectRanker` drops a column ``qid`` of X. Other estimators, and pipeline steps before it, treat it as a
     feature: move the query ids to the index, or pass them as ``qid``.
+
+    *Successive halving* takes rows as its resource by default: it would fit and score parts of queries, which
+    cannot be noticed. Pass ``resource='estimator__n_estimators'`` to `HalvingGridSearchCV`.
 
     *Ties.* Measures that are linear in linear bases (CAM, TOMA, On and uRBP over nDCG, DCG, RBP, P, …) have their
     expected value over all orders of tied rows, like scikit-learn's `ndcg_score`. For other measures, tied rows are
@@ -216,7 +218,7 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
             f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, "
             f"{'was' if len(known) == 1 else 'were'} among those that {type(estimator).__name__} was fitted on: "
             "the values do not hold for other queries. Split by query, as with cv=GroupKFold() and groups=qid, or "
-            "cv=RepeatedQueryKFold(); in successive halving, use another resource than rows"
+            "cv=RepeatedQueryKFold()"
         )
 
 
