@@ -40,6 +40,7 @@ from .rows import (
     find_queries,
     label_frame,
     query_codes,
+    unmasked,
     weight_per_query,
 )
 from .scorer import RankingScorer
@@ -436,7 +437,7 @@ class AspectRanker(Wrapper):
         frame = to_pandas(X)
         if frame is not None:
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
-        return X if hasattr(X, "shape") else np.asarray(X)
+        return X if hasattr(X, "shape") else unmasked(X)
 
     # -- predicting --------------------------------------------------------------------------
 

@@ -342,11 +342,15 @@ def unmasked(values: object) -> NDArray[Any]:
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
 
+def flat(values: object) -> NDArray[Any]:
+    """Return values as an array, which has one dimension if they are a single column."""
+    array = unmasked(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     """Return `values` as a one-dimensional array of `n_rows` elements."""
-    array = unmasked(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+    array = flat(values)
     if array.ndim != 1 or len(array) != n_rows:
         raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
     return array
@@ -488,7 +492,7 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     named = [known for known in (queries, named_queries(X)) if known is not None]
     if qid is None:
         return named[0] if named else None
-    given = unmasked(qid)
+    given = flat(qid)
     for known in named:
         _check_same_queries("the index", known, "qid", given)
     return given
