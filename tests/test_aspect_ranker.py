@@ -155,11 +155,27 @@ def test_targets(case: str) -> None:
         assert ranker.score(X, Y, qid=QID) == scored
 
 
-def test_arrays_are_named_by_the_aspects_of_the_target() -> None:
-    for target in (MANHATTAN, ORDER, CAM(aspects=ASPECTS)):
-        frame = AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
-        array = AspectRanker(Plain(), target=target).fit(X, Y.to_numpy(), qid=QID)
-        assert (frame.estimator_.labels == array.estimator_.labels).all()
+def test_arrays_are_named_by_aspects() -> None:
+    swapped = Y[["credibility", "relevance"]]
+    for target in (MANHATTAN, ORDER, CAM(aspects=ASPECTS), TOMA):
+        labels = AspectRanker(Plain(), target=target, aspects=ASPECTS).fit(X, Y, qid=QID).estimator_.labels
+        for frame in (Y, swapped):
+            for y in (frame.to_numpy(), frame.to_numpy().tolist(), frame):
+                # Scales may be declared with the names.
+                scales = {name: GRADES[name] for name in frame}
+                named = AspectRanker(Plain(), target=target, aspects=scales if target is TOMA else list(frame))
+                assert (named.fit(X, y, qid=QID).estimator_.labels == labels).all()
+
+
+def test_arrays_of_several_columns_need_aspects() -> None:
+    # Those of a frame in another order were named by the order in which the target declares its aspects.
+    ranker = AspectRanker(Plain(), target=MANHATTAN)
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; pass aspects="):
+        ranker.fit(X, Y.to_numpy(), qid=QID)
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; pass aspects="):
+        ma.aggregate_labels(Y.to_numpy(), MANHATTAN)
+    with pytest.raises(MultiAspectError, match="y has no column for the aspect credibility"):
+        AspectRanker(Plain(), target="relevance", aspects=list(GRADES)).fit(X, Y[["relevance"]])
     one = AspectRanker(Plain(), target="relevance").fit(X, Y["relevance"].to_numpy())
     assert (one.estimator_.labels == Y["relevance"]).all()
 
@@ -309,11 +325,11 @@ class Data:
         self.qid = np.repeat(np.arange(20), 8)
         self.X = rng.normal(size=(160, 4))
         noise = rng.normal(scale=0.5, size=(160, 2))
-        self.Y = np.column_stack(
-            [
-                np.digitize(self.X[:, 0] + noise[:, 0], [0, 1]),
-                np.digitize(self.X[:, 1] + noise[:, 1], [-1, 0, 1]),
-            ]
+        self.Y = pd.DataFrame(
+            {
+                "relevance": np.digitize(self.X[:, 0] + noise[:, 0], [0, 1]),
+                "credibility": np.digitize(self.X[:, 1] + noise[:, 1], [-1, 0, 1]),
+            }
         )
         self.weight = np.where(self.qid % 2 == 0, 1.0, 5.0)
         #: The first row of all queries, then the second, and so on.
@@ -373,7 +389,7 @@ def test_sorting_by_query_is_invisible(make: Any, data: Data) -> None:
     together.fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
     rows = data.interleaved
     apart = AspectRanker(make(), target=EUCLIDEAN)
-    apart.fit(data.X[rows], data.Y[rows], qid=data.qid[rows], sample_weight=data.weight[rows])
+    apart.fit(data.X[rows], data.Y.iloc[rows], qid=data.qid[rows], sample_weight=data.weight[rows])
     assert (apart.predict(data.X) == together.predict(data.X)).all()
     assert (apart.predict(data.X[rows]) == together.predict(data.X)[rows]).all()
 
@@ -393,10 +409,9 @@ def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
 
 def label_gain(target: Any, data: Data, check: float = 0.8, **params: Any) -> Any:
     """The gains LightGBM was given for `target`."""
-    labels = pd.DataFrame(data.Y, columns=list(GRADES))
-    ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(data.X, labels, qid=data.qid)
+    ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(data.X, data.Y, qid=data.qid)
     if check:
-        assert ranker.score(data.X, labels, qid=data.qid) > check
+        assert ranker.score(data.X, data.Y, qid=data.qid) > check
     assert "label_gain" not in ranker.estimator.get_params() or params
     return ranker.estimator_.get_params().get("label_gain")
 
@@ -562,13 +577,13 @@ def test_a_column_that_tells_the_queries_apart_is_noticed(
     qid = np.repeat(np.arange(n_queries), n_rows)
     rng = np.random.default_rng(0)
     features = np.column_stack([rng.normal(size=len(qid)), (qid - shift) / 7, qid // 2])
-    labels = rng.integers(0, 2, (len(qid), 2))
+    labels = pd.DataFrame(rng.integers(0, 2, (len(qid), 2)), columns=list(GRADES))
     rows = rng.permutation(len(qid))
     for ranker in (AspectRanker(ByGroup(), target=MANHATTAN), AspectRanker(Plain(), target=MANHATTAN)):
         forget_warnings()
         message = "column 1 of X.*query"
         with pytest.warns(ma.MultiAspectWarning, match=message) if noticed else _nothing():
-            ranker.fit(features[rows], labels[rows], qid=qid[rows])
+            ranker.fit(features[rows], labels.iloc[rows], qid=qid[rows])
     # A feature of the query that two of them share is one.
     AspectRanker(ByGroup(), target=MANHATTAN).fit(features[:, [0, 2]], labels, qid=qid)
 
@@ -576,7 +591,7 @@ def test_a_column_that_tells_the_queries_apart_is_noticed(
 def test_frames_of_polars_are_features(data: Data) -> None:
     polars = pytest.importorskip("polars")
     features = polars.DataFrame({f"f{i}": data.X[:, i] for i in range(4)})
-    labels = polars.DataFrame({"credibility": data.Y[:, 1], "relevance": data.Y[:, 0]})
+    labels = polars.DataFrame(data.Y[["credibility", "relevance"]].to_dict("list"))
     expected = AspectRanker(Ridge(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid).predict(data.X)
     ranker = AspectRanker(Ridge(), target=EUCLIDEAN).fit(features, labels, qid=data.qid)
     assert ranker.predict(features) == pytest.approx(expected)
@@ -616,6 +631,7 @@ def test_parameters_of_the_target_are_parameters() -> None:
         "estimator",
         "target",
         "measure",
+        "aspects",
         "missing",
     }
     assert not any(name.startswith("target__") for name in AspectRanker(Ridge(), "relevance").get_params())

@@ -310,9 +310,9 @@ def test_predictions_that_never_rank_are_told_of_once() -> None:
 @pytest.mark.every(2)
 @pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor(5, random_state=0), "lightgbm"], ids=str)
 def test_recursive_feature_elimination(estimator: Any) -> None:
-    # RFE passes arrays: aspects are in the order that the measure declares.
+    # RFE passes arrays.
     ranker = ma.AspectRanker(
-        lightgbm(early_stopping_round=None) if estimator == "lightgbm" else estimator, target=CAM
+        lightgbm(early_stopping_round=None) if estimator == "lightgbm" else estimator, target=CAM, aspects=list(Y)
     )
     with sklearn.config_context(enable_metadata_routing=True):
         chosen = RFE(ranker, n_features_to_select=2).fit(X, Y, qid=QID)

@@ -167,7 +167,7 @@ def test_labels_come_with_the_parameters_that_they_need() -> None:
 
 
 def test_the_scaled_sum() -> None:
-    target = ma.AspectRanker(Ridge(), target="scaled sum", measure=MEASURE).fit(X, Y.to_numpy(), qid=QID)
+    target = ma.AspectRanker(Ridge(), target="scaled sum", measure=MEASURE).fit(X, Y, qid=QID)
     expected = Ridge().fit(X, Y["relevance"] / 2 + Y["credibility"] / 3)
     assert target.predict(X) == pytest.approx(expected.predict(X))
     with pytest.warns(MultiAspectWarning, match=r"scaled sum.*scales"):

@@ -259,3 +259,16 @@ def test_estimators_of_xgboost_evaluate_query_by_query() -> None:
     for estimator, options in ((xgboost.XGBRanker(**fixed), queries), (xgboost.XGBRegressor(**fixed), {})):
         with pytest.raises(MultiAspectError, match="query by query, and minimise it; pass the measure to AspectR"):
             estimator.fit(X[~VALID], LABEL[~VALID], eval_set=[(X[VALID], LABEL[VALID])], verbose=False, **options)
+
+
+def test_folds_take_ideal_rankings_from_qrels() -> None:
+    qrels = Y.assign(qid=QID, docno=[f"d{row}" for row in range(len(QID))])
+    retrieved = np.flatnonzero(qrels.groupby("qid").cumcount() < 4)
+    rows, labels = qrels.iloc[retrieved], LABEL[retrieved]
+    metric = ma.metric_for("lightgbm", CAM, rows, qrels=qrels)
+    held = np.flatnonzero(rows["qid"].to_numpy() >= "q15")
+    data = lightgbm.Dataset(X[retrieved], labels, group=[4] * 30, free_raw_data=False)
+    _, value, _ = metric(X[retrieved[held], 0], data.subset(held.tolist()).construct())
+    judged = qrels[qrels["qid"] >= "q15"]
+    assert value == ma.ranking_score(rows.iloc[held], X[retrieved[held], 0], measure=CAM, qrels=judged)
+    assert value < ma.ranking_score(rows.iloc[held], X[retrieved[held], 0], measure=CAM)

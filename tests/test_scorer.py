@@ -242,7 +242,7 @@ SCORING: dict[str, Any] = {
     "credibility": On(aspect="credibility", base=nDCG @ 5),
 }
 SCORERS = {name: ma.ranking_scorer(measure, aspects=ASPECTS) for name, measure in SCORING.items()}
-RANKER = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS))
+RANKER = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS), aspects=ASPECTS)
 GRID = {"estimator__alpha": [1e-3, 1e3], "target__distance": ["manhattan", "euclidean"]}
 CV = GroupKFold(3)
 
@@ -771,7 +771,7 @@ def test_without_routing_a_qid_given_to_fit_alone_is_told_of(table: Table) -> No
         pytest.warns(UserWarning, match="Scoring failed|non-finite"),
         pytest.warns(ma.MultiAspectWarning, match=NO_QID + ".*error_score='raise'"),
     ):
-        search.fit(table.X, table.Y.to_numpy(), qid=table.qid, groups=table.qid)
+        search.fit(table.X, table.Y.reset_index(drop=True), qid=table.qid, groups=table.qid)
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
 
 

@@ -348,17 +348,21 @@ class Judgments(Memo):
                 "finite number, or NaN if unjudged"
             )
         result = values[self._first]
-        kept = result[self._pair]
+        self._refuse_conflicts(column_name, values, result, self._pair)
+        return result
+
+    def _refuse_conflicts(self, column: str, values: Floats, labels: Floats, pair: Ints) -> None:
+        """Raise an error if the value of a row is not the label of its judged pair."""
+        kept = labels[pair]
         conflicts = np.flatnonzero((values != kept) & ~(np.isnan(values) & np.isnan(kept)))
         if len(conflicts):
             row = int(conflicts[0])
             columns = [subtopic for subtopic in SUBTOPIC_COLUMNS if subtopic in self._frame.columns]
             raise MultiAspectError(
-                f"expected one label in column {column_name} for {self._where(self._pair[row])}, got "
+                f"expected one label in column {column} for {self._where(pair[row])}, got "
                 f"{spell(float(kept[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
                 + (f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}" if columns else "")
             )
-        return result
 
     def _where(self, row: int) -> str:
         return f"document {self.docnos[row]}, query {self.qids[self.pool_query[row]]}"

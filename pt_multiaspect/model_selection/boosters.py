@@ -18,7 +18,15 @@ from ..collection.columns import NOT_ASPECTS, is_numeric
 from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, number_of, warn
 from .labels import MOST_LEVELS, levels
-from .rows import EvaluatedMeasure, LabelledRows, RowRankings, label_frame, require_queries, warn_if_constant
+from .rows import (
+    EvaluatedMeasure,
+    LabelledRows,
+    RowRankings,
+    label_frame,
+    require_queries,
+    warn_if_constant,
+    warn_of_single_rows,
+)
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
@@ -370,6 +378,7 @@ def metric_for(
     *,
     aspects: object = None,
     missing: str = "error",
+    qrels: object = None,
 ) -> Any:
     """Create an evaluation metric for a boosting library's own interface from a measure.
 
@@ -397,6 +406,10 @@ def metric_for(
         Names (and declared scales) of the columns of an array, or the columns to select from a frame.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
+    qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
+        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
+        y needs an index level or a column docno.
 
     Returns
     -------
@@ -408,9 +421,15 @@ def metric_for(
     Raises
     ------
     MultiAspectError
-        If queries or labels are missing. When called: for predictions with another number of rows, or of two sets;
-        if the library's groups are not the queries of `y` in their order; if rows of a query with equal labels in
-        `y` have different labels in the library.
+        If queries or labels are missing, a document has several rows for a query (if `y` has a docno), or labels
+        differ from those of `qrels`. When called: for predictions with another number of rows, or of two sets; if
+        the library's groups are not the queries of `y` in their order; if rows of a query with equal labels in `y`
+        have different labels in the library.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If every query has one row.
 
     Examples
     --------
@@ -422,9 +441,10 @@ def metric_for(
     (0.8155, True)
     """
     choice("library", *_LIBRARIES)(library)
-    evaluated = EvaluatedMeasure(measure, aspects, missing)
+    evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
     y, qid = in_memory(y), in_memory(qid)
     rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
+    warn_of_single_rows(rows.judgments, "metric_for")
     columns = rows.judgments._frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
     others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
     names = [name for name in columns if name not in others and is_numeric(columns[name])]

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from .._validation import choice
+from ..aspects.parameter import parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
-from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries
+from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries, with_scales
 from .targets import Target, gains, read_target
 
 #: The number of entries of LightGBM's default ``label_gain``, and the number of levels of its labels here.
@@ -36,7 +37,13 @@ class Labels(NamedTuple):
 
 
 def aggregate_labels(
-    y: object, target: Target, form: str | None = None, *, qid: object = None, missing: str = "error"
+    y: object,
+    target: Target,
+    form: str | None = None,
+    *,
+    qid: object = None,
+    aspects: object = None,
+    missing: str = "error",
 ) -> Labels:
     """Aggregate the labels of all aspects into one label per document, for training any ranker.
 
@@ -62,6 +69,9 @@ def aggregate_labels(
         default, the labels themselves.
     qid : array-like of shape (n_rows,), optional
         The query of each row, for rows of labels without an index level or column qid.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names of the columns if y is an array, required if there are several, or the columns to select from a data
+        frame or qrels. Declared scales are also those of a target without scales.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) of an aspect raises an error or counts as the lowest grade, as in evaluation.
 
@@ -74,8 +84,9 @@ def aggregate_labels(
     Raises
     ------
     MultiAspectError
-        If `target` does not define a label, `y` lacks one of its aspects or has missing labels, a pair is judged
-        twice with different labels, or queries are required and not given.
+        If `target` does not define a label, `y` lacks one of its aspects or has missing labels, is an array of
+        several columns without names, a pair is judged twice with different labels, or queries are required and not
+        given.
 
     Notes
     -----
@@ -99,21 +110,28 @@ def aggregate_labels(
     >>> labels.values["label"].tolist(), labels.params
     ([1, 1], {'objective': 'lambdarank', 'label_gain': [0.0, 1.0]})
     """
-    measure = read_target(target)
+    declared = parse_aspects(aspects)
+    measure = with_scales(read_target(target), declared)
     known_form = None if form is None else choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
     is_qrels = isinstance(y, dict | Judgments) or _holds_records(y)
     if is_qrels or (frame is not None and any(column in frame.columns for column in DOCUMENT_COLUMNS)):
         judgments = Judgments.of(y if frame is None else frame)
         what = "qrels"
+        if declared is not None:
+            judgments.views(declared)  # raises the error for missing columns
+            if "aspects" in measure.SUPPORTED_PARAMS and measure["aspects"] is None:
+                measure = measure(aspects=declared)
     else:
         y, qid, what = in_memory(y), in_memory(qid), "y"
-        rows = label_frame(y, None, measure)
+        rows = label_frame(y, declared, measure)
         if measure.GAIN_PER_QUERY:
             queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
         else:
             known = find_queries(y, None, qid)
             queries = np.zeros(len(rows), dtype=np.intp) if known is None else known
+            if known is None:  # documents of unknown queries may have equal names
+                rows = rows.reset_index(drop=True)
         judgments = LabelledRows(rows, plain_column(queries)).judgments
     check_known(missing, measure, judgments, what)
     labels, params = formed(judgments.of_rows(gains(judgments, measure)), known_form)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Ints
 from .._validation import proportion
 from ..aspects.aspects import Aspects
+from ..aspects.parameter import parse_aspects
 from ..collection.frames import in_memory, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, warn
@@ -39,9 +40,11 @@ from .rows import (
     check_length,
     find_queries,
     label_frame,
+    named_documents,
     query_codes,
     unmasked,
     weight_per_query,
+    with_scales,
 )
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
@@ -118,7 +121,13 @@ class AspectRanker(Wrapper):
         estimator as ``estimator__…``.
     measure : measure or str, optional
         The measure, of this package or of ir-measures, for `score` and early stopping. By default, the target;
-        required for `score` if the target is searched over, or is the scaled sum.
+        required for `score` if the target is searched over, or is the scaled sum. `score` does not evaluate
+        candidates of a search over measures, nor can it notice that a search compares rankers with different
+        measures, as those of a pipeline step: pass ``scoring=ranking_scorer(measure)`` to such a search.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names of the columns of y, as in ``list(Y.columns)``: required if y is an array of several columns, also if
+        scikit-learn makes an array of a data frame, as `RFE` and `BaggingRegressor` do. Of a data frame, these
+        columns are selected. Declared scales are also those of a target and a measure without scales.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) in `fit` or `score` raises an error or counts as the lowest grade.
 
@@ -150,6 +159,9 @@ class AspectRanker(Wrapper):
     with ``label_gain`` set (for its objective ``rank_xendcg``, which supports only the gains 2^label - 1, at most
     31 levels of equal width), XGBoost the gains with ``ndcg_exp_gain=False``, CatBoost and regressors the gains.
 
+    *Ideal rankings* of `score` and early stopping are those of the rows of each query. To count relevant documents
+    without a row, too, pass ``scoring=ranking_scorer(measure, qrels=qrels)`` to searches.
+
     *Queries* are taken from ``qid`` (requested by default for metadata routing) or the index level or column
     ``qid`` of X or y, which is not used as a feature.
 
@@ -159,8 +171,9 @@ class AspectRanker(Wrapper):
     >>> from sklearn.linear_model import Ridge
     >>> import pt_multiaspect as ma
     >>> X, Y, qid = np.eye(4), np.array([[2, 0], [0, 2], [1, 1], [2, 2]]), ["a", "a", "b", "b"]
-    >>> target = ma.TOMA(distance="manhattan", aspects={"relevance": 2, "credibility": 2})
-    >>> ranker = ma.AspectRanker(Ridge(alpha=1e-6), target=target).fit(X, Y, qid=qid)
+    >>> aspects = {"relevance": 2, "credibility": 2}
+    >>> target = ma.TOMA(distance="manhattan", aspects=aspects)
+    >>> ranker = ma.AspectRanker(Ridge(alpha=1e-6), target=target, aspects=aspects).fit(X, Y, qid=qid)
     >>> ranker.predict(X).round(2)
     array([2., 2., 2., 4.])
     >>> ranker.set_params(target__distance="euclidean").target
@@ -175,13 +188,27 @@ class AspectRanker(Wrapper):
     # routing. Under a name of its own, so that weights passed to score itself are an error.
     __metadata_request__score = {"qid": True, "sample_weight": False, "weight_of_fit": "sample_weight"}
 
-    def __init__(self, estimator: Any, target: Any = TOMA, *, measure: Any = None, missing: str = "error") -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        target: Any = TOMA,
+        *,
+        measure: Any = None,
+        aspects: Any = None,
+        missing: str = "error",
+    ) -> None:
         self.estimator = estimator
         self.target = target
         self.measure = measure
+        self.aspects = aspects
         self.missing = missing
 
     # -- parameters: a measure is not an estimator, but its parameters can be searched ---------------
+
+    def __sklearn_clone__(self) -> AspectRanker:
+        cloned: AspectRanker = super().__sklearn_clone__()
+        cloned._is_clone = True
+        return cloned
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
@@ -197,8 +224,12 @@ class AspectRanker(Wrapper):
         """
         prefix = "target__"
         inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
-        if inner or "target" in params:
-            self._searched = True  # without measure=, each candidate would be scored by its own target
+        # In a search, each candidate would be scored by its own measure or, without measure=, its own target.
+        # Otherwise, to set a measure is to choose that of `score`: searches set the parameters of clones.
+        if "measure" in params and hasattr(self, "_is_clone"):
+            self._searched = "measure"
+        elif inner or "target" in params:
+            self._searched = getattr(self, "_searched", "target")
         if "target" in params:
             self.target = params.pop("target")
         if inner:
@@ -209,10 +240,10 @@ class AspectRanker(Wrapper):
     def _evaluated(self) -> EvaluatedMeasure | None:
         """Return the measure of evaluation; None if only a target is given that is not a measure."""
         if self.measure is not None:
-            return EvaluatedMeasure(self.measure, missing=self.missing)
+            return EvaluatedMeasure(self.measure, self.aspects, self.missing)
         measure = read_target(self.target)
         return (
-            EvaluatedMeasure(measure, missing=self.missing)
+            EvaluatedMeasure(measure, self.aspects, self.missing)
             if type(measure)._evaluate is not Measure._evaluate
             else None
         )
@@ -237,15 +268,18 @@ class AspectRanker(Wrapper):
             Features, one row per (query, document) pair. Polars and PyArrow frames are converted to
             pandas.
         y : array-like or data frame of shape (n_rows, n_aspects)
-            One column of labels per aspect. The columns of an array are named after the target's aspects.
+            One column of labels per aspect. Several columns of an array are named by `aspects`, a single one by the
+            aspect of the target. If there is a docno (index level or column), rows of a pair may be repeated, as by
+            oversampling, but must have equal labels.
         qid : array-like of shape (n_rows,), optional
             The query of each row, in any order.
         sample_weight : array-like of shape (n_rows,), optional
             Passed to the estimator. XGBoost's rankers use one weight per query, so weights must not vary
             within a query.
         eval_set : list of (X, y) or (X, y, qid), optional
-            Evaluation sets for early stopping by `measure`, with labels as in `y`. Training stops by the last one,
-            after as many iterations without improvement as the estimator sets, else 50.
+            Evaluation sets for early stopping by `measure`, with labels as in `y`: the columns of arrays are those
+            of `y`. Training stops by the last one, after as many iterations without improvement as the estimator
+            sets, else 50.
         eval_fraction : float, optional
             Fraction of the queries that are held out as an evaluation set, at random, seeded by the estimator's
             ``random_state`` (else 0).
@@ -262,7 +296,9 @@ class AspectRanker(Wrapper):
         ------
         MultiAspectError
             If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, the estimator or the
-            target requires queries and none are given, or the estimator does not accept evaluation sets.
+            target requires queries and none are given, the estimator does not accept evaluation sets, `y` is an
+            array of several columns without names, or a document has different labels for a query or, in an
+            evaluation set, several rows.
 
         Warns
         -----
@@ -279,7 +315,7 @@ class AspectRanker(Wrapper):
             )
         evaluated = self._evaluated()
         measure = None if evaluated is None else evaluated.measure
-        target = read_target(self.target, measure)
+        target = with_scales(read_target(self.target, measure), parse_aspects(self.aspects))
         named = target if isinstance(target.spec, Aspects) else measure
         # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
         is_catboost = library_of(self.estimator) == "catboost"
@@ -292,6 +328,7 @@ class AspectRanker(Wrapper):
             train = replace(train, weights=weights)
         # With these, `ranking_scorer` detects that it scores queries of the training set.
         self._trained_queries = Counter() if train.query is None else Counter(train.names.tolist())
+        self._columns = tuple(train.labels.columns)
         sets = self._evaluation_sets(eval_set, target, named)
         if eval_fraction is not None:
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
@@ -351,7 +388,7 @@ class AspectRanker(Wrapper):
         X, y, qid = map(in_memory, (X, y, qid))
         queries = find_queries(y, X, qid, **others)
         features = self._features(X)
-        frame = label_frame(y, None, named).reset_index(drop=True)
+        frame = label_frame(y, self.aspects, named, self._columns if what else ())
         if len(frame) != features.shape[0]:
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
         if queries is not None:
@@ -408,6 +445,13 @@ class AspectRanker(Wrapper):
                     f"got {choices(part.labels.columns)}"
                 )
         frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
+        documents = [named_documents(part.labels) for part in parts]
+        if any(names is not None for names in documents):
+            named = [
+                np.arange(len(part.labels)) if names is None else names
+                for part, names in zip(parts, documents, strict=True)
+            ]
+            frame.index = pd.Index(np.concatenate(named), name="docno")
         # A single part keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
@@ -495,25 +539,35 @@ class AspectRanker(Wrapper):
             The score, where higher is better: the values of lower-is-better measures are negated.
         """
         measure = self.measure_ if self._is_resolved() else getattr(self._evaluated(), "measure", None)
-        searched = self.measure is None and hasattr(self, "_searched")
+        searched = getattr(self, "_searched", None)
+        if searched == "target" and self.measure is not None:
+            searched = None
         if measure is None or searched:
-            message = (
-                f"score needs measure=, as the target {self.target!r} "
-                + ("was set by set_params: in a search, each candidate would be scored by its own target"
-                   if searched else "is not a measure")
-            )  # fmt: skip
+            needs = f"needs measure=, as the target {self.target!r}"
+            message = f"score {needs} is not a measure"
+            if searched:
+                cause = (
+                    f"does not evaluate by the measure {self.measure!r}, as it" if searched == "measure" else needs
+                )
+                message = (
+                    f"score {cause} was set by set_params: in a search, each candidate would be scored by its own "
+                    f"{searched}"
+                )
             warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
             raise MultiAspectError(message)
         X, y, qid = map(in_memory, (X, y, qid))
         queries = find_queries(y, X, qid)
-        target = read_target(self.target, measure)
-        frame = label_frame(y, None, target if isinstance(target.spec, Aspects) else measure)
-        scorer = RankingScorer(measure, None, missing=self.missing)
+        if to_pandas(y) is None:
+            check_is_fitted(self)
+            target = read_target(self.target, measure)
+            named = target if isinstance(target.spec, Aspects) else measure
+            y = label_frame(y, self.aspects, named, self._columns)
+        scorer = RankingScorer(measure, self.aspects, missing=self.missing)
         if hasattr(self, "_distinct_labels"):
             scorer.fitted = pd.DataFrame(
                 {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
             )
-        value = scorer(self, X, frame, qid=queries)
+        value = scorer(self, X, y, qid=queries)
         assert isinstance(value, float)
         return value
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
@@ -20,7 +22,7 @@ from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, warn, warn_once
+from ..errors import MultiAspectError, choices, counted, number_of, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregated
 from ..kernels.forms import Linear
@@ -31,7 +33,7 @@ from ..strings.texts import Texts
 
 
 class RowJudgments(Judgments):
-    """Judgments of one document per row; documents are named by row number.
+    """Judgments of one document per row.
 
     Parameters
     ----------
@@ -41,9 +43,17 @@ class RowJudgments(Judgments):
         The query of each row, as a position in `qids`.
     qids : ndarray of str
         The queries, sorted.
+    documents : ndarray of str, optional
+        The document of each row; by default, documents are named by row number.
     """
 
-    def __init__(self, frame: pd.DataFrame, query: Ints, qids: NDArray[np.object_]) -> None:
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        query: Ints,
+        qids: NDArray[np.object_],
+        documents: NDArray[np.object_] | None = None,
+    ) -> None:
         self._first: Ints = np.argsort(query, kind="stable")
         self._pair = np.empty(len(query), dtype=np.intp)
         self._pair[self._first] = np.arange(len(query))
@@ -53,11 +63,40 @@ class RowJudgments(Judgments):
         self._frame, self._positional, self._origin = frame, False, None
         self._labels = {}
         self.label_names = self._names_of(frame)
+        #: Whether documents have names, which may be repeated.
+        self.has_documents = documents is not None
+        self._documents = documents
 
     @cached_property
     def docnos(self) -> NDArray[np.object_]:  # type: ignore[override]
         """The names of the documents."""
-        return self._first.astype(str).astype(object)
+        return self._first.astype(str).astype(object) if self._documents is None else self.pooled(self._documents)
+
+    @cached_property
+    def _earliest(self) -> Ints:
+        """The first of the judged pairs with the query and the document of each judged pair."""
+        codes = pd.factorize(self.docnos)[0]
+        pairs = self.pool_query * (codes.max(initial=0) + 1) + codes
+        _, first, position = np.unique(pairs, return_index=True, return_inverse=True)
+        return np.asarray(first[position.ravel()], dtype=np.intp)
+
+    def _read_labels(self, name: str) -> Floats:
+        labels = super()._read_labels(name)
+        if self.has_documents:
+            self._refuse_conflicts(name, labels, labels, self._earliest)
+        return labels
+
+    def check_distinct(self) -> None:
+        """Raise an error if a document has several rows for a query."""
+        if not self.has_documents:
+            return
+        repeated = np.flatnonzero(self._earliest != np.arange(len(self)))
+        if len(repeated):
+            raise MultiAspectError(
+                f"expected one row per query and document to evaluate rankings, got several for "
+                f"{self._where(int(repeated[0]))} {counted(len(repeated), 'row')}; drop duplicates. Only "
+                "the rows that fit learns from may be repeated: split before oversampling"
+            )
 
     def __len__(self) -> int:
         return len(self._first)
@@ -83,6 +122,51 @@ class RowJudgments(Judgments):
         return np.bincount(self.pool_query, minlength=self.n_queries)
 
 
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The judged documents of the queries of some rows, of which the rows are a part."""
+
+    judgments: Judgments
+    #: The position of each row among the judged documents, -1 if it is not one of them. Rows are sorted by query.
+    position: Ints
+
+    @classmethod
+    def of_rows(cls, rows: RowJudgments, qrels: Judgments) -> Pool:
+        """Return the judged documents of the queries of the rows, on the scales of all qrels."""
+        if not rows.has_documents:
+            raise MultiAspectError("qrels= needs the docno of every row: add an index level or a column docno to y")
+        position = qrels.queries_of(rows.qids)
+        unknown = rows.qids[position < 0]
+        if len(unknown):
+            raise MultiAspectError(
+                f"the qrels have no judgments for {len(unknown)} of {number_of(rows.n_queries, 'query')} of the "
+                f"rows, such as {unknown[0]}; check that the query ids are spelt alike, or drop these rows"
+            )
+        kept = np.zeros(qrels.n_queries, dtype=np.bool_)
+        kept[position] = True
+        judgments = qrels.of_queries(kept)
+        judgments._origin = rows._origin = qrels  # undeclared scales are those of all qrels
+        if not qrels._positional:
+            judgments.label_names = rows.label_names
+        return cls(judgments, judgments.pairs.lookup(rows.pool_query, Texts.of_strings(rows.docnos))[0])
+
+    def check_labels(self, rows: RowJudgments, measure: Measure) -> None:
+        """Raise an error if rows have other labels than the qrels; missing labels are the lowest grade."""
+        for view, judged in zip(measure.views(rows), measure.views(self.judgments), strict=True):
+            lowest = judged.scale.grades[0]
+            known = np.append(np.where(judged.known, judged.label, lowest), lowest)[self.position]
+            labels = np.where(view.known, view.label, lowest)
+            differing = np.flatnonzero(labels != known)
+            if len(differing):
+                row = int(differing[0])
+                raise MultiAspectError(
+                    f"expected y to have the labels of the qrels, got the {view.name} label {spell(labels[row])} "
+                    f"for {rows._where(row)}, which the qrels "
+                    + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
+                    + f" {counted(len(differing), 'row')}; take the labels of the rows from the qrels"
+                )
+
+
 class RowRankings(Rankings):
     """The rankings of all rows by their predictions, compared as 64-bit floats.
 
@@ -90,33 +174,45 @@ class RowRankings(Rankings):
 
     Parameters
     ----------
-    judgments : RowJudgments
+    rows : RowJudgments
         The rows.
     scores : ndarray of float, shape (n_rows,)
         The predictions, in the order of the rows.
+    pool : Pool, optional
+        The judged documents, if they are not those of the rows.
     """
 
-    judgments: RowJudgments
     #: Whether linear bases have their expected value over all orders of tied rows.
     _expected = False
 
-    def __init__(self, judgments: RowJudgments, scores: Floats) -> None:
-        self.judgments = judgments
-        self.qids, self.n_common, self.n_rows = judgments.qids, judgments.n_queries, len(scores)
-        self._scores = judgments.pooled(scores) + 0.0  # -0 and 0 are tied
-        query, rank, n_ret = judgments.pool_query, judgments.rank, judgments.n_ret
-        self._sorted: Ints = judgments.shuffled[self._descending(self._scores[judgments.shuffled])]
-        self.hits = Hits(judgments.n_queries, query, query, rank, self._sorted, n_ret)
+    def __init__(self, rows: RowJudgments, scores: Floats, pool: Pool | None = None) -> None:
+        self.rows = rows
+        self.qids, self.n_common, self.n_rows = rows.qids, rows.n_queries, len(scores)
+        self._scores = rows.pooled(scores) + 0.0  # -0 and 0 are tied
+        query, rank, n_ret = rows.pool_query, rows.rank, rows.n_ret
+        self._sorted: Ints = rows.shuffled[self._descending(self._scores[rows.shuffled])]
+        #: The rankings with all rows as hits.
+        self._all = Hits(rows.n_queries, query, query, rank, self._sorted, n_ret)
+        #: The position of each ranked row among the judged documents, -1 if it is not one of them.
+        self._judged: Ints = self._sorted if pool is None else pool.position[self._sorted]
+        if pool is None:
+            self.judgments, self.hits = rows, self._all
+        else:
+            known = self._judged >= 0
+            self.judgments = pool.judgments
+            self.hits = replace(
+                self._all.select(known), pool_query=self.judgments.pool_query, row=self._judged[known]
+            )
         ranked = self._scores[self._sorted]
         #: Whether each ranked row is tied with the next one.
         self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
 
     def _descending(self, scores: Floats) -> Ints:
         """Return the stable order of the scores within queries, which are contiguous."""
-        n_ret, rank = self.judgments.n_ret, self.judgments.rank
+        n_ret, rank = self.rows.n_ret, self.rows.rank
         width = int(n_ret.max(initial=0))
         if len(n_ret) * width > 4 * len(scores):
-            return np.lexsort((-scores, self.judgments.pool_query))
+            return np.lexsort((-scores, self.rows.pool_query))
         # Sorting the rows of a matrix is faster than sorting by two keys.
         table = np.full((len(n_ret), width), np.inf)
         filled = np.arange(width) < n_ret[:, None]
@@ -127,7 +223,7 @@ class RowRankings(Rankings):
 
     @cached_property
     def _rows(self) -> tuple[Ints, Floats, Texts]:  # type: ignore[override]
-        return self.judgments.pool_query, self._scores, Texts.of_strings(self.judgments.docnos)
+        return self.rows.pool_query, self._scores, Texts.of_strings(self.rows.docnos)
 
     @cached_property
     def _position(self) -> Ints:  # type: ignore[override]
@@ -138,8 +234,8 @@ class RowRankings(Rankings):
     @property
     def is_constant(self) -> bool:
         """Return whether the predictions are equal in every query, and some query has two or more rows."""
-        several = self.judgments.n_ret.max(initial=0) > 1
-        return bool(several and self.tied.sum() == len(self._sorted) - np.count_nonzero(self.judgments.n_ret))
+        several = self.rows.n_ret.max(initial=0) > 1
+        return bool(several and self.tied.sum() == len(self._sorted) - np.count_nonzero(self.rows.n_ret))
 
     @cached_property
     def expected(self) -> RowRankings:
@@ -159,11 +255,11 @@ class RowRankings(Rankings):
     def _expectation(self, base: Any, form: Linear) -> Floats:
         """Return the value of a linear form if tied rows have the mean of their gains."""
         group = np.cumsum(np.append(False, ~self.tied))
-        gain = np.asarray(form.gain, dtype=np.float64)[self._sorted]
+        gain = np.append(np.asarray(form.gain, dtype=np.float64), form.unjudged)[self._judged]
         mean = np.bincount(group, weights=gain) / np.bincount(group)
         shared = np.empty(len(gain))
         shared[self._sorted] = mean[group]
-        values: Floats = np.minimum(replace(form, gain=shared).values(self.hits), base.RANGE[1])
+        values: Floats = np.minimum(replace(form, gain=shared, unjudged=0.0).values(self._all), base.RANGE[1])
         return values
 
 
@@ -180,12 +276,24 @@ class LabelledRows:
         Names of the columns of an array, or the columns to select from a frame.
     measure : measure, optional
         The measure whose aspect is the name of the column of a single-column array.
+    qrels : Judgments, optional
+        Judgments of these and further documents, which define ideal rankings and numbers of relevant documents.
     """
 
-    def __init__(self, y: object, qid: object, aspects: object = None, measure: object = None) -> None:
-        frame = label_frame(y, aspects, measure, several=False)
+    def __init__(
+        self,
+        y: object,
+        qid: object,
+        aspects: object = None,
+        measure: object = None,
+        qrels: Judgments | None = None,
+    ) -> None:
+        frame = label_frame(y, aspects, measure)
         query, qids = query_codes(check_length(qid, len(frame), "qid"))
-        self.judgments = RowJudgments(frame.reset_index(drop=True), query, qids)
+        documents = named_documents(frame)
+        self.judgments = RowJudgments(frame.reset_index(drop=True), query, qids, documents)
+        self._qrels = qrels
+        self.pool = None if qrels is None else Pool.of_rows(self.judgments, qrels)
         self.names = list(frame.columns)
 
     def __len__(self) -> int:
@@ -198,7 +306,11 @@ class LabelledRows:
 
     def take(self, kept: Ints) -> LabelledRows:
         """Return some rows, on the scales of all rows."""
-        part = LabelledRows(self.judgments._frame.iloc[kept], self.queries[kept])
+        rows, frame = self.judgments, self.judgments._frame.iloc[kept]
+        if rows.has_documents:
+            documents = rows.of_rows(rows.docnos)[kept]
+            frame = frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
+        part = LabelledRows(frame, self.queries[kept], qrels=self._qrels)
         part.judgments._origin = self.judgments
         return part
 
@@ -226,7 +338,7 @@ class LabelledRows:
 
     def rankings(self, scores: object) -> RowRankings:
         """Return the rankings by predictions of the rows."""
-        return RowRankings(self.judgments, check_scores(scores, len(self)))
+        return RowRankings(self.judgments, check_scores(scores, len(self)), self.pool)
 
     @staticmethod
     def values(measure: Measure, rankings: RowRankings) -> Floats:
@@ -251,11 +363,21 @@ def _linear(measure: Measure, judgments: Judgments) -> bool:
 
 
 def warn_if_constant(rankings: RowRankings, what: str) -> None:
-    """Warn about predictions that are constant within queries."""
+    """Warn about predictions that are constant within queries, or that cannot differ within them."""
+    warn_of_single_rows(rankings.rows, what)
     if rankings.is_constant:
         warn(
             f"{what}: the predictions are equal within every query, so they rank nothing; the value is that of a "
             "random order. Check the features, the regularisation and the number of iterations"
+        )
+
+
+def warn_of_single_rows(rows: RowJudgments, what: str) -> None:
+    """Warn about several queries of one row each."""
+    if rows.n_queries > 1 and rows.n_ret.max() == 1:
+        warn(
+            f"{what}: every query has one row, so there is nothing to rank; the value is the same for all "
+            "predictions. Pass as qid the query of each row, not the number of the row"
         )
 
 
@@ -287,19 +409,20 @@ def check_known(missing: str, measure: Measure, judgments: Judgments, where: str
 
 
 class EvaluatedMeasure:
-    """A measure with the scales and the handling of missing labels for the rows that it is evaluated on."""
+    """A measure with the scales, the qrels and the handling of missing labels for the rows that it evaluates."""
 
-    def __init__(self, measure: ir_measures.Measure | str, aspects: object = None, missing: str = "error") -> None:
+    def __init__(
+        self,
+        measure: ir_measures.Measure | str,
+        aspects: object = None,
+        missing: str = "error",
+        qrels: object = None,
+    ) -> None:
         self.aspects: AspectSpec = parse_aspects(aspects)
         self.missing = missing
+        self.qrels = None if qrels is None else Judgments.of(qrels)
         self._scales = self.aspects if isinstance(self.aspects, Aspects) else None
-        self.measure = parsing.parse_one(measure)
-        if self._scales is not None and "aspects" in self.measure.SUPPORTED_PARAMS:
-            spec = self.measure["aspects"]
-            if spec is None:
-                self.measure = self.measure(aspects=self._scales)
-            elif isinstance(spec, tuple) and all(name in self._scales for name in spec):
-                self.measure = self.measure(aspects=Aspects({name: self._scales[name] for name in spec}))
+        self.measure = with_scales(parsing.parse_one(measure), self.aspects)
         self._on("relevance").validate_params()
 
     def _on(self, aspect: str, scales: Aspects | None = None) -> Measure:
@@ -312,7 +435,7 @@ class EvaluatedMeasure:
 
     def rows(self, y: Any, qid: Any) -> LabelledRows:
         """Return the rows of y."""
-        return LabelledRows(y, qid, self.aspects, self.measure)
+        return LabelledRows(y, qid, self.aspects, self.measure, self.qrels)
 
     def on(self, rows: LabelledRows) -> Measure:
         """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
@@ -324,7 +447,22 @@ class EvaluatedMeasure:
                 f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
             )
         check_known(self.missing, measure, rows.judgments)
+        rows.judgments.check_distinct()
+        if rows.pool is not None:
+            rows.pool.check_labels(rows.judgments, measure)
         return measure
+
+
+def with_scales(measure: Any, aspects: AspectSpec) -> Any:
+    """Return a measure with the declared scales of its aspects, unless it has scales itself."""
+    if not isinstance(aspects, Aspects) or "aspects" not in measure.SUPPORTED_PARAMS:
+        return measure
+    spec = measure["aspects"]
+    if spec is None:
+        return measure(aspects=aspects)
+    if isinstance(spec, tuple) and all(name in aspects for name in spec):
+        return measure(aspects=Aspects({name: aspects[name] for name in spec}))
+    return measure
 
 
 # -- arrays ------------------------------------------------------------------------------------------
@@ -390,16 +528,27 @@ def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
     return of_query
 
 
-def label_frame(y: object, aspects: object = None, measure: object = None, *, several: bool = True) -> pd.DataFrame:
-    """Return the labels as a frame with one column per aspect, with names from y itself, `aspects` or `measure`.
+def label_frame(
+    y: object, aspects: object = None, measure: object = None, columns: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return the labels as a frame with one column per aspect, and the index of y or its column docno.
 
-    Unless `several`, the aspects of the measure are used as names for a single column only: `aspects` is required
-    to name several columns of an array.
+    Parameters
+    ----------
+    y : DataFrame or array-like of shape (n_rows,) or (n_rows, n_aspects)
+        One column of labels per aspect.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names of the columns of an array, or the columns to select from a frame.
+    measure : measure, optional
+        The measure whose aspect is the name of a single column without a name.
+    columns : sequence of str, optional
+        Names of the columns of an array with as many columns, unless `aspects` are given.
     """
     declared = parse_aspects(aspects)
     y = in_memory(y)
     frame = to_pandas(y)
     if frame is not None:
+        documents = next((frame[name] for name in DOCUMENT_COLUMNS if name in frame.columns), None)
         frame = frame.drop(columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns])
         frame.columns = pd.Index([aspect_name(column) for column in frame.columns])
         missing = [name for name in declared or () if name not in frame.columns]
@@ -407,7 +556,9 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
             raise MultiAspectError(
                 f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
             )
-        return frame if declared is None else frame[list(declared)]
+        if declared is not None:
+            frame = frame[list(declared)]
+        return frame if documents is None else frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
     array = unmasked(y)
     if np.iscomplexobj(array):
         raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
@@ -416,9 +567,11 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
     if array.ndim != 2:
         raise MultiAspectError(f"y: expected one column of labels per aspect, got {array.ndim} dimensions")
     n_columns = array.shape[1]
+    if declared is None and len(columns) == n_columns:
+        declared = tuple(columns)
     if declared is None:
         spec = getattr(measure, "spec", None)
-        if isinstance(spec, Aspects) and (several or not n_columns == len(spec) > 1):
+        if isinstance(spec, Aspects) and not n_columns == len(spec) > 1:
             declared = spec
         elif n_columns == 1:
             name = getattr(y, "name", None)  # of a series of pandas or Polars
@@ -435,7 +588,7 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
             f"y has {n_columns} columns, but there are {len(names)} aspects: {choices(names)}"
             + (f". {ltr}" if n_columns == 1 else "")
         )
-    return pd.DataFrame(array, columns=names)
+    return pd.DataFrame(array, columns=names, index=y.index if isinstance(y, pd.Series) else None)
 
 
 # -- queries -----------------------------------------------------------------------------------------
@@ -511,11 +664,25 @@ def _is_rearranged(index: object, other: object) -> bool:
 
 def named_queries(source: object) -> NDArray[Any] | None:
     """Return the index level or column qid of a pandas object or frame."""
+    return _named_values(source, "qid")
+
+
+def named_documents(source: object) -> NDArray[np.object_] | None:
+    """Return the index level or column docno of a pandas object or frame, as strings."""
+    values = _named_values(source, *DOCUMENT_COLUMNS)
+    return None if values is None else identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), "y")
+
+
+def _named_values(source: object, *names: str) -> NDArray[Any] | None:
+    """Return the index level or the column of a pandas object or frame with one of the names."""
     frame = to_pandas(source)  # PyArrow tables also keep the pandas index
     index = getattr(source if frame is None else frame, "index", None)
-    if isinstance(index, pd.Index) and "qid" in index.names:
-        return index.get_level_values("qid").to_numpy()
-    return frame["qid"].to_numpy() if frame is not None and "qid" in frame.columns else None
+    for name in names:
+        if isinstance(index, pd.Index) and name in index.names:
+            return index.get_level_values(name).to_numpy()
+        if frame is not None and name in frame.columns:
+            return frame[name].to_numpy()
+    return None
 
 
 def _check_same_queries(

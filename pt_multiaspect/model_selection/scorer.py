@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._validation import choice
 from ..collection.frames import in_memory, to_pandas
+from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn, warn_once
 from .boosters import takes_queries, trained_queries
 from .rows import (
@@ -38,6 +39,7 @@ def ranking_scorer(
     aspects: object = None,
     response_method: str = "predict",
     missing: str = "error",
+    qrels: object = None,
 ) -> RankingScorer:
     """Create a scikit-learn scorer for grouped ranking data from a measure.
 
@@ -62,6 +64,10 @@ def ranking_scorer(
         scores are the probabilities of the second class.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
+    qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
+        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
+        They may contain other queries, such as those of other folds. y needs an index level or a column docno.
 
     Returns
     -------
@@ -73,13 +79,15 @@ def ranking_scorer(
     ------
     MultiAspectError
         On creation: if the measure or response method is unknown. When called: if qid is missing,
-        columns, queries or predictions have the wrong number or shape, or labels or predictions are NaN.
+        columns, queries or predictions have the wrong number or shape, labels or predictions are NaN, a document
+        has several rows for a query (if y has a docno), or labels differ from those of `qrels`.
 
     Warns
     -----
     MultiAspectWarning
         If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries (the
-        training set as a whole may be scored), or the predictions are equal within every query.
+        training set as a whole may be scored), the predictions are equal within every query, or every query has
+        one row.
 
     Notes
     -----
@@ -92,6 +100,10 @@ def ranking_scorer(
     arbitrary parameters: pass ``error_score='raise'`` to searches and to `cross_validate`. Only
     `AspectRanker` drops a column ``qid`` of X. Other estimators, and pipeline steps before it, treat it as a
     feature: move the query ids to the index, or pass them as ``qid``.
+
+    *Ideal rankings* and numbers of relevant documents are those of the rows of each query, so relevant documents
+    without a row do not count: values are higher than those of `evaluate` if the rows are a part of the judged
+    documents, such as those that a first stage retrieved. Pass `qrels` for the values of `evaluate`.
 
     *Successive halving* takes rows as its resource by default: it would fit and score parts of queries, which
     cannot be noticed. Pass ``resource='estimator__n_estimators'`` to `HalvingGridSearchCV`.
@@ -112,7 +124,7 @@ def ranking_scorer(
     >>> round(scorer(LinearRegression().fit(X, Y[:, 0]), X, Y, qid=qid), 3)
     0.908
     """
-    return RankingScorer(measure, aspects, response_method, missing)
+    return RankingScorer(measure, aspects, response_method, missing, qrels)
 
 
 class RankingScorer:
@@ -124,13 +136,17 @@ class RankingScorer:
         aspects: object = None,
         response_method: str = "predict",
         missing: str = "error",
+        qrels: object = None,
     ) -> None:
         choice("response_method", "predict", "decision_function", "predict_proba")(response_method)
         self._several = isinstance(measure, Mapping)
         named = measure if isinstance(measure, Mapping) else {"": measure}
         if not named:
             raise MultiAspectError("expected at least one measure, got an empty dict")
-        self._measures = {str(name): EvaluatedMeasure(given, aspects, missing) for name, given in named.items()}
+        judgments = None if qrels is None else Judgments.of(qrels)
+        self._measures = {
+            str(name): EvaluatedMeasure(given, aspects, missing, judgments) for name, given in named.items()
+        }
         self._response_method = response_method
         #: Labels of a fit, from which undeclared scales are inferred, too.
         self.fitted: pd.DataFrame | None = None
@@ -244,6 +260,7 @@ def ranking_score(
     sample_weight: object = None,
     missing: str = "error",
     per_query: bool = False,
+    qrels: object = None,
 ) -> float | pd.Series[float]:
     """Evaluate the rankings given by predictions with a measure.
 
@@ -267,6 +284,10 @@ def ranking_score(
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
     per_query : bool, default False
         Whether to return the value of each query instead of the aggregate.
+    qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
+        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
+        y_true needs an index level or a column docno.
 
     Returns
     -------
@@ -280,7 +301,13 @@ def ranking_score(
     MultiAspectError
         If no query ids are given, lengths differ, labels are missing or masked, predictions are NaN, masked or
         complex, weights vary within a query, the indexes of pandas objects have the same elements in a different
-        order, or their rows have different queries in an index level or column qid.
+        order, their rows have different queries in an index level or column qid, a document has several rows for a
+        query (if y_true has a docno), or labels differ from those of `qrels`.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If the predictions are equal within every query, every query has one row, or queries of `qrels` have no row.
 
     References
     ----------
@@ -298,7 +325,7 @@ def ranking_score(
     b    0.6309
     Name: CAM(aspects={'relevance': 2, 'credibility': 2})@10, dtype: float64
     """
-    evaluated = EvaluatedMeasure(measure, aspects, missing)
+    evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
     y_true, y_score, qid, sample_weight = map(in_memory, (y_true, y_score, qid, sample_weight))
     queries = require_queries(
         "ranking_score", y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight
@@ -307,6 +334,15 @@ def ranking_score(
     on_rows = evaluated.on(rows)
     rankings = rows.rankings(y_score)
     warn_if_constant(rankings, "ranking_score")
+    if evaluated.qrels is not None and evaluated.qrels.n_queries > rows.judgments.n_queries:
+        n_judged = evaluated.qrels.n_queries
+        warn_once(
+            f"ranking_score: {n_judged - rows.judgments.n_queries} of {number_of(n_judged, 'query')} of the qrels "
+            "have no row and are left out of the mean, while evaluate counts judged topics without a ranking as 0. "
+            "Pass the qrels of the scored queries only, as in qrels[qrels['qid'].isin(qid)]",
+            key=f"{n_judged} {rows.judgments.n_queries}",
+            group="queries of the qrels without rows",
+        )
     if per_query:
         if sample_weight is not None:
             raise MultiAspectError("sample_weight has no effect on the values of single queries; omit it")

@@ -1,0 +1,196 @@
+"""Columns of y keep their names where libraries turn frames into arrays, and one measure compares candidates."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.ensemble import BaggingRegressor
+from sklearn.feature_selection import RFE, RFECV
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import Pipeline
+
+import pt_multiaspect as ma
+from pt_multiaspect import AspectRanker, MultiAspectError, MultiAspectWarning
+
+#: In another order than the columns of the labels, which `pivot_table` sorts. Both scales fit both columns.
+ASPECTS = ma.Aspects({"relevance": 3, "credibility": 3})
+MEASURE = ma.CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.05}) @ 10
+TARGET = ma.TOMA(
+    aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.05}, distance="manhattan", weighting="normalized"
+)
+UNNAMED = r"y has 2 columns without names; pass aspects="
+
+
+class Data:
+    """Thirty queries of eight rows. Feature 0 tells the credibility, feature 1 the relevance."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(1)
+        self.X = rng.normal(size=(240, 4))
+        self.qid = np.repeat([f"q{number:02d}" for number in range(30)], 8)
+        self.docno = np.tile([f"d{number}" for number in range(8)], 30)
+        labels = np.digitize(self.X[:, :2] + rng.normal(scale=0.1, size=(240, 2)), [-1, 0, 1])
+        long = pd.DataFrame(
+            {
+                "qid": np.repeat(self.qid, 2),
+                "docno": np.repeat(self.docno, 2),
+                "aspect": np.tile(["credibility", "relevance"], 240),
+                "label": labels.ravel(),
+            }
+        )
+        self.Y = long.pivot_table(index=["qid", "docno"], columns="aspect", values="label")
+        self.train = np.arange(240) < 160
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return Data()
+
+
+def lightgbm(**params: Any) -> Any:
+    library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    fixed = {"n_estimators": 10, "min_child_samples": 3, "num_leaves": 4, "verbose": -1, "n_jobs": 1}
+    return library.LGBMRanker(**{**fixed, "random_state": 0, **params})
+
+
+def test_labels_are_sorted_by_pivot_table(data: Data) -> None:
+    assert list(data.Y) == ["credibility", "relevance"] != list(ASPECTS)
+
+
+@pytest.mark.parametrize("make", [RFE, RFECV])
+def test_recursive_feature_elimination_chooses_the_feature_of_the_right_aspect(make: Any, data: Data) -> None:
+    how = {"n_features_to_select": 1} if make is RFE else {"cv": GroupKFold(3)}
+    given: dict[str, Any] = {"groups": data.qid} if make is RFECV else {}
+    with pytest.raises(MultiAspectError, match=UNNAMED):
+        make(AspectRanker(Ridge(), TARGET), **how).fit(data.X, data.Y, **given)
+    ranker = AspectRanker(Ridge(), TARGET, aspects=list(data.Y))
+    if make is RFECV:
+        how["scoring"] = ma.ranking_scorer(MEASURE, aspects=list(data.Y))
+        given["qid"] = data.qid
+    with sklearn.config_context(enable_metadata_routing=make is RFECV):
+        chosen = make(ranker, **how).fit(data.X, data.Y, **given)
+    assert chosen.support_[1]
+    if make is RFECV:
+        assert chosen.cv_results_["mean_test_score"][0] > 0.9  # of one feature
+    assert chosen.predict(data.X).shape == (240,)
+
+
+def test_bagging(data: Data) -> None:
+    with pytest.raises(MultiAspectError, match=UNNAMED):
+        BaggingRegressor(AspectRanker(Ridge(), TARGET), 3, random_state=0).fit(data.X, data.Y)
+    ranker = AspectRanker(Ridge(), TARGET, aspects=list(data.Y))
+    bagged = BaggingRegressor(ranker, 3, random_state=0).fit(data.X, data.Y)
+    predicted = bagged.predict(data.X)
+    assert np.corrcoef(predicted, data.Y["relevance"])[0, 1] > 0.9
+    assert abs(np.corrcoef(predicted, data.Y["credibility"])[0, 1]) < 0.3
+
+
+def test_grid_search_over_arrays(data: Data) -> None:
+    grid = {"estimator__alpha": [1.0, 2.0]}
+    array, given = data.Y.to_numpy(), {"qid": data.qid, "groups": data.qid}
+    scorer = ma.ranking_scorer(MEASURE, aspects=list(data.Y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
+        with pytest.raises(MultiAspectError, match=UNNAMED):
+            GridSearchCV(AspectRanker(Ridge(), TARGET, measure=MEASURE), grid, **how).fit(data.X, array, **given)
+        named = AspectRanker(Ridge(), TARGET, measure=MEASURE, aspects=list(data.Y))
+        values = [
+            GridSearchCV(named, grid, **how, scoring=scoring).fit(data.X, labels, **given).best_score_
+            for labels in (array, data.Y)
+            for scoring in (None, scorer)
+        ]
+    assert len(set(values)) == 1
+    assert values[0] > 0.9
+
+
+@pytest.mark.parametrize("how", ["aspects", "frame"])
+def test_arrays_in_evaluation_sets_and_scores_have_the_columns_of_the_training_set(how: str, data: Data) -> None:
+    train, rest = data.train, ~data.train
+    ranker = AspectRanker(lightgbm(), TARGET, measure=MEASURE, aspects=list(data.Y) if how == "aspects" else None)
+    fitted = []
+    for labels in (data.Y[rest], data.Y[rest].to_numpy(), data.Y[rest][list(ASPECTS)]):
+        trained = data.Y[train].to_numpy() if how == "aspects" else data.Y[train]
+        ranker.fit(data.X[train], trained, qid=data.qid[train], eval_set=[(data.X[rest], labels, data.qid[rest])])
+        fitted.append(ranker.evals_result_)
+        assert ranker.score(data.X[rest], labels, qid=data.qid[rest]) > 0.9
+    assert fitted[0] == fitted[1] == fitted[2]
+    with pytest.raises(MultiAspectError, match=r"y has 3 columns, but there are 2 aspects|y has 3 columns without"):
+        ranker.score(data.X, np.ones((240, 3)), qid=data.qid)
+
+
+def test_labels_aggregated_from_arrays(data: Data) -> None:
+    expected = ma.aggregate_labels(data.Y, TARGET).values
+    with pytest.raises(MultiAspectError, match=UNNAMED):
+        ma.aggregate_labels(data.Y.to_numpy(), TARGET)
+    array = data.Y.to_numpy()
+    assert (ma.aggregate_labels(array, TARGET, aspects=list(data.Y)).values == expected).all()
+    assert (ma.aggregate_labels(array.tolist(), TARGET, aspects="credibility,relevance").values == expected).all()
+    # Scales may be declared with the names, also for qrels, of which columns are selected.
+    scales = {"credibility": 3, "relevance": 3}
+    target = TARGET(aspects=None)
+    qrels = data.Y.reset_index().assign(year=2015)
+    for y in (array, data.Y, qrels):
+        values = ma.aggregate_labels(y, target, aspects=scales).values
+        assert (np.asarray(values["label"] if y is qrels else values) == expected).all()
+    classes = ma.TOMA(distance="manhattan", axes="gains")
+    with pytest.warns(MultiAspectWarning, match="scales"):
+        selected = ma.aggregate_labels(qrels, classes, aspects=["relevance"]).values
+    assert (selected["label"] == qrels["relevance"]).all()
+    with pytest.raises(MultiAspectError, match="no column for the aspect mood"):
+        ma.aggregate_labels(qrels, classes, aspects=["mood"])
+
+
+def test_single_columns_are_named_by_the_target(data: Data) -> None:
+    # No warning, and no names needed.
+    one = data.Y["relevance"].to_numpy()
+    target = ma.On(aspect="relevance", aspects={"relevance": 3})
+    for labels in (one, one[:, None], one.tolist(), data.Y["relevance"]):
+        ranker = AspectRanker(Ridge(), target).fit(data.X, labels, qid=data.qid)
+        assert ranker.score(data.X, labels, qid=data.qid) > 0.9
+        assert (ma.aggregate_labels(labels, target).values == one).all()
+
+
+# -- candidates with measures of their own ------------------------------------------------------------------
+
+
+def test_a_search_over_measures_does_not_compare_them(data: Data) -> None:
+    # Each candidate was compared by its own measure, so the one with the highest values won.
+    grid = {"measure": [MEASURE, ma.On(aspect="credibility", aspects=ASPECTS)]}
+    how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
+    ranker = AspectRanker(Ridge(), TARGET)
+    pipeline = Pipeline([("ranker", ranker)])
+    for estimator, searched in ((ranker, grid), (pipeline, {f"ranker__{name}": grid[name] for name in grid})):
+        with (
+            pytest.warns(MultiAspectWarning, match=r"was set by set_params: .*by its own measure.*scoring="),
+            pytest.raises(MultiAspectError, match=r"score does not evaluate by the measure"),
+        ):
+            GridSearchCV(estimator, searched, **how).fit(data.X, data.Y, groups=data.qid)
+        search = GridSearchCV(estimator, searched, **how, scoring=ma.ranking_scorer(MEASURE))
+        values = search.fit(data.X, data.Y, groups=data.qid).cv_results_["mean_test_score"]
+        assert values[0] == values[1]
+
+
+def test_the_docstring_and_the_page_tell_of_rankers_as_candidates() -> None:
+    from pathlib import Path
+
+    page = Path(__file__).parents[1] / "docs/howto/learning.md"
+    for text in (AspectRanker.__doc__, page.read_text(encoding="utf-8")):
+        assert text is not None
+        assert re.search(r"rankers\s+with\s+different\s+measures", text)
+
+
+def test_plausible_searches_are_silent(data: Data) -> None:
+    # Warnings are errors in tests.
+    how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
+    ranker = AspectRanker(Ridge(), TARGET).set_params(estimator__alpha=2.0)
+    ranker.fit(data.X, data.Y).score(data.X, data.Y)
+    ranker.set_params(measure=MEASURE).fit(data.X, data.Y).score(data.X, data.Y)
+    cross_validate(ranker, data.X, data.Y, groups=data.qid, **how)
+    fixed = AspectRanker(Ridge(), measure=MEASURE, aspects=ASPECTS)
+    GridSearchCV(fixed, {"target": [TARGET, "relevance", "scaled sum"]}, **how).fit(data.X, data.Y, groups=data.qid)
