@@ -66,15 +66,15 @@ def test_labels_are_sorted_by_pivot_table(data: Data) -> None:
 @pytest.mark.parametrize("make", [RFE, RFECV])
 def test_recursive_feature_elimination_chooses_the_feature_of_the_right_aspect(make: Any, data: Data) -> None:
     how = {"n_features_to_select": 1} if make is RFE else {"cv": GroupKFold(3)}
-    given: dict[str, Any] = {"groups": data.qid} if make is RFECV else {}
+    fit_params: dict[str, Any] = {"groups": data.qid} if make is RFECV else {}
     with pytest.raises(MultiAspectError, match=UNNAMED):
-        make(AspectRanker(Ridge(), TARGET), **how).fit(data.X, data.Y, **given)
+        make(AspectRanker(Ridge(), TARGET), **how).fit(data.X, data.Y, **fit_params)
     ranker = AspectRanker(Ridge(), TARGET, aspects=list(data.Y))
     if make is RFECV:
         how["scoring"] = ma.ranking_scorer(MEASURE, aspects=list(data.Y))
-        given["qid"] = data.qid
+        fit_params["qid"] = data.qid
     with sklearn.config_context(enable_metadata_routing=make is RFECV):
-        chosen = make(ranker, **how).fit(data.X, data.Y, **given)
+        chosen = make(ranker, **how).fit(data.X, data.Y, **fit_params)
     assert chosen.support_[1]
     if make is RFECV:
         assert chosen.cv_results_["mean_test_score"][0] > 0.9  # of one feature
@@ -93,15 +93,17 @@ def test_bagging(data: Data) -> None:
 
 def test_grid_search_over_arrays(data: Data) -> None:
     grid = {"estimator__alpha": [1.0, 2.0]}
-    array, given = data.Y.to_numpy(), {"qid": data.qid, "groups": data.qid}
+    array, fit_params = data.Y.to_numpy(), {"qid": data.qid, "groups": data.qid}
     scorer = ma.ranking_scorer(MEASURE, aspects=list(data.Y))
     with sklearn.config_context(enable_metadata_routing=True):
         how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
         with pytest.raises(MultiAspectError, match=UNNAMED):
-            GridSearchCV(AspectRanker(Ridge(), TARGET, measure=MEASURE), grid, **how).fit(data.X, array, **given)
+            GridSearchCV(AspectRanker(Ridge(), TARGET, measure=MEASURE), grid, **how).fit(
+                data.X, array, **fit_params
+            )
         named = AspectRanker(Ridge(), TARGET, measure=MEASURE, aspects=list(data.Y))
         values = [
-            GridSearchCV(named, grid, **how, scoring=scoring).fit(data.X, labels, **given).best_score_
+            GridSearchCV(named, grid, **how, scoring=scoring).fit(data.X, labels, **fit_params).best_score_
             for labels in (array, data.Y)
             for scoring in (None, scorer)
         ]

@@ -284,8 +284,8 @@ def test_folds_have_some_topics_of_the_qrels() -> None:
     scorer = ma.ranking_scorer({"CAM": MEASURE, "AP": AP}, qrels=QRELS)
     again = pickle.loads(pickle.dumps(scorer))
     ranker = AspectRanker(Ridge(), TARGET)
-    for each in (scorer, again):
-        scores = cross_validate(ranker, X, indexed(), scoring=each, cv=GroupKFold(3), groups=ROWS["qid"])
+    for scoring in (scorer, again):
+        scores = cross_validate(ranker, X, indexed(), scoring=scoring, cv=GroupKFold(3), groups=ROWS["qid"])
         for fold, (train, test) in enumerate(GroupKFold(3).split(X, groups=ROWS["qid"])):
             predicted = ranker.fit(X[train], indexed().iloc[train]).predict(X[test])
             for name, measure in {"CAM": MEASURE, "AP": AP}.items():

@@ -131,7 +131,7 @@ class Pool:
     position: Ints
 
     @classmethod
-    def of_rows(cls, rows: RowJudgments, qrels: Judgments) -> Pool:
+    def from_qrels(cls, qrels: Judgments, rows: RowJudgments) -> Pool:
         """Return the judged documents of the queries of the rows, on the scales of all qrels."""
         if not rows.has_documents:
             raise MultiAspectError("qrels= needs the docno of every row: add an index level or a column docno to y")
@@ -293,7 +293,7 @@ class LabelledRows:
         documents = named_documents(frame)
         self.judgments = RowJudgments(frame.reset_index(drop=True), query, qids, documents)
         self._qrels = qrels
-        self.pool = None if qrels is None else Pool.of_rows(self.judgments, qrels)
+        self.pool = None if qrels is None else Pool.from_qrels(qrels, self.judgments)
         self.names = list(frame.columns)
 
     def __len__(self) -> int:
