@@ -146,12 +146,17 @@ MISTAKES = [
     ("report -o nowhere/x.html runs", "--output: there is no directory nowhere"),
     ("explain -m AP --query q0 -o nowhere/x.html runs/beta.run", "there is no directory nowhere"),
     ("axioms -m TOMA -o nowhere/x.csv", "there is no directory nowhere"),
+    ("describe -o same.txt --write-aspects ./same.txt", "--output and --write-aspects are the same file, ./same.txt"),
+    ("describe --qrels =relevance.txt a=b", "got '=relevance.txt'; write ASPECT=relevance.txt"),
+    ("datasets health -o -", "--output: expected a directory, got -"),
+    ("evaluate -m AP --resume - runs", "--resume: expected a directory, got -"),
+    ("evaluate -m Precision runs", "P requires the parameter cutoff, as in P@10"),
     ("measures TOMA CAM", "unexpected argument CAM"),
     ("completion powershell", "SHELL: expected one of bash, zsh, fish, got 'powershell'"),
 ]
 
 #: Commands that take no qrels.
-WITHOUT_QRELS = ("axioms", "completion", "measures")
+WITHOUT_QRELS = ("axioms", "completion", "datasets", "measures")
 
 
 @pytest.fixture

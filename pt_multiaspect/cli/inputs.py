@@ -44,9 +44,9 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFram
         if aspect and separator and not path:
             raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
         if not (separator and aspect):
+            remedy = f"ASPECT{item}" if separator else f"{item}=FILE or ASPECT={item}"
             raise MultiAspectError(
-                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {item}=FILE or "
-                f"ASPECT={item}"
+                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {remedy}"
             )
         if aspect in files:
             raise MultiAspectError(

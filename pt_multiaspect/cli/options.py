@@ -50,9 +50,16 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, after checking that it does not overwrite its input."""
+        outputs: dict[Path, str] = {}
         for param in self.params:
-            if isinstance(param.type, OutputFile | OutputDirectory) and ctx.params[str(param.name)] is not None:
-                _check_not_read(ctx, param, param.type)
+            output = ctx.params[str(param.name)] if isinstance(param.type, OutputFile | OutputDirectory) else None
+            if output is None:
+                continue
+            _check_not_read(ctx, param, param.type)
+            title = max(param.opts, key=len)
+            other = outputs.setdefault(_resolved(output), title)
+            if other != title:
+                raise click.UsageError(f"{other} and {title} are the same file, {output}; write two files", ctx)
         try:
             return super().invoke(ctx)
         except MultiAspectError as error:
@@ -98,6 +105,12 @@ class OutputDirectory(click.Path):
     def __init__(self, example: str) -> None:
         super().__init__(file_okay=False)
         self.example = example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse standard output."""
+        if value == STDIN:
+            self.fail("expected a directory, got -", param, ctx)
+        return super().convert(value, param, ctx)
 
     def written(self, value: str) -> str:
         """Return a file that would be written."""
