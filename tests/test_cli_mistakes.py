@@ -146,7 +146,10 @@ MISTAKES = [
     ("report -o nowhere/x.html runs", "--output: there is no directory nowhere"),
     ("explain -m AP --query q0 -o nowhere/x.html runs/beta.run", "there is no directory nowhere"),
     ("axioms -m TOMA -o nowhere/x.csv", "there is no directory nowhere"),
-    ("describe -o same.txt --write-aspects ./same.txt", "--output and --write-aspects are the same file, ./same.txt"),
+    (
+        "describe -o same.txt --write-aspects ./same.txt",
+        "--output and --write-aspects are the same file, ./same.txt",
+    ),
     ("describe --qrels =relevance.txt a=b", "got '=relevance.txt'; write ASPECT=relevance.txt"),
     ("datasets health -o -", "--output: expected a directory, got -"),
     ("evaluate -m AP --resume - runs", "--resume: expected a directory, got -"),

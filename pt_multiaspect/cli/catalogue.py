@@ -134,7 +134,12 @@ def demo() -> None:
     """,
     click.Argument(["name"], required=False, type=click.Choice(["health", *names()])),
     option(
-        "-o", "--output", "folder", metavar="DIR", type=OutputDirectory("scales.json"), help="The directory to write, new or empty."
+        "-o",
+        "--output",
+        "folder",
+        metavar="DIR",
+        type=OutputDirectory("scales.json"),
+        help="The directory to write, new or empty.",
     ),
 )
 def datasets(name: str | None, folder: str | None) -> str:

@@ -43,7 +43,7 @@ class Command(click.Command):
         """Parse arguments, where one --qrels, --human or -m may have several values."""
         ctx.meta[ARGUMENTS] = list(args)
         try:
-            return super().parse_args(ctx, _repeated(args))
+            return super().parse_args(ctx, insert_options(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
@@ -52,10 +52,10 @@ class Command(click.Command):
         """Run the command, after checking that it does not overwrite its input."""
         outputs: dict[Path, str] = {}
         for param in self.params:
-            output = ctx.params[str(param.name)] if isinstance(param.type, OutputFile | OutputDirectory) else None
-            if output is None:
+            kind, output = param.type, ctx.params[str(param.name)]
+            if not isinstance(kind, OutputFile | OutputDirectory) or output is None:
                 continue
-            _check_not_read(ctx, param, param.type)
+            _check_not_read(ctx, param, kind)
             title = max(param.opts, key=len)
             other = outputs.setdefault(_resolved(output), title)
             if other != title:
@@ -157,7 +157,7 @@ def _files(path: str) -> set[Path]:
         return set()
 
 
-def _repeated(args: list[str]) -> list[str]:
+def insert_options(args: list[str]) -> list[str]:
     """Insert --qrels or --human before each further ASPECT=FILE, and -m before each further measure."""
     result: list[str] = []
     following: tuple[str, Callable[[str], bool]] | None = None
@@ -213,8 +213,10 @@ class Group(click.Group):
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the measures whose names begin with the given text."""
-    return [CompletionItem(name) for name in sorted(ir_measures.measures.registry) if name.startswith(incomplete)]
+    """Return the measures whose names begin with the given text, after its label."""
+    label, separator, start = incomplete.rpartition("=")
+    names = sorted(ir_measures.measures.registry)
+    return [CompletionItem(f"{label}{separator}{name}") for name in names if name.startswith(start)]
 
 
 def _complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -272,6 +274,7 @@ def _measures() -> tuple[click.Option, ...]:
         option(
             "--groups",
             metavar="FILE",
+            type=click.Path(),
             help="Groups of documents, for AWRF, GF and GFR: a .csv or .tsv file with the columns docno and group, "
             "or a .json file with their target; see Groups.from_file.",
         ),
@@ -283,6 +286,7 @@ def _qrels(end: str = "") -> click.Option:
         _QRELS,
         multiple=True,
         metavar="ASPECT=FILE...",
+        type=click.Path(),
         help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
         f"ASPECT,ASPECT=FILE is one file with several label columns, - is standard input.{end}",
     )
@@ -295,6 +299,7 @@ HUMAN = option(
     _HUMAN,
     multiple=True,
     metavar="ASPECT=FILE...",
+    type=click.Path(),
     help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
     "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
 )
@@ -302,6 +307,7 @@ MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 ASPECTS = option(
     "--aspects",
     metavar="FILE|JSON",
+    type=click.Path(),
     help='Label scales, for all measures that declare none: JSON such as \'{"relevance": 2, "effort": '
     '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
     "writes.",
