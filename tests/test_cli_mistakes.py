@@ -33,6 +33,7 @@ FILES = {
     "table.csv": "name,AP\n",
     "groups.txt": "d00 a\n",
     "broken.json": "{relevance: 2}",
+    "other.txt": "x9 0 d00 1\n",
 }
 
 EVALUATE = ("evaluate", "-m", "AP")
@@ -154,6 +155,15 @@ MISTAKES = [
     ("datasets health -o -", "--output: expected a directory, got -"),
     ("evaluate -m AP --resume - runs", "--resume: expected a directory, got -"),
     ("evaluate -m Precision runs", "P requires the parameter cutoff, as in P@10"),
+    ("report -o x.html --suite trec-misinfo-2021 runs", "add --average-over judged to evaluate its measures"),
+    (
+        "report -o x.html --average-over positive -m AP runs",
+        "--average-over: a report compares measures on the same",
+    ),
+    (
+        "evaluate -m TOMA --qrels relevance=relevance.txt credibility=other.txt runs",
+        "read them anyway with --no-check",
+    ),
     ("measures TOMA CAM", "unexpected argument CAM"),
     ("completion powershell", "SHELL: expected one of bash, zsh, fish, got 'powershell'"),
 ]
@@ -330,6 +340,10 @@ REWORDED = [
     (
         'evaluate -m MM(base=AP) --aspects \'{"relevance": 2, "credibility": 10}\' runs',
         'Declare the lowest positive grade in --aspects FILE, as "threshold"',
+    ),
+    (
+        "evaluate -m TOMA --qrels relevance=relevance.txt rank=credibility.txt runs",
+        "(by its name). Select the aspects by their files in --qrels, or",
     ),
     (
         "evaluate -m TOMA --qrels relevance=times.txt credibility=credibility.txt runs",

@@ -164,3 +164,28 @@ def _children(process: int) -> str:
     """Return the commands of the child processes."""
     listed = subprocess.run(["ps", "-A", "-o", "ppid,args"], capture_output=True, text=True).stdout.splitlines()
     return "".join(line for line in listed if line.split()[0] == str(process))
+
+
+def test_labels_that_are_not_utf_8_or_not_of_the_locale(cli, trec_files):
+    odd, tau = os.fsdecode(b"caf\xe9"), "τ".encode().decode("ascii", "surrogateescape")
+    for option in ("-m", "--suite", "--sort", "--baseline", "--aspects"):
+        code, out, err = cli("evaluate", "-m", "AP", option, f"{odd}=AP", "runs")
+        assert (code, out, err.count("\n"), "Traceback" in err) == (2, "", 1, False)
+    code, out, err = cli("evaluate", "-m", f"{odd}=AP", "runs")
+    assert "--measure: expected UTF-8, got 'caf\\udce9=AP'" in err
+    code, out, err = cli("evaluate", "-m", f"{tau}=AP", "runs", "--sort", tau)
+    assert (code, out.splitlines()[0], err) == (0, "name\tτ", "")
+
+
+@pytest.mark.slow
+def test_labels_in_a_locale_without_utf_8(trec_files):
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for label, code, out, err in (("τ".encode(), 0, b"name\t?\n", b""), (b"caf\xe9", 2, b"", b"expected UTF-8")):
+        ended = subprocess.run(
+            [sys.executable, "-m", "pt_multiaspect", *EVALUATE[:3], "-m", label + b"=AP", "runs"],
+            capture_output=True, cwd=trec_files, env=os.environ | plain | {"PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert ended.returncode == code, ended.stderr
+        assert ended.stdout.startswith(out)
+        assert err in ended.stderr
+        assert b"Traceback" not in ended.stderr

@@ -30,8 +30,11 @@ from .options import DIRECTORIES, STDIN, Requested, is_measure
 _COLUMNS = ("name", "qid", "measure")
 
 
-def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFrame:
-    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
+def read_all_qrels(items: Sequence[str], option: str = "--qrels", *, check: bool = True) -> pd.DataFrame:
+    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance.
+
+    With `check`, the files of the aspects must judge the same pairs, as in `read_qrels`.
+    """
     if len(items) == 1:
         aspects, separator, path = items[0].partition("=")
         if os.path.exists(items[0]) or not separator:
@@ -55,7 +58,8 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFram
         files[aspect] = path
     if list(files.values()).count(STDIN) > 1:
         raise MultiAspectError(f"{option}: expected standard input (-) for one aspect at most, got several")
-    return read_qrels({aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()})
+    sources = {aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()}
+    return read_qrels(sources, check=check)
 
 
 def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def]  # a path or a binary stream

@@ -235,8 +235,25 @@ class Requested:
         return bool(self.texts) or self.suite is not None
 
 
+class _Text(click.ParamType):
+    """A text that is not a path, which is UTF-8 in any locale."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Decode an argument; Python decodes those of the process by the locale."""
+        try:
+            return os.fsencode(value).decode()
+        except UnicodeDecodeError:
+            self.fail(f"expected UTF-8, got {str(value)!a}", param, ctx)
+        except UnicodeEncodeError:  # not an argument of the process
+            return str(value)
+
+
 def option(*names: str, **settings: Any) -> click.Option:
-    """Return an option. The parameters are those of `click.Option`."""
+    """Return an option, whose value is text by default. The parameters are those of `click.Option`."""
+    if not settings.get("is_flag") and "default" not in settings:
+        settings = {"type": _Text(), **settings}
     return click.Option(names, **settings)
 
 
@@ -295,6 +312,12 @@ def _qrels(end: str = "") -> click.Option:
 #: The qrels, which commands of several runs also accept as their first argument.
 QRELS = _qrels(" Without this option, the first argument is a qrels file of relevance.")
 QRELS_ONLY = _qrels()
+#: Part of every command that reads qrels.
+CHECK = option(
+    "--no-check",
+    is_flag=True,
+    help="Accept qrels files of aspects that judge different documents.",
+)
 HUMAN = option(
     _HUMAN,
     multiple=True,

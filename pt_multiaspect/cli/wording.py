@@ -23,6 +23,10 @@ WORDS = {
     "in --aspects FILE, only",
     "select other columns, as in aspects=['relevance', …]": "leave its file out of --qrels",
     "Leave it out with aspects=": "Leave its file out of --qrels",
+    "or read them anyway with check=False": "or read them anyway with --no-check",
+    "or disable the check with check=False": "or disable the check with --no-check",
+    "pass dict(suite) to evaluate its measures over all judged topics": "add --average-over judged to evaluate its "
+    "measures over all judged topics",
     "that ci= or over= adds": "that --ci adds",
     "omit ci=": "omit --ci",
     "Omit out=": "Omit --resume",
@@ -54,6 +58,7 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"declare Aspect\(unjudged=(\[[^\]]*\])\)": r'declare "unjudged": \1 in --aspects FILE',
         r"Declare the lowest positive grade, as in Aspect\(.*\)$": "Declare the lowest positive grade in --aspects "
         'FILE, as "threshold"',
+        r"([Ss])elect the aspects, as in aspects=\[[^\]]*\]": r"\1elect the aspects by their files in --qrels",
         r"declare the grades$": "declare the grades in --aspects FILE",
         r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
