@@ -173,6 +173,8 @@ def test_labels_that_are_not_utf_8_or_not_of_the_locale(cli, trec_files):
         assert (code, out, err.count("\n"), "Traceback" in err) == (2, "", 1, False)
     code, out, err = cli("evaluate", "-m", f"{odd}=AP", "runs")
     assert "--measure: expected UTF-8, got 'caf\\udce9=AP'" in err
+    code, out, err = cli("evaluate", "-m", "AP", "runs", qrels=(f"{odd}=relevance.txt", "b=credibility.txt"))
+    assert (code, out, err) == (2, "", "pt-multiaspect: error: --qrels: expected UTF-8, got 'caf\\udce9'\n")
     code, out, err = cli("evaluate", "-m", f"{tau}=AP", "runs", "--sort", tau)
     assert (code, out.splitlines()[0], err) == (0, "name\tτ", "")
 

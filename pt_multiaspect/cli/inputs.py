@@ -24,7 +24,7 @@ from ..io.runs import named_runs
 from ..io.trec_files import read_qrels, read_run
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
-from .options import DIRECTORIES, STDIN, Requested, is_measure
+from .options import DIRECTORIES, STDIN, Requested, decode, is_measure
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
@@ -40,10 +40,14 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels", *, check: bool
         if os.path.exists(items[0]) or not separator:
             return read_qrels(_source(items[0], items[0], option))
         if "," in aspects and path:
-            return read_qrels(_source(path, items[0], option), aspects=aspects.split(","))
+            with errors_of(option):
+                names = decode(aspects).split(",")
+            return read_qrels(_source(path, items[0], option), aspects=names)
     files: dict[str, str] = {}
     for item in items:
         aspect, separator, path = item.partition("=")
+        with errors_of(option):
+            aspect = decode(aspect)
         if aspect and separator and not path:
             raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
         if not (separator and aspect):

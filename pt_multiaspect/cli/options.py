@@ -235,19 +235,25 @@ class Requested:
         return bool(self.texts) or self.suite is not None
 
 
-class _Text(click.ParamType):
-    """A text that is not a path, which is UTF-8 in any locale."""
+def decode(argument: str) -> str:
+    """Return an argument that is not a path, which is UTF-8 in any locale; Python decodes it by the locale."""
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeDecodeError:
+        raise MultiAspectError(f"expected UTF-8, got {argument!a}") from None
+    except UnicodeEncodeError:  # not an argument of the process
+        return argument
 
-    name = "text"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Decode an argument; Python decodes those of the process by the locale."""
+class _Text(click.types.StringParamType):
+    """A text that is not a path."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Decode the argument."""
         try:
-            return os.fsencode(value).decode()
-        except UnicodeDecodeError:
-            self.fail(f"expected UTF-8, got {str(value)!a}", param, ctx)
-        except UnicodeEncodeError:  # not an argument of the process
-            return str(value)
+            return decode(str(value))
+        except MultiAspectError as error:
+            self.fail(str(error), param, ctx)
 
 
 def option(*names: str, **settings: Any) -> click.Option:
