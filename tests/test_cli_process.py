@@ -157,7 +157,9 @@ def test_signals_end_the_workers_without_tracebacks(tmp_path, number, code, erro
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert (process.returncode, out, err) == (code, "", error)
+    assert (process.returncode, out) == (code, "")
+    assert err.startswith(error)  # joblib 1.3 then warns of cancelled tasks
+    assert "Traceback" not in err
 
 
 def _children(process: int) -> str:

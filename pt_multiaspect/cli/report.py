@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from .. import reporting
 from ..evaluation.topics import TOPICS
 from ..integration.declared import check_aspects
-from ..reporting import report as reported
 from .inputs import judged_aspects, pick_run
 from .options import (
     ASPECTS,
@@ -74,7 +74,7 @@ def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: s
     measures = inputs.measures if inputs.requested else None
     if measures is not None and inputs.values["average_over"] is not None:
         measures = dict(measures)  # not the topics of the suite
-    reported(
+    reporting.report(
         runs,
         qrels,
         measures,
