@@ -251,6 +251,14 @@ def test_a_home_that_is_unknown_is_a_directory_that_is_not_there(cli):
     assert "there is no directory ~nobody-of-this-name; create it first" in err
 
 
+def test_options_that_messages_advise_do_what_they_say(cli, mistaken):
+    other = ("relevance=relevance.txt", "credibility=other.txt")
+    assert cli("evaluate", "-m", "AP", "runs", qrels=other)[0] == 2
+    assert cli("evaluate", "-m", "AP", "--no-check", "runs", qrels=other)[0] == 0
+    topics = ("--average-over", "judged", "--base", "AP", "-o", "x.html", "runs")
+    assert cli("report", "-m", "AP", *topics)[0] == 0
+
+
 def test_a_file_of_earlier_results_is_replaced(cli, trec_files):
     (trec_files / "table.csv").write_text("earlier")
     assert cli(*EVALUATE, "-o", "table.csv", "runs")[:2] == (0, "")
