@@ -16,7 +16,7 @@ import pytest
 
 from pt_multiaspect import MultiAspectError, read_run
 from pt_multiaspect.cli import main
-from pt_multiaspect.cli.wording import in_options
+from pt_multiaspect.cli.wording import reword
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
 
@@ -311,11 +311,11 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
     ],
 )  # fmt: skip
 def test_words(message, expected):
-    assert in_options(message) == expected
+    assert reword(message) == expected
 
 
 def test_the_messages_that_are_reworded_exist():
-    """The texts that `in_options` replaces occur in messages: if a message changes, so must its replacement."""
+    """The texts that `reword` replaces occur in messages: if a message changes, so must its replacement."""
     from pathlib import Path
 
     import pt_multiaspect
@@ -391,7 +391,7 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
     said = []
     for module in ("options", "program"):  # errors, and warnings
         monkeypatch.setattr(
-            f"pt_multiaspect.cli.{module}.in_options", lambda message: said.append(message) or in_options(message)
+            f"pt_multiaspect.cli.{module}.reword", lambda message: said.append(message) or reword(message)
         )
     line, expected = REWORDED[at]
     arguments = shlex.split(line)
@@ -422,11 +422,11 @@ def test_the_other_names_in_patterns(cli, mistaken, line, option):
 def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, given):
     said = []
     monkeypatch.setattr(
-        "pt_multiaspect.cli.options.in_options", lambda message: said.append(message) or in_options(message)
+        "pt_multiaspect.cli.options.reword", lambda message: said.append(message) or reword(message)
     )
     _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", given, "runs")
     assert len(said) == 1
-    assert err == f"pt-multiaspect: error: {in_options(said[0])}\n"
+    assert err == f"pt-multiaspect: error: {reword(said[0])}\n"
     assert err.count("--aspects: ") == 1
     assert "--aspects: aspects: " not in err
 

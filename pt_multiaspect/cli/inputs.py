@@ -225,8 +225,8 @@ def read_measures(
     """
     groups = None if requested.groups is None else _read_groups(requested.groups)
     chosen = None if requested.suite is None else _suite(requested, aspects, groups)
-    of_suite = () if chosen is None else [text for text in requested.texts if text in chosen]
-    texts = [text for text in requested.texts if text not in of_suite]
+    suite_labels = () if chosen is None else [text for text in requested.texts if text in chosen]
+    texts = [text for text in requested.texts if text not in suite_labels]
     measures: dict[str, ir_measures.Measure] = {}
     if texts:
         judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
@@ -240,7 +240,7 @@ def read_measures(
             for label, measure in measures.items()
         }
     if chosen is not None:
-        kept = {label: measure for label, measure in chosen.items() if not of_suite or label in of_suite}
+        kept = {label: measure for label, measure in chosen.items() if not suite_labels or label in suite_labels}
         refuse_taken(measures, kept, "a measure of the suite")
         measures = {**kept, **measures}
     if groups is not None and not any(measure.params.get("groups") for measure in measures.values()):

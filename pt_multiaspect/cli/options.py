@@ -24,7 +24,7 @@ from ..io.run_files import run_files
 from ..suites.catalogue import SUITES
 from .significance import ALPHA, CORRECTIONS
 from .tables import FORMATS, SUFFIXES
-from .wording import in_options, of_mixed_directory
+from .wording import explain_mixed_directory, reword
 
 #: The options with one file per aspect.
 _QRELS, _HUMAN = "--qrels", "--human"
@@ -57,13 +57,13 @@ class Command(click.Command):
                 continue
             _check_not_read(ctx, param, kind)
             title = max(param.opts, key=len)
-            other = outputs.setdefault(_resolved(output), title)
+            other = outputs.setdefault(_resolve(output), title)
             if other != title:
                 raise click.UsageError(f"{other} and {title} are the same file, {output}; write two files", ctx)
         try:
             return super().invoke(ctx)
         except MultiAspectError as error:
-            message = of_mixed_directory(in_options(str(error)), ctx.meta.get(DIRECTORIES, {}))
+            message = explain_mixed_directory(reword(str(error)), ctx.meta.get(DIRECTORIES, {}))
             raise MultiAspectError(message) from error
 
 
@@ -127,7 +127,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
                 files = _files(path)
-                if _resolved(written) in files:
+                if _resolve(written) in files:
                     raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
                 if name == "runs" and _is_beside(written, files, path):
                     subject = (
@@ -138,7 +138,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
                     raise click.UsageError(f"{title}: {subject} of {path} the next time; write elsewhere", ctx)
 
 
-def _resolved(path: str) -> Path:
+def _resolve(path: str) -> Path:
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 
@@ -146,13 +146,13 @@ def _is_beside(written: str, files: set[Path], path: str) -> bool:
     """Return whether a file would be among the `files` of a pattern or directory."""
     name, pattern = os.path.basename(written), "*" if os.path.isdir(path) else os.path.basename(path)
     is_match = name[0] != "." and fnmatch(name, pattern)
-    return is_match and _resolved(os.path.dirname(written)) in {file.parent for file in files}
+    return is_match and _resolve(os.path.dirname(written)) in {file.parent for file in files}
 
 
 def _files(path: str) -> set[Path]:
     """Return the files of a path, directory or pattern, which may be none."""
     try:
-        return {_resolved(file) for file in run_files(path)} if path else set()
+        return {_resolve(file) for file in run_files(path)} if path else set()
     except MultiAspectError:
         return set()
 

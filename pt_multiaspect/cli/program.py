@@ -25,7 +25,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .options import Group
 from .report import report
-from .wording import NAME, in_options, tell, usage
+from .wording import NAME, reword, tell, usage
 
 _EPILOG = """\b
 Start with your own files:
@@ -176,4 +176,4 @@ def _fail(message: str, code: int) -> int:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, MultiAspectWarning):
-        tell(f"warning: {in_options(str(message))}")
+        tell(f"warning: {reword(str(message))}")

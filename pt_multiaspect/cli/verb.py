@@ -27,7 +27,7 @@ from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import ARGUMENTS, CHECK, MEASURES, QRELS, QRELS_ONLY, STDIN, Command, OutputFile, Requested
 from .significance import Significance
-from .tables import SUFFIXES, chosen_format, write
+from .tables import SUFFIXES, choose_format, write
 from .wording import NAME, tell
 
 #: The names of the parameters that commands share and receive as `Inputs`; see `options`.
@@ -200,7 +200,7 @@ def verb(
             if options.get("qrels") == ():
                 options |= _first_as_qrels(options.get("runs", ()), params)
             output = options.get("output")
-            format = chosen_format(options.get("format"), output, formats)
+            format = choose_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)
             if MEASURES[0] in params and not inputs.requested:
                 raise click.UsageError("missing measures: give -m MEASURE or --suite NAME")
