@@ -14,12 +14,13 @@ from .._typing import Floats
 from ..analysis import DiscriminativePower, PredictionPowered, correlation, discriminative_power, prediction_powered
 from ..analysis._frames import matrix, of_measures
 from ..analysis._significance import correct_groups
+from ..analysis.baseline import add_verdicts
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.labels import recorded
 from ..evaluation.topic_groups import ALL, rows_by_group
-from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
 from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of
 
@@ -169,6 +170,8 @@ def _tests_of(perquery: pd.DataFrame, options: Options, groups: Mapping[str, str
     }
     if of_groups:
         comparisons = pd.concat([_with_each_baseline(of_groups, names, options), comparisons], ignore_index=True)
+    lower = {label: lower_is_better(measure) for label, measure in recorded(perquery).items()}
+    comparisons = add_verdicts(comparisons, lower)
     return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
 
