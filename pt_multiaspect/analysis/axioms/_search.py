@@ -15,7 +15,7 @@ from .._frames import Floats
 from ._asking import Block, Bound, Questions
 from ._report import CounterExample, RankedWorld
 from ._worlds import Bools, Position, Space, Worlds
-from .attainability import Attainable
+from .desiderata import Attainable
 from .properties import TOLERANCE, OfOrder, Property
 
 #: Maximum number of rankings per trial, if a trial evaluates all permutations.
