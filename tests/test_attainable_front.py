@@ -19,7 +19,7 @@ from strategies import examples
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, On
 from pt_multiaspect.analysis import attainable_front
-from pt_multiaspect.analysis.fronts import hull, points
+from pt_multiaspect.analysis.fronts import hull
 from pt_multiaspect.analysis.fronts.hull import Hull
 from pt_multiaspect.kernels.pareto import front_of as best_of
 from pt_multiaspect.kernels.pareto import on_front, staircases
@@ -345,7 +345,7 @@ def test_gaps_are_stated_and_true(monkeypatch) -> None:
     assert fine.points["gap"].max() < 1e-11
     small = wide(*([tuple(row) for row in rng.integers(0, 4, (6, 2)).tolist()] for _ in range(4)))
     exact = found(attainable_front(small, nDCG, aspects="a,b", kind="all"))
-    monkeypatch.setattr(points, "MOST_MEANS", {2: 60})
+    monkeypatch.setattr(hull, "MOST_MEANS", {2: 60})
     thinned = attainable_front(small, nDCG, aspects="a,b", kind="all")
     gap = thinned.mean["gap"].iloc[0]
     assert len(exact) > 60 >= len(found(thinned))
@@ -522,7 +522,7 @@ def test_volumes_in_three_columns(drawn) -> None:
     values = values[best_of(values)]
     cells = sum(any(all(c < v for c, v in zip(cell, each, strict=True)) for each in drawn)
                 for cell in itertools.product(range(6), repeat=3))  # fmt: skip
-    assert points.Points(values).volume(np.zeros(3)) == pytest.approx(cells)
+    assert hull.Points(values).volume(np.zeros(3)) == pytest.approx(cells)
     corners = hull.corners(values)
     assert Hull.of(corners).volume(np.zeros(3)) >= cells - 1e-9
 
