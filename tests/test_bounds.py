@@ -569,7 +569,7 @@ def test_attainable_counts_topics() -> None:
 
 
 def test_attainable_says_what_the_search_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["pt_multiaspect.analysis.upper_bounds.attainable"]
+    module = sys.modules["pt_multiaspect.analysis.upper_bounds.upper_bound"]
     found = pd.DataFrame({"value": [1.0, 0.5, 0.5], "bound": [1.0, 1.0, 0.75]})
     monkeypatch.setattr(module, "upper_bound", lambda *_, **__: found)
     (row,) = attainable({"q": {"d": 1}}, "nDCG").to_dict("records")

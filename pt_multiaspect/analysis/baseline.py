@@ -15,8 +15,7 @@ from ..collection.frames import as_pandas
 from ..errors import errors_of, refuse_repeated, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
-from ._by_measure import by_measure, topics_differ
-from ._frames import matrix
+from ._frames import by_measure, matrix, topics_differ
 from ._significance import correct_groups, corrector, paired_test
 
 

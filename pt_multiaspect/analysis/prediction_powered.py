@@ -19,8 +19,7 @@ from ..evaluation.long_frames import read_long_frame
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.intervals import half_width
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
-from ._by_measure import by_measure
-from ._frames import matrix
+from ._frames import by_measure, matrix
 
 #: The minimum number of human topics; see the Notes of `prediction_powered`.
 LEAST_TOPICS = 4

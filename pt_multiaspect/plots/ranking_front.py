@@ -13,8 +13,7 @@ from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
-from .annotations import annotate
-from .style import BLUE, GREY, ORANGE, add_legend, axes_or_new, rows_to_label, shorten, with_columns, wrap
+from .style import BLUE, GREY, ORANGE, add_legend, annotate, axes_or_new, rows_to_label, shorten, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,7 @@ from ..analysis._frames import Floats, directions, matrix, of_measures, selected
 from ..analysis.correlation import rounded
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
-from .annotations import annotate
-from .style import BLUE, GREY, add_legend, axes_or_new, rows_to_label, shorten, wrap
+from .style import BLUE, GREY, add_legend, annotate, axes_or_new, rows_to_label, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

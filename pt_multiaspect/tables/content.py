@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..analysis._by_measure import topics_differ
-from ..analysis._frames import Direction, Floats, words_in
+from ..analysis._frames import Direction, Floats, topics_differ, words_in
 from ..analysis.baseline import compare_with_baseline
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ..evaluation.labels import check_given, recorded
