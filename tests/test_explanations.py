@@ -16,7 +16,7 @@ from strategies import BASES, FAIR, Collection, collections, examples, forget_wa
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
 from pt_multiaspect.collection.rankings import Rankings
-from pt_multiaspect.explanation.of_run import Prefixes, contributions
+from pt_multiaspect.explanation.contributions import Contributions, Prefixes
 from pt_multiaspect.measures import ALL, DirectMeasure
 
 BOTH = {"relevance": 3, "credibility": 3}
@@ -107,7 +107,7 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
     judgments = ma.Judgments(qrels)
     rankings = Rankings(run, judgments)
     values = dict(zip(judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
-    at_once = contributions(measure, Prefixes(rankings, 4))
+    at_once = Contributions.of(measure, Prefixes(rankings, 4))
     for place, (qid, value) in enumerate(values.items()):
         explanation = measure.explain(run, judgments, qid, depth=depth)
         ranks = explanation.ranks

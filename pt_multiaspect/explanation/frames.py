@@ -11,14 +11,14 @@ import pandas as pd
 from .._typing import Bools, Floats
 from ..collection.views import AspectView
 from ..kernels.breakdown import MARGINAL, STATED
-from .parts import Part
+from .contributions import TopicPart
 from .topic import Topic
 
 #: Columns of `ranks` that every explanation has.
 NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "how", "note")
 
 
-def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFrame:
+def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.DataFrame:
     """Return one row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
     numbers = {column: at_ranks(topic, view.label) for column, view in label_columns(views).items()}
@@ -56,7 +56,7 @@ def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFr
     return frame
 
 
-def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
+def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, float]]:
     """Return the amounts that belong to no single rank, by description and column."""
     result: dict[str, dict[str, float]] = {}
     for part in parts:
@@ -73,7 +73,7 @@ def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
     return result
 
 
-def _gain_and_discount(topic: Topic, parts: Sequence[Part]) -> tuple[Floats, Floats]:
+def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats, Floats]:
     """Return the gains and discounts of the base; for parts of equal discounts, the weighted sum of their gains."""
     unknown = np.full(len(topic), np.nan)
     first = parts[0]
@@ -131,7 +131,7 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-def aspects_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame:
+def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
     """Return one row per term, with its value, its weight and its part in the value of the measure."""
     together = ", ".join(view.name for view in topic.measure.views(topic.judgments))
     terms = topic.measure.terms(topic.judgments)
@@ -159,7 +159,7 @@ def aspects_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def swaps_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame | None:
+def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None:
     """Return adjacent documents in the wrong order, most costly first; None for measures without such pairs."""
     (part, *others) = parts
     if part.swap_cost is None or others:
