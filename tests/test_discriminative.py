@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from scipy.stats import ttest_rel
 from test_correlation import GOOD, frame
 
-from pt_multiaspect.analysis import discriminative_power
+from pt_multiaspect.analysis import DiscriminativePower, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 B = 200
@@ -236,8 +237,31 @@ def test_the_result(values):
         assert group["asl"].is_monotonic_decreasing
         asl = power.pairs.loc[power.pairs["measure"] == measure, "asl"]
         assert sorted(group["asl"]) == sorted(asl)
-    assert "bootstrap" in repr(power)
+
+
+def test_the_printed_form(tmp_path):
+    table = pd.DataFrame(
+        [("TOMA(aspects='health')@10", 2 / 3, 10, 15, 0.1723), ("CG", 0.0, 0, 15, 12.5)],
+        columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"],
+    )
+    power = DiscriminativePower(table, pd.DataFrame(), 0.01, "permutation", "holm")
+    expected = """\
+Discriminative power
+--------------------
+Pairs of systems that differ significantly: test='permutation', alpha=0.01,
+  correction='holm'.
+
+measure                     power     pairs  required difference
+TOMA(aspects='health')@10  66.7 %  10 of 15               0.1723
+CG                          0.0 %   0 of 15              12.5000
+
+The required difference of means is in the units of the measure."""
+    assert str(power) == repr(power) == expected
     assert "<table" in power._repr_html_()
+    page = power.to_html(tmp_path / "power.html")
+    assert "<title>Discriminative power</title>" in page
+    assert (tmp_path / "power.html").read_text(encoding="utf-8") == page
+    assert "correction" not in repr(replace(power, correction=None))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from ..integration.declared import with_aspects
 from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
 from ..measures.measure import Measure
-from ..views import fragment, frame_table
+from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
 from .correlation import METHODS, Kernel, kernel_of, rounded
 
 _LEVELS = ("ordinal", "nominal", "interval")
@@ -145,8 +145,10 @@ def _alpha(name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> fl
 
 
 @dataclass(frozen=True, repr=False)
-class JudgeSensitivity:
+class JudgeSensitivity(View):
     """Result of `judge_sensitivity`.
+
+    It prints as text of at most 80 columns and is shown as HTML in notebooks.
 
     Attributes
     ----------
@@ -185,12 +187,28 @@ class JudgeSensitivity:
     ci: float
     n_resamples: int
 
-    def __repr__(self) -> str:
-        settings = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
-        return f"JudgeSensitivity({settings}, ci={self.ci:g})\n{self.table.to_string()}"
+    def _title(self) -> str:
+        return "Sensitivity to judges"
 
-    def _repr_html_(self) -> str:
-        return fragment([frame_table(self.table)])
+    def _blocks(self) -> list[Block]:
+        settings = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
+        rows: list[Cells] = []
+        for row in self.table.to_dict("records"):
+            interval = "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
+            resampled = Cell(decimals(row["resampled"]), after=interval)
+            between = [decimals(row[column]) for column in ("between_judges", "min_between_judges")]
+            rows.append([str(row["measure"]), *between, resampled])
+        heads = ("between judges", "minimum", "resampled")
+        columns = [Column("measure", left=True, shorten=12), *map(Column, heads)]
+        return [
+            Heading(self._title()),
+            Sentence(f"Correlations of the orders of systems: {settings}."),
+            Table(columns, rows, most=len(rows)),
+            Sentence(
+                f"Between judges: mean and minimum over pairs of judges. Resampled: correlation with all labels, "
+                f"mean and {100 * self.ci:g} % interval."
+            ),
+        ]
 
 
 def judge_sensitivity(
