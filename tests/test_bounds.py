@@ -616,6 +616,35 @@ def test_bad_input(call: object, message: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "measure",
+    [
+        ma.nCRP,
+        ma.CRPRecovery,
+        ma.HelpfulCompat,
+        ma.GMAP,
+        ma.IRec(aspects=TWO),
+        ma.DSharpnDCG(aspects=TWO),
+        CAM(base="CRP", aspects=TWO),
+    ],
+    ids=str,
+)
+def test_the_error_states_a_condition_and_excludes_no_measure_with_a_bound(measure: ma.Measure) -> None:
+    judged = {
+        "q": {
+            "a": {"relevance": 1, "credibility": 0},
+            "b": {"relevance": 0, "credibility": 1},
+            "c": {"relevance": 1},
+        }
+    }
+    table = upper_bound(judged, measure)
+    assert np.isfinite(table[["value", "bound"]].to_numpy()).all()
+    with pytest.raises(MultiAspectError) as error:
+        upper_bound(judged, NLRE(aspects=TWO))
+    assert "bases are computed rank by rank, such as" in str(error.value)
+    assert "sums over ranks, such as" in str(error.value)
+
+
 def test_measures_of_ir_measures_and_names_are_taken() -> None:
     judged = {"a": {"relevance": 0}, "b": {"relevance": 1}}
     for measure in (nDCG @ 10, AP, "nDCG@10", "map", "On(base='AP')"):

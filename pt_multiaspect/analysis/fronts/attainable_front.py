@@ -88,8 +88,8 @@ def attainable_front(
     decrease if documents are appended (nDCG, AP, TOMA, MM), no run exceeds them. For measures that unjudged or
     missing documents can improve, such as AWRF or ESL, runs can; `AttainableFront.systems` warns about this.
 
-    ``'supported'`` requires weighted sums of bases that are sums over ranks: nDCG, DCG, RBP, P, R, CRP, and On,
-    CAM, TOMA and others over these. With two measures of equal discounts, the order of documents by weighted gains
+    ``'supported'`` requires weighted sums of bases that are sums over ranks, such as nDCG, RBP and CRP, and On,
+    CAM and TOMA over these. With two measures of equal discounts, the order of documents by weighted gains
     changes only at the weights where two documents' gains are equal; one ranking between each two neighbouring
     weights gives all corners exactly. Otherwise (also for two measures and thousands of distinct documents), the
     hull is refined until no weighted sum gains anything, or it has `limit` points. `gap` is the maximum by which

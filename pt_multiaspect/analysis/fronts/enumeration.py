@@ -104,7 +104,7 @@ class RankedSearch:
             raise MultiAspectError(
                 f"kind='all': topic {self.judgments.qids[query]} has more than {limit} partial rankings of its "
                 f"{len(rows)} judged documents that may be on the front. Use measures with a small cutoff, such "
-                "as @5; a larger limit=; or, for nDCG, DCG, RBP, P, R and weighted sums of these, kind='supported'"
+                "as @5; a larger limit=; or, for weighted sums of sums over ranks, such as nDCG, kind='supported'"
             )
         return of_document, np.vstack([sequences, *ranked]).astype(np.int16)
 
@@ -288,7 +288,7 @@ def _sequences(of_document: Ints, depth: int, limit: int, qid: str) -> _Types:
             raise MultiAspectError(
                 f"kind='all': topic {qid} has more than {limit} different rankings of its {len(of_document)} "
                 f"judged documents down to rank {depth}. Use measures with a small cutoff, such as @5; leave the "
-                "topic out; or, for nDCG, DCG, RBP, P, R and weighted sums of these, kind='supported'"
+                "topic out; or, for weighted sums of sums over ranks, such as nDCG, kind='supported'"
             )
         state, chosen = np.nonzero(left)
         sequences = np.column_stack([sequences[state], chosen.astype(np.int16)])

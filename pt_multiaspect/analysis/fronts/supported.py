@@ -175,9 +175,8 @@ def _as_sum(label: str, measure: Measure, judgments: Judgments) -> _Sum:
     forms = forms_of(terms)
     if not measure.IS_WEIGHTED_SUM or not forms or measure.lower_is_better:
         raise MultiAspectError(
-            f"kind='supported' requires measures that are weighted sums of bases that are sums over ranks (nDCG, "
-            f"DCG, RBP, P, R, SetR, Rprec, CRP), such as On, CAM or TOMA over these, got {label}; use kind='all', "
-            "which enumerates the rankings of small topics"
+            "kind='supported' requires measures that are weighted sums of bases that are sums over ranks, such as "
+            f"On, CAM or TOMA over nDCG, got {label}; use kind='all', which enumerates the rankings of small topics"
         )
     weighted = [(form, term.weight) for form, term in zip(forms, terms, strict=True)]
     best = best_ranking(weighted, judgments.pool_query, judgments.n_queries)

@@ -145,8 +145,8 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
     if rank is None:
         _check_known(measure, measure.terms(judgments))
         raise MultiAspectError(
-            f"strategy='exact' requires a weighted sum of bases that are sums over ranks (nDCG, DCG, RBP, P, R, "
-            f"SetR, Rprec, CRP) or a measure with one gain per document, got {measure}; use strategy='search'"
+            "strategy='exact' requires a weighted sum of bases that are sums over ranks, such as nDCG, or a "
+            f"measure with one gain per document, such as TOMA, got {measure}; use strategy='search'"
         )
     return evaluate_at(measure, judgments, rank)
 
@@ -172,10 +172,9 @@ def _check_known(measure: Measure, terms: list[Term]) -> None:
 
 def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
-        f"no upper bound is known for {measures}: expected CAM, MM, WHAM or GAM over nDCG, DCG, CG, RBP, P, R, "
-        "SetR, Rprec, AP, RR, ERR or Success, CAM over CRP, a measure with one gain per document (On, TOMA, uRBP, "
-        "uRBPgr, unDCG, uERR, DnDCG) over these, or MeanOf over those that are weighted sums. "
-        "Your own bases must define `additive` or `progression`"
+        f"no upper bound is known for {measures}: expected a measure whose bases are computed rank by rank, such "
+        "as nDCG, AP or ERR (they define `progression`), and whose value never falls if that of a base rises; or a "
+        "weighted sum of bases that are sums over ranks, such as CRP (they define `additive`)"
     )
 
 
