@@ -165,7 +165,7 @@ class Parts:
         return [part.of_topic(query, n) for part in parts]
 
 
-def split_value(measure: Measure, run: HasPrefixes) -> Parts:
+def split_value(measure: Measure, run: HasPrefixes, value: Floats) -> Parts:
     """Split the values of a measure into contributions of ranks, by term where the gradient is known.
 
     Parameters
@@ -174,6 +174,8 @@ def split_value(measure: Measure, run: HasPrefixes) -> Parts:
         The measure.
     run : HasPrefixes
         The run, joined with the judgments.
+    value : ndarray of float, shape (n_queries,)
+        The values of the run.
 
     Returns
     -------
@@ -188,7 +190,6 @@ def split_value(measure: Measure, run: HasPrefixes) -> Parts:
     """
     rankings = run.rankings
     judgments = rankings.judgments
-    value = measure.evaluate(rankings)
     ones, everywhere = np.ones(len(value)), np.ones(len(value), dtype=np.bool_)
     terms = measure.terms(judgments)
     if not terms:
@@ -307,7 +308,7 @@ class Contributions:
     @classmethod
     def of(cls, measure: Measure, run: HasPrefixes) -> Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics at once."""
-        parts = split_value(measure, run)
+        parts = split_value(measure, run, measure.evaluate(run.rankings))
         result = cls._sum(parts.terms, parts.value, run.depth)
         if parts.whole is None:
             return result

@@ -220,7 +220,7 @@ class Explanation(View):
     """
 
     def __init__(self, topic: Topic, value: float, label: str) -> None:
-        parts = split_value(topic.measure, topic).of_topic(topic.query, len(topic))
+        parts = split_value(topic.measure, topic, topic.values).of_topic(topic.query, len(topic))
         self._topic = topic
         self.measure: Measure = topic.measure
         self.label = label

@@ -64,9 +64,14 @@ class Topic:
         return self._join(self.judgments, [self.judgments.qids[self.query]], [len(self)])
 
     @cached_property
+    def values(self) -> Floats:
+        """The values of the measure on all topics of the judgments."""
+        return self.measure.evaluate(self.rankings)
+
+    @property
     def value(self) -> float:
-        """Return the value of the measure."""
-        return float(self.measure.evaluate(self.rankings)[self.query])
+        """The value of the measure."""
+        return float(self.values[self.query])
 
     @cached_property
     def rows(self) -> Ints:
