@@ -239,6 +239,42 @@ def test_the_result(values):
         assert sorted(group["asl"]) == sorted(asl)
 
 
+@pytest.mark.parametrize("test", ["bootstrap", "permutation", "t", "tukey"])
+def test_rounding_errors_are_no_differences(test):
+    topics = range(8)
+    rows = [("sum", f"q{topic}", "AP", 0.1 + 0.2) for topic in topics]
+    rows += [("number", f"q{topic}", "AP", 0.3) for topic in topics]
+    assert rows[0][-1] != rows[-1][-1]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    power = discriminative_power(perquery, test, n_resamples=200)
+    assert power.pairs[["difference", "asl", "discriminated"]].to_numpy().tolist() == [[0.0, 1.0, False]]
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "t"])
+def test_a_difference_that_is_constant_up_to_rounding_is_discriminated(test):
+    lower = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7]
+    upper = [0.2, 0.3, 0.4, 0.5, 0.7, 0.8]
+    assert len({high - low for low, high in zip(lower, upper, strict=True)}) > 1
+    rows = [
+        (name, f"q{topic}", "AP", value)
+        for name, values in {"a": upper, "b": lower}.items()
+        for topic, value in enumerate(values)
+    ]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    power = discriminative_power(perquery, test, n_resamples=200)
+    assert power.pairs["asl"].item() == 0
+    assert power.table["required_difference"].item() == 0
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "permutation", "t", "tukey"])
+def test_a_measure_that_is_0_everywhere_discriminates_nothing(test):
+    rows = [(name, f"q{topic}", "AP", 0.0) for name in "abc" for topic in range(4)]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    power = discriminative_power(perquery, test, n_resamples=200)
+    assert power.pairs["asl"].tolist() == [1.0, 1.0, 1.0]
+    assert power.table["required_difference"].item() == 0
+
+
 def test_the_printed_form(tmp_path):
     table = pd.DataFrame(
         [("TOMA(aspects='health')@10", 2 / 3, 10, 15, 0.1723), ("CG", 0.0, 0, 15, 12.5)],

@@ -623,6 +623,18 @@ def test_text_of_mm_names_the_weaker_aspect() -> None:
     assert "The weaker aspect limits MM" in " ".join(text.split())
 
 
+def test_an_aspect_of_little_weight_does_not_limit_the_mean() -> None:
+    """Its value is the lowest, but the value of the other aspect changes the mean more."""
+    qrels = pd.DataFrame(
+        [("q1", "d1", 1, 0), ("q1", "d2", 0, 1)], columns=["query_id", "doc_id", "relevance", "credibility"]
+    )
+    run = {"q1": {"d1": 2.0, "d2": 1.0}}  # AP is 1 and 1/2
+    for weights, is_limited in (({"relevance": 9, "credibility": 1}, False), (None, True)):
+        measure = MM(base="AP", weights=weights, aspects={"relevance": 1, "credibility": 1})
+        notes = " ".join(measure.explain(run, qrels, "q1").notes)
+        assert ("The weaker aspect limits MM" in notes) is is_limited
+
+
 def test_an_aspect_of_0_is_named() -> None:
     run = {"q1": {"d1": 1.0}}
     for measure in (MM(aspects=TWO), GAM(aspects=TWO)):
