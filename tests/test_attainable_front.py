@@ -22,7 +22,7 @@ from pt_multiaspect.analysis import attainable_front
 from pt_multiaspect.analysis.fronts import hull
 from pt_multiaspect.analysis.fronts.hull import Hull
 from pt_multiaspect.kernels.pareto import front_of as best_of
-from pt_multiaspect.kernels.pareto import on_front, staircases
+from pt_multiaspect.kernels.pareto import is_on_front, staircases
 
 NAMES = ("a", "b", "c")
 Table = dict[str, dict[str, dict[str, float]]]
@@ -700,7 +700,7 @@ def test_non_dominated_sets(n_columns: int) -> None:
         places = best_of(noisy)
         assert len(places) == len(expected)
         assert set(map(tuple, np.round(exact[places], 9).tolist())) == expected
-        assert {tuple(each) for each in np.round(exact[on_front(noisy)], 9).tolist()} == expected
+        assert {tuple(each) for each in np.round(exact[is_on_front(noisy)], 9).tolist()} == expected
         group = rng.integers(0, 3, len(exact))
         kept = staircases(noisy, group)
         for number in range(3):
@@ -712,8 +712,8 @@ def test_several_sets_at_once() -> None:
     rng = np.random.default_rng(8)
     sets = rng.integers(0, 4, (30, 9, 3)).astype(float)
     sets[0, 0, 0] = np.nan
-    assert on_front(sets).tolist() == [on_front(each).tolist() for each in sets]
-    assert not on_front(sets)[0, 0]
+    assert is_on_front(sets).tolist() == [is_on_front(each).tolist() for each in sets]
+    assert not is_on_front(sets)[0, 0]
 
 
 # -- the plot -------------------------------------------------------------------------------------

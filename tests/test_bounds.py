@@ -682,7 +682,9 @@ def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
     measure = CAM(base=base, aspects=TWO, normalized=normalized)
     qrels = graded(60, n_queries=4)
     reduced = upper_bound(qrels, measure)
-    monkeypatch.setattr(best_ranking, "_needed", lambda linear, gains, index, documents, ranks: (documents, ranks))
+    monkeypatch.setattr(
+        best_ranking, "_required_documents", lambda linear, gains, index, documents, ranks: (documents, ranks)
+    )
     whole = upper_bound(qrels, measure)
     assert reduced["value"].tolist() == pytest.approx(whole["value"].tolist(), rel=1e-13)
     assert reduced["bound"].tolist() == pytest.approx(whole["bound"].tolist(), rel=1e-13)

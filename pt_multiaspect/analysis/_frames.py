@@ -73,7 +73,7 @@ def matrix(
     if perquery.empty:
         raise MultiAspectError("expected at least one row in the long frame, got none")
     codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
-    values = _checked_values(perquery)
+    values = _read_values(perquery)
     names, qids, measures = levels
     if len(names) < least:
         raise MultiAspectError(f"expected at least two systems, got only {names[0]}")
@@ -91,7 +91,7 @@ def matrix(
     return result[np.ix_(systems, queries)], [names[i] for i in systems], [qids[i] for i in queries], measures
 
 
-def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
+def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the rows of some measures of a long frame, and the measures or directions of labels.
 
     Parameters
@@ -115,11 +115,11 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
     if measures is None:
         return perquery, {}
     if isinstance(measures, Mapping):
-        words = words_in(measures)
+        words = directions_from_words(measures)
         written = {label: measure for label, measure in measures.items() if label not in words}
         parsed = parse_all(written) if written or not words else {}
         by_label = {str(label): words.get(label) or parsed[label] for label in measures}
-        return of_measures(perquery, list(by_label)), by_label
+        return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
             f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got "
@@ -128,10 +128,10 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
     if not measures:
         raise MultiAspectError("measures: expected at least one measure of the frame, got none")
     by_label = {str(measure): measure for measure in measures if not isinstance(measure, str)}
-    return of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
+    return rows_of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
 
 
-def words_in(measures: Mapping[Any, Any]) -> dict[str, Direction]:
+def directions_from_words(measures: Mapping[Any, Any]) -> dict[str, Direction]:
     """Return the directions of the labels that a mapping declares as 'higher' or 'lower'."""
     return {
         label: _DIRECTIONS[measure]
@@ -140,7 +140,7 @@ def words_in(measures: Mapping[Any, Any]) -> dict[str, Direction]:
     }
 
 
-def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     """Return the rows of some measures of a long frame, whose labels become strings.
 
     Parameters
@@ -254,7 +254,7 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
     return np.asarray(code, dtype=np.intp), level.tolist()
 
 
-def _checked_values(perquery: pd.DataFrame) -> Floats:
+def _read_values(perquery: pd.DataFrame) -> Floats:
     values: Floats = perquery["value"].to_numpy()
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
@@ -285,12 +285,12 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
             f"system {names[system]} has no value of {measures[measure]}, but {choices(has[:3])} "
             f"{'has' if len(has) == 1 else 'have'} {counted(len(lacking), 'gap')}"
         )
-    of_none = np.argwhere(times.max(axis=0) == 0)
-    if len(of_none):
-        query, measure = of_none[0]
+    gaps = np.argwhere(times.max(axis=0) == 0)
+    if len(gaps):
+        query, measure = gaps[0]
         raise MultiAspectError(
             f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
-            f"{counted(len(of_none), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
+            f"{counted(len(gaps), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
             "time"
         )
     gaps = np.argwhere(times == 0)

@@ -24,7 +24,7 @@ from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
 from ..measures.measure import Measure
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
-from .correlation import METHODS, Kernel, kernel_of, rounded
+from .correlation import METHODS, Kernel, kernel_of, round_scores
 
 _LEVELS = ("ordinal", "nominal", "interval")
 
@@ -106,9 +106,9 @@ def judge_agreement(
     judged = _read(frame, criterion, value, judge, aspects, warn=False)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
-        of_aspect = judged.of(number)
-        n_labels = np.bincount(judged.pair[of_aspect], minlength=judged.n_pairs)
-        kept = np.flatnonzero(of_aspect)[n_labels[judged.pair[of_aspect]] > 1]
+        aspect_rows = judged.of(number)
+        n_labels = np.bincount(judged.pair[aspect_rows], minlength=judged.n_pairs)
+        kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]
         alpha = _alpha(name, pair, grade, aspect.scale.grades, level)
         rows.append(
@@ -335,20 +335,20 @@ def judge_sensitivity(
     labelled = with_scales(parse_all(measures), judged.aspects)
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
-    label_sets = [labels.all, *map(labels.of_judge, range(len(judged.judges)))]
+    label_sets = [labels.all, *map(labels.judge_labels, range(len(judged.judges)))]
     # label sets × measures × systems × topics
     values = np.stack([systems.values(label_set) for label_set in label_sets])
-    drawn = labels.drawn(resample, n_resamples, rng)
+    drawn = labels.draw(resample, n_resamples, rng)
     resampled = np.stack([values[0].mean(axis=-1), *(systems.values(sample).mean(axis=-1) for sample in drawn)])
     n_topics = values.shape[-1]
     weights = topics_rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples) / n_topics
     table, pairs, judges = [], [], []
     for number, name in enumerate(labelled):
         whole = _correlations(values[:, number].mean(axis=-1), kernel)
-        of_topics = np.stack([_correlations(values[:, number] @ weight, kernel) for weight in weights])
-        low, high = _interval(of_topics, level)
+        topic_correlations = np.stack([_correlations(values[:, number] @ weight, kernel) for weight in weights])
+        low, high = _interval(topic_correlations, level)
         for a, judge_a in enumerate(judged.judges, 1):
-            judges.append((name, judge_a, labels.own(a - 1), whole[0, a], low[0, a], high[0, a]))
+            judges.append((name, judge_a, labels.own_fraction(a - 1), whole[0, a], low[0, a], high[0, a]))
             for b in range(a + 1, len(label_sets)):
                 pairs.append((name, judge_a, judged.judges[b - 1], whole[a, b], low[a, b], high[a, b]))
         means = resampled[:, number]
@@ -383,7 +383,7 @@ def _read(
 
 
 def _correlations(means: Floats, kernel: Kernel) -> Floats:
-    return kernel(rounded(means))
+    return kernel(round_scores(means))
 
 
 def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
@@ -423,7 +423,7 @@ class LabelSets:
     """The labels of all judges combined, of single judges, and of samples."""
 
     def __init__(self, judged: LongJudgments, combine: str) -> None:
-        self._judged, self._combine = judged, combine
+        self._judged, self._how = judged, combine
         # Draws are made in an order that does not depend on the order of rows.
         keys = [pd.factorize(names, sort=True)[0] for names in (judged.docnos, judged.qids)]
         by_name = np.argsort(np.argsort(np.array(list(judged.aspects), dtype=object)))
@@ -437,8 +437,8 @@ class LabelSets:
                 "expected documents with labels of at least two judges, got none: judges cannot be compared"
             )
         self._n_units = len(begin)
-        self.all = self._combined(self._order, {})
-        few = [name for number, name in enumerate(judged.judges) if self.own(number) < _FEW]
+        self.all = self._combine(self._order, {})
+        few = [name for number, name in enumerate(judged.judges) if self.own_fraction(number) < _FEW]
         if few:
             warn_once(
                 f"{number_of(len(few), 'judge')} labelled less than half of the documents, such as {few[0]}: where "
@@ -458,32 +458,32 @@ class LabelSets:
                 key="one label per document",
             )
 
-    def own(self, judge: int) -> float:
+    def own_fraction(self, judge: int) -> float:
         """Return the fraction of labels that the judge assigned."""
         return float((self._judged.judge == judge).sum() / self._n_units)
 
-    def of_judge(self, judge: int) -> Labels:
+    def judge_labels(self, judge: int) -> Labels:
         """Return the labels of one judge; the combined labels of all judges where the judge has none."""
-        return self._combined(np.flatnonzero(self._judged.judge == judge), self.all)
+        return self._combine(np.flatnonzero(self._judged.judge == judge), self.all)
 
-    def drawn(self, resample: str, times: int, rng: np.random.Generator) -> Iterator[Labels]:
+    def draw(self, resample: str, times: int, rng: np.random.Generator) -> Iterator[Labels]:
         """Yield samples of the labels, or of judges with their labels."""
         n_judges = len(self._judged.judges)
         for _ in range(times):
             if resample == "labels":
                 chosen = self._begin + (rng.random(len(self._begin)) * self._n_labels).astype(np.intp)
-                yield self._combined(self._order[chosen], {})
+                yield self._combine(self._order[chosen], {})
             else:
                 drawn = np.bincount(rng.integers(n_judges, size=n_judges), minlength=n_judges)
                 rows = np.repeat(np.arange(len(self._judged.judge)), drawn[self._judged.judge])
-                yield self._combined(rows, self.all)
+                yield self._combine(rows, self.all)
 
-    def _combined(self, rows: Ints, otherwise: Mapping[str, Floats]) -> Labels:
+    def _combine(self, rows: Ints, otherwise: Mapping[str, Floats]) -> Labels:
         """Combine the labels in `rows`; documents without labels have those of `otherwise`, or NaN."""
         judged, result = self._judged, {}
         for number, (name, aspect) in enumerate(judged.aspects.items()):
-            of_aspect = rows[judged.criterion[rows] == number]
-            index = judged.combined(judged.pair[of_aspect], judged.grade[of_aspect], self._combine)
+            aspect_rows = rows[judged.criterion[rows] == number]
+            index = judged.combined(judged.pair[aspect_rows], judged.grade[aspect_rows], self._how)
             missing = otherwise.get(name, np.full(judged.n_pairs, np.nan))
             result[name] = np.where(index < 0, missing, aspect.scale.grades[index])
         return result

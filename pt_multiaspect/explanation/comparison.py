@@ -65,7 +65,7 @@ class Comparison(View):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Return the names of the runs."""
+        """The names of the runs."""
         same = self.a.run == self.b.run
         return ("a", "b") if same else (self.a.run, self.b.run)
 
@@ -87,8 +87,8 @@ class Comparison(View):
         ranks = [["-" if pd.isna(rank) else str(rank) for rank in shown[f"rank_{side}"]] for side in "ab"]
         drawn = bars_of([amounts[-1] for amounts in numbers])
         rows: list[Cells] = [
-            [name, *of_runs, *map(decimals, amounts), bar]
-            for name, *of_runs, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
+            [name, *run_ranks, *map(decimals, amounts), bar]
+            for name, *run_ranks, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
         ]
         heads = [
             Column(f"{what} {name}", in_text=f"{what} {crop(name, _NAME)}")
@@ -134,10 +134,10 @@ def _check(a: Explanation, b: Explanation) -> None:
 def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
     positions = [{docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)]
-    of_rank = [run.ranks["contribution"].to_numpy()[: _n_single(run)] for run in (a, b)]
+    singles = [run.ranks["contribution"].to_numpy()[: _n_single(run)] for run in (a, b)]
     columns: dict[str, Any] = {"docno": docnos, **_labels(a, b, docnos)}
     contributions, notes = [], [""] * len(docnos)
-    for side, position_of, single, name in zip("ab", positions, of_rank, ("first", "second"), strict=True):
+    for side, position_of, single, name in zip("ab", positions, singles, ("first", "second"), strict=True):
         ranked = [position_of.get(docno) for docno in docnos]
         columns[f"rank_{side}"] = pd.array([pd.NA if at is None else at + 1 for at in ranked], dtype="Int64")
         contributions.append([0.0 if at is None or at >= len(single) else float(single[at]) for at in ranked])

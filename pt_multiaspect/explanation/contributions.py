@@ -109,7 +109,7 @@ class Part:
     cutoff: int | None = None
     further: Floats | None = None
 
-    def of_topic(self, query: int, n: int) -> TopicPart:
+    def topic_part(self, query: int, n: int) -> TopicPart:
         """Return the contributions at the `n` ranks of one topic."""
         breakdown, slope = self.breakdown, float(self.slope[query])
         is_hit = breakdown.hits.query == query
@@ -159,10 +159,10 @@ class Parts:
     #: Whether `whole` applies; shape (n_queries,).
     is_whole: Bools
 
-    def of_topic(self, query: int, n: int) -> list[TopicPart]:
+    def topic_parts(self, query: int, n: int) -> list[TopicPart]:
         """Return the parts of one topic with `n` ranks, whose contributions sum to its value."""
         parts = [self.whole] if self.whole is not None and self.is_whole[query] else self.terms
-        return [part.of_topic(query, n) for part in parts]
+        return [part.topic_part(query, n) for part in parts]
 
 
 def split_value(measure: Measure, run: HasPrefixes, value: Floats) -> Parts:
@@ -228,7 +228,7 @@ def split_value(measure: Measure, run: HasPrefixes, value: Floats) -> Parts:
     return Parts(value, [parts[index] for index in range(len(terms))], whole, unknown)
 
 
-def _gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floats) -> Floats:
+def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values: Floats) -> Floats:
     """Return the gradient at the values of the terms, whose product with the values is the value of the measure.
 
     Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The gradient is NaN where
@@ -242,8 +242,8 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Flo
         slope = np.where(np.isfinite(slope), slope, 0.0)
         combined = measure.combine(values, weights)
         if measure.params.get("normalized"):
-            slope = slope * np.where(combined != 0, of_measure / combined, 1.0)
-    known = np.abs((slope * values).sum(axis=0) - of_measure) <= tolerance(of_measure)
+            slope = slope * np.where(combined != 0, measure_values / combined, 1.0)
+    known = np.abs((slope * values).sum(axis=0) - measure_values) <= tolerance(measure_values)
     return np.where(known, slope, np.nan)
 
 
@@ -326,9 +326,9 @@ class Contributions:
         for part in parts:
             breakdown, hits = part.breakdown, part.breakdown.hits
             is_shown = hits.rank <= depth
-            of_part = np.zeros(ranks.shape)
-            of_part[hits.query[is_shown], hits.rank[is_shown] - 1] = breakdown.contribution[is_shown]
-            ranks += part.slope[:, None] * of_part
+            part_ranks = np.zeros(ranks.shape)
+            part_ranks[hits.query[is_shown], hits.rank[is_shown] - 1] = breakdown.contribution[is_shown]
+            ranks += part.slope[:, None] * part_ranks
             offset += 0.0 if breakdown.offset is None else part.slope * breakdown.offset
         marginal = any(part.breakdown.how == MARGINAL for part in parts)
         return cls(value, ranks + 0.0, offset + 0.0, np.full(len(value), marginal))  # no -0

@@ -19,7 +19,7 @@ from ..measures import Measure
 from ..views import Block, View
 from .comparison import Comparison
 from .contributions import split_value, tolerance
-from .frames import aspects_frame, at_ranks, label_columns, position, ranks_frame, swaps_frame
+from .frames import aspects_frame, label_columns, ranks_frame, scale_positions, swaps_frame, values_by_rank
 from .notes import notes
 from .topic import Topic
 from .view import blocks, gain_name
@@ -122,7 +122,7 @@ def explain(
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation
     with silenced():
-        alone = among_all.alone()
+        alone = among_all.as_only_topic()
         # A measure may depend on other topics, contrary to the rules; then their judgments are kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = Explanation(topic, value, str(measure) if label is None else label)
@@ -220,7 +220,7 @@ class Explanation(View):
     """
 
     def __init__(self, topic: Topic, value: float, label: str) -> None:
-        parts = split_value(topic.measure, topic, topic.values).of_topic(topic.query, len(topic))
+        parts = split_value(topic.measure, topic, topic.values).topic_parts(topic.query, len(topic))
         self._topic = topic
         self.measure: Measure = topic.measure
         self.label = label
@@ -237,14 +237,14 @@ class Explanation(View):
 
     @cached_property
     def ideal(self) -> Explanation | None:
-        """Return the explanation of a best ranking of all judged documents; None if no best ranking is known."""
+        """The explanation of a best ranking of all judged documents; None if no best ranking is known."""
         with silenced():
             best = self._topic.best()
             return None if best is None else Explanation(best, best.value, self.label)
 
     @cached_property
     def shortfall(self) -> pd.DataFrame | None:
-        """Return the shortfall of each rank from a best ranking; None if no best ranking is known.
+        """The shortfall of each rank from a best ranking; None if no best ranking is known.
 
         Columns ``rank docno contribution ideal_docno ideal_contribution shortfall note``. The shortfalls sum to the
         value of the best ranking minus this value.
@@ -258,22 +258,24 @@ class Explanation(View):
 
     @property
     def details(self) -> list[str]:
-        """Return the columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
+        """The columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
         columns = list(self.ranks.columns)
         return columns[2 + len(self.labels) : columns.index("gain")]
 
     @property
     def grade_positions(self) -> pd.DataFrame:
-        """Return the positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
+        """The positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
 
         One row per retrieved document and one column per aspect; NaN where a document is unjudged.
         """
         views = label_columns(self.measure.views(self._topic.judgments))
-        return pd.DataFrame({column: at_ranks(self._topic, position(view)) for column, view in views.items()})
+        return pd.DataFrame(
+            {column: values_by_rank(self._topic, scale_positions(view)) for column, view in views.items()}
+        )
 
     @property
     def retrieved(self) -> list[str]:
-        """Return all retrieved documents, in the order of their ranks."""
+        """All retrieved documents, in the order of their ranks."""
         docnos: list[str] = self._topic.docnos.tolist()
         return docnos
 

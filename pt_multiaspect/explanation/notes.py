@@ -33,7 +33,7 @@ def _ranking(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
     single = ranks[~ranks["note"].str.contains("below the cutoff") & ranks["rank"].notna()]
     unjudged = int(single["note"].str.contains("unjudged").sum())
     if unjudged:
-        yield f"{unjudged} of the first {number_of(len(single), 'document')} {_are(unjudged)} unjudged."
+        yield f"{unjudged} of the first {number_of(len(single), 'document')} {_is_or_are(unjudged)} unjudged."
 
 
 def _contributions(topic: Topic, parts: Sequence[TopicPart], gain: str) -> Iterator[str]:
@@ -59,8 +59,8 @@ def _aspects(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) ->
         return
     zero = counts.loc[counts["value"] == 0, "aspect"].tolist()
     if zero:
-        because = f" is 0 because {_listed(zero)} {_are(len(zero))} 0."
-        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {_listed(zero)} is 0."
+        because = f" is 0 because {_join_names(zero)} {_is_or_are(len(zero))} 0."
+        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {_join_names(zero)} is 0."
     elif aspects["part"].notna().all():
         yield from _weakest(measure, parts)
     else:
@@ -80,9 +80,9 @@ def _weakest(measure: Measure, parts: Sequence[TopicPart]) -> Iterator[str]:
         )
 
 
-def _are(number: int) -> str:
+def _is_or_are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -49,18 +49,18 @@ class Topic:
     def __len__(self) -> int:
         return len(self.docnos)
 
-    def alone(self) -> Topic:
+    def as_only_topic(self) -> Topic:
         """Return the topic with judgments of this topic only, on the same scales."""
         return replace(self, judgments=self.judgments.repeated(self.query, 1), query=0)
 
     @property
     def is_alone(self) -> bool:
-        """Return whether the judgments have no other topic."""
+        """Whether the judgments have no other topic."""
         return self.judgments.n_queries == 1
 
     @cached_property
     def rankings(self) -> Rankings:
-        """Return the ranking, joined with the judgments."""
+        """The ranking, joined with the judgments."""
         return self._join(self.judgments, [self.judgments.qids[self.query]], [len(self)])
 
     @cached_property
@@ -75,7 +75,7 @@ class Topic:
 
     @cached_property
     def rows(self) -> Ints:
-        """Return the judged pair of each retrieved document, -1 for unjudged documents."""
+        """The judged pair of each retrieved document, -1 for unjudged documents."""
         rows = np.full(len(self), -1, dtype=np.intp)
         rows[self.rankings.hits.rank - 1] = self.rankings.hits.row
         return rows

@@ -186,8 +186,15 @@ def _shortfall(explanation: Explanation) -> list[Block]:
     table = explanation.shortfall[explanation.shortfall["shortfall"] > 1e-12]
     top = table.sort_values("shortfall", ascending=False, kind="stable").head(5)
     rows = [
-        [_known(rank), _known(docno, note), decimals(own), _known(ideal), decimals(of_ideal), decimals(amount)]
-        for rank, docno, own, ideal, of_ideal, amount, note in top.itertuples(index=False, name=None)
+        [
+            _known(rank),
+            _known(docno, note),
+            decimals(own),
+            _known(ideal),
+            decimals(attained),
+            decimals(amount),
+        ]
+        for rank, docno, own, ideal, attained, amount, note in top.itertuples(index=False, name=None)
     ]
     columns = [
         Column("rank"),

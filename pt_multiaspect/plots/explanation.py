@@ -71,7 +71,7 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     rows = [*explained.labels, *(name for name in explained.details if name in _DETAILS)]
     ax = axes_or_new(ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows))
     _bars(ax, explained, n_ranks)
-    strip = _below(ax, _ROW * len(rows))
+    strip = _add_axes_below(ax, _ROW * len(rows))
     labels = ranks[rows].to_numpy(dtype=np.float64).T
     positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
     shades = [*positions, *(_shade(explained, row, n_ranks) for row in rows[len(positions) :])]
@@ -87,7 +87,7 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     return ax
 
 
-def _below(ax: Axes, height: float) -> Axes:
+def _add_axes_below(ax: Axes, height: float) -> Axes:
     """Add axes below `ax` in the same cell of the figure's grid; `height` is relative to that of `ax`."""
     cell, figure = ax.get_subplotspec(), ax.get_figure()
     if cell is None or figure is None:  # axes outside a grid

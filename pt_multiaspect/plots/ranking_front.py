@@ -144,8 +144,8 @@ def _systems(frame: object, measures: list[str], qid: object) -> pd.DataFrame:
         )
     if qid is None:
         return systems
-    of_topic = identifiers(id_column(systems, QUERY_COLUMNS, "systems"), "systems") == str(qid)
-    return systems[np.asarray(of_topic)]
+    is_topic = identifiers(id_column(systems, QUERY_COLUMNS, "systems"), "systems") == str(qid)
+    return systems[np.asarray(is_topic)]
 
 
 def _steps(points: Floats) -> Floats:

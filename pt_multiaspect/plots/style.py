@@ -73,7 +73,7 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: width - tail - 1]}…{text[-tail:]}"
 
 
-def distinct(texts: list[str], width: int) -> list[str]:
+def distinct_texts(texts: list[str], width: int) -> list[str]:
     """Shorten names, but keep them distinct."""
     longest = max(map(len, texts))
     while width < longest and len({shorten(text, width) for text in texts}) < len(set(texts)):
@@ -91,7 +91,7 @@ def wrap(text: str, width: int = 48) -> str:
     return f"{text[:cut]}\n{text[cut:].lstrip()}"
 
 
-def fixed(value: float) -> str:
+def format_fixed(value: float) -> str:
     """Format a correlation with two decimals and a minus sign (U+2212)."""
     return f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
@@ -118,7 +118,7 @@ def colours_of(name: str, values: Floats) -> npt.NDArray[Any]:
     return np.asarray(matplotlib.colormaps[name](values))
 
 
-def readable_on(colour: Sequence[float] | npt.NDArray[Any]) -> str:
+def text_colour(colour: Sequence[float] | npt.NDArray[Any]) -> str:
     """Return black or white, whichever has more contrast with a colour (by WCAG's relative luminance)."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in map(float, colour[:3])

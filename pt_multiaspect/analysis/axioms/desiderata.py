@@ -11,7 +11,7 @@ import numpy as np
 from ..._numbers import spell
 from .._frames import Floats
 from ._asking import Bound
-from ._report import RankedWorld, written
+from ._report import RankedWorld, format_score
 from ._worlds import (
     Alike,
     Asked,
@@ -24,12 +24,12 @@ from ._worlds import (
     Space,
     Variant,
     Worlds,
-    exchanged,
+    change_grades,
     is_better,
     is_chain,
-    relabelled,
+    order_with_swap,
 )
-from .properties import TOLERANCE, OfOrder, Property
+from .properties import TOLERANCE, OrderCheck, Property
 
 
 class PartialOrder(Property):
@@ -58,9 +58,9 @@ class PartialOrder(Property):
             "the document of A is better than that of B on one aspect and worse on none. A should not score lower"
         )
 
-    def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
+    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
         """Check that label tuples do not weigh less than tuples that are worse on one aspect."""
-        tuples = bound.weighed_tuples(rng)
+        tuples = bound.tuple_weights(rng)
         if tuples is None:
             return None
         grades, _, weights = tuples
@@ -76,7 +76,9 @@ class PartialOrder(Property):
             difference = weight_of[space.encode(upper)] - weight_of[space.encode(lower)]
             trials += int(np.isfinite(difference).sum())
             wrong += [(upper[row], lower[row]) for row in np.flatnonzero(difference < -TOLERANCE).tolist()]
-        return OfOrder(trials, wrong, "A weighs less than B, although it is better on one aspect and worse on none")
+        return OrderCheck(
+            trials, wrong, "A weighs less than B, although it is better on one aspect and worse on none"
+        )
 
 
 class InPlace(Property):
@@ -101,7 +103,9 @@ class InPlace(Property):
         """Compare the documents alone, and both orders of them in the ranking."""
         (i, j), n = position, worlds.shape[1]
         differ = np.asarray((worlds[:, i] != worlds[:, j]).any(axis=1))
-        return differ, [Asked(worlds, order) for order in ((j,), (i,), exchanged(n), exchanged(n, i, j))]
+        return differ, [
+            Asked(worlds, order) for order in ((j,), (i,), order_with_swap(n), order_with_swap(n, i, j))
+        ]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
         """Return the gain of the swap, for trials in which the document that moves up is not worse alone."""
@@ -113,14 +117,14 @@ class InPlace(Property):
         """Return the expected relation."""
         (better, worse), (i, j) = rankings[:2], position
         return (
-            f"alone, {better.tuples[0]} scores {written(better.score)} and {worse.tuples[0]} "
-            f"{written(worse.score)}. B swaps ranks {i + 1} and {j + 1} of A and moves {better.tuples[0]} up. "
+            f"alone, {better.tuples[0]} scores {format_score(better.score)} and {worse.tuples[0]} "
+            f"{format_score(worse.score)}. B swaps ranks {i + 1} and {j + 1} of A and moves {better.tuples[0]} up. "
             "B should not score lower"
         )
 
-    def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
+    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
         """Check that weights do not decrease along the order of label tuples."""
-        tuples = bound.weighed_tuples(rng)
+        tuples = bound.tuple_weights(rng)
         if tuples is None:
             return None
         grades, tuple_class, weights = tuples
@@ -132,7 +136,7 @@ class InPlace(Property):
         for row in np.flatnonzero(weights < maxima[tuple_class] - TOLERANCE).tolist():
             heavier = np.flatnonzero((weights == maxima[tuple_class[row]]) & (tuple_class <= tuple_class[row]))
             pairs.append((grades[row], grades[heavier[0]]))
-        return OfOrder(len(grades), pairs, "A weighs less than B, although it is not below B in the order")
+        return OrderCheck(len(grades), pairs, "A weighs less than B, although it is not below B in the order")
 
 
 class Swap(Property):
@@ -153,7 +157,7 @@ class Swap(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the ranking with that in which a worse document moves up."""
         (i, j), n = position, worlds.shape[1]
-        return is_better(worlds, i, j), [Asked(worlds, exchanged(n)), Asked(worlds, exchanged(n, i, j))]
+        return is_better(worlds, i, j), [Asked(worlds, order_with_swap(n)), Asked(worlds, order_with_swap(n, i, j))]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -173,13 +177,13 @@ class Attainable(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Return the worlds that the statement applies to, and all permutations of their documents."""
         n = worlds.shape[1]
-        return self._applies(worlds), [Asked(worlds, order) for order in permutations(range(n))]
+        return self._is_applicable(worlds), [Asked(worlds, order) for order in permutations(range(n))]
 
     @staticmethod
-    def _applies(worlds: Worlds) -> Bools:
+    def _is_applicable(worlds: Worlds) -> Bools:
         return np.ones(len(worlds), dtype=np.bool_)
 
-    def to_show(self, scores: Floats) -> list[int]:
+    def example_rankings(self, scores: Floats) -> list[int]:
         """Return the best or the worst order."""
         return [int(np.argmax(self.end * scores))]
 
@@ -221,7 +225,7 @@ class ZeroAttainable(Attainable):
     end = -1
 
     @staticmethod
-    def _applies(worlds: Worlds) -> Bools:
+    def _is_applicable(worlds: Worlds) -> Bools:
         return np.asarray((worlds != worlds[:, :1]).any(axis=(1, 2)))
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
@@ -254,7 +258,7 @@ class LargerErrors(Property):
         """Compare the swap of ranks i and j with that of i and k."""
         (i, j, k), n = position, worlds.shape[1]
         valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
-        return valid, [Asked(worlds, exchanged(n, i, j)), Asked(worlds, exchanged(n, i, k))]
+        return valid, [Asked(worlds, order_with_swap(n, i, j)), Asked(worlds, order_with_swap(n, i, k))]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -290,7 +294,7 @@ class HighErrors(Property):
                 label = numbers[worlds[:, :, aspect]]
                 upper, lower = label[:, i] - label[:, i + 1], label[:, j] - label[:, j + 1]
                 valid &= np.isclose(upper, lower, rtol=0, atol=1e-12)
-        return valid, [Asked(worlds, exchanged(n, i, i + 1)), Asked(worlds, exchanged(n, j, j + 1))]
+        return valid, [Asked(worlds, order_with_swap(n, i, i + 1)), Asked(worlds, order_with_swap(n, j, j + 1))]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -320,11 +324,11 @@ class LargerDifferences(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the swap of two documents with that after one of them changed by a grade."""
         (i, aspect, step), n = position, worlds.shape[1]
-        changed = relabelled(worlds, [i if step > 0 else i + 1], aspect, step)
+        changed = change_grades(worlds, [i if step > 0 else i + 1], aspect, step)
         valid = is_chain(worlds) & (worlds[:, i, aspect] > worlds[:, i + 1, aspect])
         valid &= is_chain(changed) & (changed >= 0).all(axis=(1, 2))
         valid &= (changed < np.array(space.sizes)).all(axis=(1, 2))
-        order = exchanged(n, i, i + 1)
+        order = order_with_swap(n, i, i + 1)
         return valid, [Asked(worlds, order), Asked(changed, order)]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
@@ -365,12 +369,12 @@ class HighRelevance(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the swap at a higher with that at a lower relevance, and both with the ideal ranking."""
         (i, low), n = position, worlds.shape[1]
-        changed = relabelled(worlds, [i, i + 1], 0, low, to=True)
+        changed = change_grades(worlds, [i, i + 1], 0, low, to=True)
         upper, lower = worlds[:, i], worlds[:, i + 1]
         valid = is_chain(worlds) & is_chain(changed) & (upper[:, 1] > lower[:, 1]) & (upper[:, 0] > low)
         for aspect in {*range(len(space))} - {1}:
             valid &= upper[:, aspect] == lower[:, aspect]
-        wrong, right = exchanged(n, i, i + 1), exchanged(n)
+        wrong, right = order_with_swap(n, i, i + 1), order_with_swap(n)
         return valid, [Asked(labels, order) for labels in (worlds, changed) for order in (wrong, right)]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
@@ -409,7 +413,7 @@ class WellDefined(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Score rankings of documents with the same labels."""
         alike = (worlds == worlds[:, :1]).all(axis=(1, 2))
-        return np.asarray(alike), [Asked(worlds, exchanged(worlds.shape[1]))]
+        return np.asarray(alike), [Asked(worlds, order_with_swap(worlds.shape[1]))]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
         """Return 0 for finite scores in the range, else -1."""
@@ -422,7 +426,7 @@ class WellDefined(Property):
         """Return the expected relation."""
         return "a ranking of documents with the same labels should have a score in the range of the measure"
 
-    def found(self, scores: Sequence[float], tied: bool) -> str:
+    def observed_relation(self, scores: Sequence[float], tied: bool) -> str:
         """Return the score."""
         return f"the score is {scores[0]:g}"
 
@@ -447,15 +451,15 @@ class Scaling(Property):
         """Return all aspects (-1) and the index of the constant."""
         return [(-1, index) for index in range(len(self._constants(space)))]
 
-    def _scaled(self, space: Space, position: Position) -> tuple[float, ...]:
+    def _scale_constants(self, space: Space, position: Position) -> tuple[float, ...]:
         aspect, number = position
         constant = self._constants(space)[number]
         return tuple(constant if aspect in (-1, index) else 1.0 for index in range(len(space)))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the ranking with that of scaled labels."""
-        order = exchanged(worlds.shape[1])
-        scaled = Variant(scaled=self._scaled(space, position))
+        order = order_with_swap(worlds.shape[1])
+        scaled = Variant(scaled=self._scale_constants(space, position))
         return np.ones(len(worlds), dtype=np.bool_), [Asked(worlds, order), Asked(worlds, order, scaled)]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
@@ -464,7 +468,7 @@ class Scaling(Property):
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
-        constants = dict(zip(space.names, self._scaled(space, position), strict=True))
+        constants = dict(zip(space.names, self._scale_constants(space, position), strict=True))
         which = " and ".join(f"{name} times {spell(c)}" for name, c in constants.items() if c != 1)
         return f"B is A with the labels of {which}. Both should score the same"
 
@@ -513,8 +517,8 @@ class OneAspectAlike(Property):
         (aspect, i, j), n = position, worlds.shape[1]
         alike = (worlds[:, :, aspect] == worlds[:, :1, aspect]).all(axis=1)
         return alike & is_better(worlds, j, i), [
-            Asked(worlds, exchanged(n)),
-            Asked(worlds, exchanged(n, i, j)),
+            Asked(worlds, order_with_swap(n)),
+            Asked(worlds, order_with_swap(n, i, j)),
         ]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
@@ -565,9 +569,9 @@ class Adjustable(Property):
         valid = is_chain(worlds)
         cases = []
         for aspect in (a, b):
-            case = relabelled(doubled, [i], aspect, step)
+            case = change_grades(doubled, [i], aspect, step)
             valid &= is_chain(case) & (case[:, i, aspect] < space.sizes[aspect])
-            cases += [(case, exchanged(n + 1, i, i + 1)), (case, exchanged(n + 1))]
+            cases += [(case, order_with_swap(n + 1, i, i + 1)), (case, order_with_swap(n + 1))]
         return valid, [Asked(*case, variant) for variant in (Variant(), Variant(raised=a)) for case in cases]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:

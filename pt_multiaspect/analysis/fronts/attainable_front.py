@@ -23,13 +23,13 @@ from ...evaluation.long_frames import COLUMNS
 from ...evaluation.topics import check_all_topics
 from ...integration import parsing
 from ...io.runs import join, named_runs
-from ...kernels.pareto import dominating
+from ...kernels.pareto import names_of_dominating
 from ...measures import Measure, On
-from .._frames import matrix, of_measures
-from ..upper_bounds.rankings import judgments_of
+from .._frames import matrix, rows_of_measures
+from ..upper_bounds.rankings import sorted_judgments
 from .enumeration import all_points
 from .hull import Hull, Points, mean_points
-from .supported import chain_of_means, linear_topics, refined, supported_points
+from .supported import chain_of_means, linear_topics, refine_hull, supported_points
 
 #: Default of `limit` by kind.
 _LIMITS = {"supported": 300, "all": 50_000}
@@ -140,7 +140,7 @@ def attainable_front(
     """
     choice("kind", *_LIMITS)(kind)
     most = _LIMITS[kind] if limit is None else count("limit")(limit)
-    judgments, labelled = judgments_of(qrels), measures_of(measures, aspects)
+    judgments, labelled = sorted_judgments(qrels), _read_measures(measures, aspects)
     if not judgments.n_queries:
         raise MultiAspectError("expected qrels with at least one query, got none")
     for measure in labelled.values():
@@ -252,7 +252,7 @@ class AttainableFront:
             values = [points[(points @ weights.T).argmax(axis=0)] for points in topics]
             return np.asarray(np.sum(values, axis=0) / len(topics), dtype=np.float64)
 
-        points, remaining = refined(best, len(self.measures), self._limit)
+        points, remaining = refine_hull(best, len(self.measures), self._limit)
         return Line(Hull.of(points), gap + remaining)
 
     def _frame(self, line: Line) -> pd.DataFrame:
@@ -284,7 +284,7 @@ class AttainableFront:
             If there are three measures, or `alpha` is not between 0 and 1.
         """
         lines = self._topics if perquery else [self._mean]
-        rows = np.array([line.shape.along(self._alpha(alpha)) for line in lines])
+        rows = np.array([line.shape.point_at(self._alpha(alpha)) for line in lines])
         table = pd.DataFrame(rows * self._signs + 0.0, columns=list(self.measures))
         if perquery:
             table.insert(0, "qid", self.judgments.qids)
@@ -351,7 +351,7 @@ class AttainableFront:
             If a system exceeds the front because a measure rewards unjudged documents, or missing documents;
             or if Euclidean distances mix measures without a common range.
         """
-        names, values = systems_of(runs, self.measures, self.judgments)
+        names, values = _system_values(runs, self.measures, self.judgments)
         corner = self._worst(worst)
         self._warn_of_units()
         position = (0.5 if alpha is None else alpha) if len(self.measures) == 2 else alpha
@@ -365,7 +365,7 @@ class AttainableFront:
             for column, label in enumerate(self.measures):
                 table[label] = points[:, column] * self._signs[column] + 0.0
             if position is not None:
-                table["dpfr"] = np.linalg.norm(points - line.shape.along(self._alpha(position)), axis=1)
+                table["dpfr"] = np.linalg.norm(points - line.shape.point_at(self._alpha(position)), axis=1)
             table["nearest"] = line.shape.distance(points)
             room = line.shape.room(points)
             for column, label in enumerate(self.measures):
@@ -378,7 +378,7 @@ class AttainableFront:
                 )
             table["hypervolume"] = np.prod(np.maximum(points - corner, 0.0), axis=1)
             table["attainable"] = line.shape.volume(corner)
-            table["dominated_by"] = pd.Series(dominating(points, names), dtype=object)
+            table["dominated_by"] = pd.Series(names_of_dominating(points, names), dtype=object)
             parts.append(table)
         if not perquery:
             return parts[0]
@@ -449,7 +449,7 @@ def _is_closed(measure: Measure, judgments: Judgments) -> bool:
     )  # fmt: skip
 
 
-def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
+def _read_measures(measures: Any, aspects: Any) -> dict[str, Measure]:
     """Return two or three measures of this package by label.
 
     Parameters
@@ -470,9 +470,9 @@ def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
         spec = parse_aspects(aspects)
         if len(labelled) == 1:
             (measure,) = labelled.values()
-            labelled = {name: _on(measure, name, spec) for name in spec or ()}
+            labelled = {name: _measure_on_aspect(measure, name, spec) for name in spec or ()}
         else:
-            labelled = {label: _declared(measure, spec) for label, measure in labelled.items()}
+            labelled = {label: _with_aspects(measure, spec) for label, measure in labelled.items()}
     if not 2 <= len(labelled) <= 3:
         remedy = (
             "; give aspects= to evaluate one measure on each of two or three aspects" if len(labelled) == 1 else ""
@@ -484,7 +484,7 @@ def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
     return result
 
 
-def _on(measure: Any, aspect: str, spec: AspectSpec) -> Measure:
+def _measure_on_aspect(measure: Any, aspect: str, spec: AspectSpec) -> Measure:
     """Return a single-aspect measure on one aspect."""
     if getattr(measure, "NOT_A_BASE", None) is not None:
         raise MultiAspectError(
@@ -494,7 +494,7 @@ def _on(measure: Any, aspect: str, spec: AspectSpec) -> Measure:
     return On(aspect=aspect, base=measure, aspects=spec if isinstance(spec, Aspects) else None)
 
 
-def _declared(measure: Any, spec: AspectSpec) -> Any:
+def _with_aspects(measure: Any, spec: AspectSpec) -> Any:
     """Return a measure with declared aspects, unless it declares its own."""
     if "aspects" not in measure.SUPPORTED_PARAMS:
         raise MultiAspectError(
@@ -504,7 +504,7 @@ def _declared(measure: Any, spec: AspectSpec) -> Any:
     return measure if measure["aspects"] is not None else measure(aspects=spec)
 
 
-def systems_of(runs: Any, measures: Mapping[str, Measure], judgments: Judgments) -> tuple[list[Any], Floats]:
+def _system_values(runs: Any, measures: Mapping[str, Measure], judgments: Judgments) -> tuple[list[Any], Floats]:
     """Return the names of systems, and their values, shape (n_systems, n_queries, n_measures).
 
     Parameters
@@ -523,7 +523,7 @@ def systems_of(runs: Any, measures: Mapping[str, Measure], judgments: Judgments)
     """
     runs = as_pandas(runs)
     if isinstance(runs, pd.DataFrame) and set(COLUMNS) <= set(runs.columns):
-        return _of_frame(runs, measures, judgments)
+        return _frame_values(runs, measures, judgments)
     names, values = [], []
     for name, run in named_runs(runs).items():
         rankings = join(name, run, judgments)
@@ -532,10 +532,10 @@ def systems_of(runs: Any, measures: Mapping[str, Measure], judgments: Judgments)
     return names, np.array(values)
 
 
-def _of_frame(
+def _frame_values(
     perquery: pd.DataFrame, measures: Mapping[str, Measure], judgments: Judgments
 ) -> tuple[list[Any], Floats]:
-    selected = of_measures(perquery, list(measures))
+    selected = rows_of_measures(perquery, list(measures))
     values, names, qids, _ = matrix(selected, as_given=True, least=1)
     _check_recorded(selected, measures)
     row_of = {str(qid): index for index, qid in enumerate(qids)}

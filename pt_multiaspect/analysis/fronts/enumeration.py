@@ -81,7 +81,7 @@ class RankedSearch:
 
         Returns
         -------
-        of_document : ndarray of int, shape (n_documents,)
+        document_types : ndarray of int, shape (n_documents,)
             The type of each judged document of the topic.
         sequences : ndarray of int, shape (n_rankings, n_documents)
             The types of the documents of rankings, from rank 1 down.
@@ -93,12 +93,12 @@ class RankedSearch:
         """
         rows = np.flatnonzero(self.judgments.pool_query == query)
         gains = np.stack([progression.gain[rows] for part in self.parts for progression in part.progressions])
-        types, of_document, totals = np.unique(-gains, axis=1, return_inverse=True, return_counts=True)
-        of_document = of_document.ravel()
+        types, document_types, totals = np.unique(-gains, axis=1, return_inverse=True, return_counts=True)
+        document_types = document_types.ravel()
         state = _States(self.parts, -types, totals.astype(np.int32), query)
         known = self.known[:, :, query]
         best = front_of(known)
-        ranked = [of_document[np.argsort(self.known_ranks[index][rows])] for index in best.tolist()]
+        ranked = [document_types[np.argsort(self.known_ranks[index][rows])] for index in best.tolist()]
         sequences = state.search(known[best], limit)
         if sequences is None:
             raise MultiAspectError(
@@ -106,7 +106,7 @@ class RankedSearch:
                 f"{len(rows)} judged documents that may be on the front. Use measures with a small cutoff, such "
                 "as @5; a larger limit=; or, for weighted sums of sums over ranks, such as nDCG, kind='supported'"
             )
-        return of_document, np.vstack([sequences, *ranked]).astype(np.int16)
+        return document_types, np.vstack([sequences, *ranked]).astype(np.int16)
 
 
 def _good_rankings(parts: list[_Part], judgments: Judgments) -> list[Ints]:
@@ -128,8 +128,8 @@ def _values(parts: list[_Part], judgments: Judgments, rank: Ints) -> Floats:
     rankings = rankings_at(judgments, rank)
     values = []
     for part in parts:
-        of_terms = np.stack([term.base.values(rankings, term.target) for term in part.terms])
-        values.append(part.measure.combine(of_terms, np.stack([term.weight for term in part.terms])))
+        term_values = np.stack([term.base.values(rankings, term.target) for term in part.terms])
+        values.append(part.measure.combine(term_values, np.stack([term.weight for term in part.terms])))
     return np.array(values)
 
 
@@ -155,7 +155,7 @@ class _States:
         Rankings whose values equal those of known points may be omitted.
         """
         n_types, length = len(self._totals), int(self._totals.sum())
-        precedes = _precedes(self._types)
+        precedes = _precedence(self._types)
         counts: Counts = np.zeros((1, n_types), dtype=np.int32)
         values = [
             np.zeros((len(weights) if self._is_mean(index) else 1, 1))
@@ -165,7 +165,7 @@ class _States:
         for rank in range(1, min(length, self._depth) + 1):
             is_left = counts < self._totals
             state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ precedes) == 0))
-            steps = [self._gained(index, rank, counts)[:, state, chosen] for index in range(len(values))]
+            steps = [self._gains(index, rank, counts)[:, state, chosen] for index in range(len(values))]
             values = [value[:, state] + step for value, step in zip(values, steps, strict=True)]
             counts = counts[state]
             counts[np.arange(len(state)), chosen] += 1
@@ -184,7 +184,7 @@ class _States:
         """Return whether a measure is not a weighted sum, so that each of its terms is kept."""
         return not self._parts[index].measure.IS_WEIGHTED_SUM
 
-    def _gained(self, index: int, rank: int, counts: Counts) -> Floats:
+    def _gains(self, index: int, rank: int, counts: Counts) -> Floats:
         """Return the gain of each type at a rank, by term or in the sum, shape (n_values, n_states, n_types)."""
         steps = np.stack([progress.step(rank, counts) for progress in self._begun[index]])
         return steps if self._is_mean(index) else np.tensordot(self._weights[index], steps, axes=1)[None]
@@ -209,7 +209,7 @@ class _States:
         return result
 
 
-def _precedes(types: Floats) -> Floats:
+def _precedence(types: Floats) -> Floats:
     """Return 1 where a type (row) is at least as good as another (column) for every measure, else 0."""
     at_least = np.asarray((types[:, :, None] >= types[:, None, :]).all(axis=0), dtype=np.float64)
     np.fill_diagonal(at_least, 0.0)
@@ -254,11 +254,11 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
     for query in range(judgments.n_queries):
         if search is None:
             rows = np.flatnonzero(judgments.pool_query == query)
-            _, of_document = np.unique(types[rows], return_inverse=True)
-            sequences = _sequences(of_document, min(depth, len(rows)), limit, judgments.qids[query])
+            _, document_types = np.unique(types[rows], return_inverse=True)
+            sequences = _sequences(document_types, min(depth, len(rows)), limit, judgments.qids[query])
         else:
-            of_document, sequences = search.sequences(query, limit)
-        values = _evaluated(measures, judgments, query, of_document, sequences) * signs
+            document_types, sequences = search.sequences(query, limit)
+        values = _sequence_values(measures, judgments, query, document_types, sequences) * signs
         points.append(values[front_of(values)])
     return points
 
@@ -278,15 +278,15 @@ def _depth(measure: Measure, judgments: Judgments) -> int:
     return max(longest if depth is None else depth for depth in depths)
 
 
-def _sequences(of_document: Ints, depth: int, limit: int, qid: str) -> _Types:
+def _sequences(document_types: Ints, depth: int, limit: int, qid: str) -> _Types:
     """Return all sequences of types of `depth` documents, shape (n_sequences, depth)."""
-    totals = np.bincount(of_document)
+    totals = np.bincount(document_types)
     sequences: _Types = np.zeros((1, 0), dtype=np.int16)
     left = totals[None]
     for _ in range(depth):
         if np.count_nonzero(left) > limit:
             raise MultiAspectError(
-                f"kind='all': topic {qid} has more than {limit} different rankings of its {len(of_document)} "
+                f"kind='all': topic {qid} has more than {limit} different rankings of its {len(document_types)} "
                 f"judged documents down to rank {depth}. Use measures with a small cutoff, such as @5; leave the "
                 "topic out; or, for weighted sums of sums over ranks, such as nDCG, kind='supported'"
             )
@@ -297,29 +297,29 @@ def _sequences(of_document: Ints, depth: int, limit: int, qid: str) -> _Types:
     return sequences
 
 
-def _evaluated(
-    measures: Sequence[Measure], judgments: Judgments, query: int, of_document: Ints, sequences: _Types
+def _sequence_values(
+    measures: Sequence[Measure], judgments: Judgments, query: int, document_types: Ints, sequences: _Types
 ) -> Floats:
     """Return the values of rankings whose first documents have the given types, shape (n_sequences, n_measures)."""
-    n_documents = len(of_document)
+    n_documents = len(document_types)
     by_name = np.argsort(judgments.docnos[judgments.pool_query == query], kind="stable")
     at_once = max(1, _MOST_JUDGED // n_documents)
     parts = []
     for start in range(0, len(sequences), at_once):
-        rank = _ranks(of_document, sequences[start : start + at_once])[:, by_name]
+        rank = _ranks(document_types, sequences[start : start + at_once])[:, by_name]
         rankings = rankings_at(judgments.repeated(query, len(rank)), rank.ravel())
         with silenced():  # warnings about a single topic need not apply to all topics
             parts.append(np.column_stack([measure.evaluate(rankings) for measure in measures]))
     return np.concatenate(parts)
 
 
-def _ranks(of_document: Ints, sequences: _Types) -> Ints:
+def _ranks(document_types: Ints, sequences: _Types) -> Ints:
     """Return the rank of each document, shape (n_sequences, n_documents); the others follow, sorted by type."""
-    totals = np.bincount(of_document)
+    totals = np.bincount(document_types)
     n_types = len(totals)
     used = np.stack([(sequences == code).sum(axis=1) for code in range(n_types)], axis=1)
     others = np.repeat(np.tile(np.arange(n_types), len(sequences)), (totals - used).ravel())
     complete = np.column_stack([sequences, others.reshape(len(sequences), -1)])
     rank = np.empty(complete.shape, dtype=np.intp)
-    rank[:, np.argsort(of_document, kind="stable")] = np.argsort(complete, axis=1, kind="stable") + 1
+    rank[:, np.argsort(document_types, kind="stable")] = np.argsort(complete, axis=1, kind="stable") + 1
     return rank

@@ -47,7 +47,7 @@ class Hull:
     @classmethod
     def of(cls, points: Floats) -> Hull:
         """Return the hull of points, none of which dominates another."""
-        varying = _varying(points)
+        varying = _varying_columns(points)
         if len(varying) == 0:
             points = points[:1]
         elif len(varying) == 2:
@@ -105,7 +105,7 @@ class Hull:
         """The length of the path from the first point to each point."""
         return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(self.points, axis=0), axis=1)))
 
-    def along(self, alpha: float) -> Floats:
+    def point_at(self, alpha: float) -> Floats:
         """Return the point at a fraction of the length of the path, shape (n_columns,)."""
         length = alpha * self.path[-1]
         return np.array([np.interp(length, self.path, column) for column in self.points.T])
@@ -114,7 +114,7 @@ class Hull:
 def corners(points: Floats) -> Floats:
     """Return the corners of the hull of points, sorted by the first column, highest first."""
     points = points[front_of(points)]
-    varying = _varying(points)
+    varying = _varying_columns(points)
     if len(varying) == 0:
         return points[:1]
     if len(varying) == 2:
@@ -123,7 +123,7 @@ def corners(points: Floats) -> Floats:
     return points[Hull.of(points).extreme]
 
 
-def _varying(points: Floats) -> Ints:
+def _varying_columns(points: Floats) -> Ints:
     """Return the columns in which points differ by more than rounding errors: none, two or three."""
     near = TOLERANCE * np.maximum(np.abs(points).max(axis=0), 1.0)
     varying = np.flatnonzero(np.ptp(points, axis=0) > near)
@@ -261,7 +261,7 @@ class Points:
         """The length of the path from the first point to each point."""
         return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(self.points, axis=0), axis=1)))
 
-    def along(self, alpha: float) -> Floats:
+    def point_at(self, alpha: float) -> Floats:
         """Return the point that is nearest, along the path, to a fraction of its length (the first one if tied)."""
         away = np.abs(self.path - alpha * self.path[-1])
         first = int(np.flatnonzero(away <= away.min() + _SAME * self.path[-1])[0])
@@ -309,12 +309,12 @@ def mean_points(topics: Sequence[Floats]) -> tuple[Floats, float]:
         sums = (sums[:, None] + points).reshape(-1, points.shape[1])
         sums = sums[front_of(sums)]
         if len(sums) > MOST_MEANS[sums.shape[1]]:
-            kept, loss = _thinned(sums)
+            kept, loss = _thin_points(sums)
             sums, lost = sums[kept], lost + loss
     return sums / len(topics), lost / len(topics)
 
 
-def _thinned(points: Floats) -> tuple[Ints, float]:
+def _thin_points(points: Floats) -> tuple[Ints, float]:
     """Return the indices of some points, and the maximum excess of the others over one of them in a column.
 
     In each cell of a grid over all columns but the last, the point with the highest last column is kept: the others
@@ -325,10 +325,10 @@ def _thinned(points: Floats) -> tuple[Ints, float]:
     low, span = rest.min(axis=0), np.maximum(np.ptp(rest, axis=0), np.finfo(np.float64).tiny)
     n_cells = int((MOST_MEANS[n_rest + 1] / 2) ** (1 / n_rest))
     cell = np.minimum(((rest - low) / span * n_cells).astype(np.intp), n_cells - 1)
-    _, of_cell = np.unique(cell, axis=0, return_inverse=True)
-    of_cell = of_cell.ravel()
-    order = np.lexsort((-points[:, -1], of_cell))
-    first = order[np.append(True, np.diff(of_cell[order]) > 0)]
-    loss = float((rest - rest[first][of_cell]).max())
+    _, point_cells = np.unique(cell, axis=0, return_inverse=True)
+    point_cells = point_cells.ravel()
+    order = np.lexsort((-points[:, -1], point_cells))
+    first = order[np.append(True, np.diff(point_cells[order]) > 0)]
+    loss = float((rest - rest[first][point_cells]).max())
     best = points.argmax(axis=0)
     return np.unique(np.append(first, best)), max(loss, 0.0)

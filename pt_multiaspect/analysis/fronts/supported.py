@@ -222,7 +222,7 @@ def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
         types = np.unique(topic.gain, axis=1)
         if types.shape[1] ** 2 * topic.gain.shape[1] <= _MOST_KEYS:
             return corners(topic.sorted_by(_critical_weights(types))), 0.0
-    return refined(topic.best, topic.n_measures, limit)
+    return refine_hull(topic.best, topic.n_measures, limit)
 
 
 def _critical_weights(types: Floats) -> Floats:
@@ -244,7 +244,7 @@ def _critical_weights(types: Floats) -> Floats:
     return np.asarray(np.ldexp(np.column_stack([between, 1.0 - between]), -exponent), dtype=np.float64)
 
 
-def refined(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tuple[Floats, float]:
+def refine_hull(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tuple[Floats, float]:
     """Return the corners of the hull of a set of points, given its best points for weighted sums.
 
     The hull of the points found so far is refined: each facet is moved outwards until it touches the set. As

@@ -19,7 +19,7 @@ from ...measures import Measure
 from ...measures.best_rank import best_alone, best_rank
 from .beam_search import search
 from .frank_wolfe import Candidates, best_of_mean
-from .rankings import MOST_ASPECTS, SCORES, evaluate_at, ideal_rankings, judgments_of, measure_of, rankings_at
+from .rankings import MOST_ASPECTS, SCORES, evaluate_at, ideal_rankings, rankings_at, read_measure, sorted_judgments
 
 STRATEGIES = ("auto", "exact", "search", "recursive", "sum", "squares", "max")
 
@@ -111,7 +111,7 @@ def upper_bound(
     """
     choice("strategy", *STRATEGIES)(strategy)
     width, rounds = count("width")(width), count("rounds")(rounds)
-    judgments, checked = judgments_of(qrels), measure_of(measure)
+    judgments, checked = sorted_judgments(qrels), read_measure(measure)
     for term in checked.terms(judgments):
         term.check_gains(f"the upper bound of {checked}")
     if strategy == "auto":
@@ -126,7 +126,7 @@ def upper_bound(
         ranks = [rank for name, rank in rankings if (name if name in SCORES else "recursive") == strategy]
         value = np.max([evaluate_at(checked, judgments, rank) for rank in ranks], axis=0)
         bound = _separate_bound(checked, judgments)
-    bound = bound + _beyond(checked, judgments)
+    bound = bound + _unjudged_contribution(checked, judgments)
     bound = np.where(bound - value < TOLERANCE, value, bound)
     return pd.DataFrame(
         {
@@ -151,7 +151,7 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
     return evaluate_at(measure, judgments, rank)
 
 
-def _beyond(measure: Measure, judgments: Judgments) -> Floats:
+def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
     """Return the maximum contribution of unjudged documents below all judged ones to the value."""
     total = np.zeros(judgments.n_queries)
     for term in measure.terms(judgments):
