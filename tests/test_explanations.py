@@ -16,7 +16,7 @@ from strategies import BASES, FAIR, Collection, collections, examples, forget_wa
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
 from pt_multiaspect.collection.rankings import Rankings
-from pt_multiaspect.explanation.of_run import Prefixes, contributions
+from pt_multiaspect.explanation.contributions import Contributions, Prefixes
 from pt_multiaspect.measures import ALL, DirectMeasure
 
 BOTH = {"relevance": 3, "credibility": 3}
@@ -107,7 +107,7 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
     judgments = ma.Judgments(qrels)
     rankings = Rankings(run, judgments)
     values = dict(zip(judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
-    at_once = contributions(measure, Prefixes(rankings, 4))
+    at_once = Contributions.of(measure, Prefixes(rankings, 4))
     for place, (qid, value) in enumerate(values.items()):
         explanation = measure.explain(run, judgments, qid, depth=depth)
         ranks = explanation.ranks
@@ -664,6 +664,18 @@ def test_explanations_on_the_same_judgments_in_other_forms_are_compared() -> Non
 def test_text_of_mm_names_the_weaker_aspect() -> None:
     text = str(MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1"))
     assert "The weaker aspect limits MM" in " ".join(text.split())
+
+
+def test_an_aspect_of_little_weight_does_not_limit_the_mean() -> None:
+    """Its value is the lowest, but the value of the other aspect changes the mean more."""
+    qrels = pd.DataFrame(
+        [("q1", "d1", 1, 0), ("q1", "d2", 0, 1)], columns=["query_id", "doc_id", "relevance", "credibility"]
+    )
+    run = {"q1": {"d1": 2.0, "d2": 1.0}}  # AP is 1 and 1/2
+    for weights, is_limited in (({"relevance": 9, "credibility": 1}, False), (None, True)):
+        measure = MM(base="AP", weights=weights, aspects={"relevance": 1, "credibility": 1})
+        notes = " ".join(measure.explain(run, qrels, "q1").notes)
+        assert ("The weaker aspect limits MM" in notes) is is_limited
 
 
 def test_an_aspect_of_0_is_named() -> None:

@@ -17,8 +17,7 @@ from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
 from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ..integration.aggregators import lower_is_better
-from ._by_measure import by_measure, topics_differ
-from ._frames import matrix
+from ._frames import by_measure, matrix, topics_differ
 from ._significance import correct_groups, corrector, paired_test
 
 #: The columns of the result before the verdict.
