@@ -870,14 +870,19 @@ def test_the_measure_itself_names_the_differences():
     pd.testing.assert_frame_equal(ma.largest_differences(perquery, "a", "b", ir_measures.AP), by_label)
 
 
-@pytest.mark.parametrize("measure", ["RR@10", "RBP(rel=1)"])
-def test_another_value_in_ir_measures_is_told(measure):
-    """They break ties of scores in another way."""
-    qrels, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 1.0, "d2": 1.0}}
+@pytest.mark.parametrize("measure", ["RR@10", "RBP(rel=1)", "Judged@1"])
+def test_explained_values_of_ties_are_those_of_evaluate(measure):
+    qrels, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 1.0, "d2": 1.0, "d3": 1.0}}
     (value,) = ma.evaluate(run, qrels, measure, progress=False)["value"]
-    with pytest.warns(ma.MultiAspectWarning, match=r"ir-measures.*ties"):
-        assert ma.explain(measure, run, qrels, "q1").value != value
-    assert ma.explain(measure, {"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1").value > 0  # without a warning
+    assert ma.explain(measure, run, qrels, "q1").value == pytest.approx(value, abs=1e-12)
+
+
+def test_a_value_that_ir_measures_rounds_is_told():
+    qrels, run = {"q1": {"d1": 1, "d2": 2}}, {"q1": {"d1": 2.0, "d2": 1.0}}
+    (value,) = ma.evaluate(run, qrels, "nDCG(dcg='exp-log2')@5", progress=False)["value"]
+    with pytest.warns(ma.MultiAspectWarning, match=r"in ir-measures, which rounds"):
+        explained = ma.explain("nDCG(dcg='exp-log2')@5", run, qrels, "q1").value
+    assert 0 < abs(explained - value) < 1e-5
 
 
 def test_separate_ideals_of_nwcs_have_no_best_ranking():

@@ -72,8 +72,7 @@ def explain(
     Warns
     -----
     MultiAspectWarning
-        If the value of the topic in ir-measures is different, as it breaks ties of scores differently in RR@k, RBP,
-        Compat and others, and rounds nDCG(dcg='exp-log2')@k.
+        If the value of the topic in ir-measures is different, as it rounds nDCG(dcg='exp-log2')@k.
 
     See Also
     --------
@@ -141,9 +140,8 @@ def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Meas
     value = float(values[explanation.qid])
     if abs(value - explanation.value) > tolerance(value):
         warn_once(
-            f"{measure} of topic {explanation.qid} is {value:.6g} in ir-measures, which breaks ties of scores "
-            f"differently or rounds; the explained value is {explanation.value:.6g}, with ties broken by docno, "
-            "descending. Use scores without ties",
+            f"{measure} of topic {explanation.qid} is {value:.9g} in ir-measures, which rounds it; the explained "
+            f"value is {explanation.value:.9g}",
             key=f"{measure} {explanation.qid} {value}",
             group="explained values",
         )

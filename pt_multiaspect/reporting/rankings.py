@@ -199,7 +199,7 @@ def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict
     dict
         ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and ``marginal`` by run and
         topic if there are any; ``explained``, the explained values [run, topic, value] that differ from the
-        evaluated ones, as ir-measures breaks ties differently or rounds.
+        evaluated ones, as ir-measures rounds some measures.
     """
     ranks = np.stack([run.ranks[topics] for run in of_runs])
     offset = np.stack([run.offset[topics] for run in of_runs])
