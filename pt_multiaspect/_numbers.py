@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Rational, Real
@@ -11,10 +12,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from .errors import MultiAspectError, choices, shown
+from .errors import MultiAspectError, choices, refuse_surrogates, shown
 
 #: The maximum denominator of the fractions that labels are read as (1/3, 0.1).
 _DENOMINATOR = 10**6
+
+#: Escapes in JSON of surrogates, which are valid in pairs only.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def number(value: object, what: str) -> float:
@@ -32,7 +36,7 @@ def number(value: object, what: str) -> float:
 
 
 def read_json(text: str, what: str) -> Any:
-    """Parse `text` as JSON without repeated keys; errors name it as `what`."""
+    """Parse `text` as JSON without repeated keys and lone surrogates; errors name it as `what`."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(pairs)
@@ -43,7 +47,11 @@ def read_json(text: str, what: str) -> Any:
         return content
 
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        content = json.loads(text, object_pairs_hook=unique)
+        if _SURROGATE.search(text):
+            with refuse_surrogates(what):
+                json.dumps(content, ensure_ascii=False).encode()
+        return content
     except RecursionError:
         raise MultiAspectError(f"{what}: expected valid JSON, got one nested too deeply") from None
     except MultiAspectError:

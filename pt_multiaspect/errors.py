@@ -14,6 +14,9 @@ from typing import NamedTuple
 #: Maximum number of names that errors list, and of characters of an input that they show.
 _MOST_CHOICES, _LONGEST = 30, 160
 
+#: Number of characters that errors show on both sides of an invalid one.
+_AROUND = 40
+
 #: The end of errors about qrels that can be read as runs, or runs as qrels.
 SWAPPED = "Are the qrels and the runs swapped?"
 
@@ -175,6 +178,22 @@ def errors_of(title: object) -> Iterator[None]:
         yield
     except MultiAspectError as error:
         raise MultiAspectError(f"{title}: {error}") from error.__cause__
+
+
+@contextmanager
+def refuse_surrogates(title: object) -> Iterator[None]:
+    """Raise an error that begins with a title if text with a lone surrogate is encoded, by Python or by pandas."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        surrogate, text = error.object[error.start], error.object
+        # Texts may have been joined by NUL characters.
+        before, after = text[: error.start].rpartition("\0")[2], text[error.start + 1 :].partition("\0")[0]
+        excerpt = before[-_AROUND:] + surrogate + after[:_AROUND]
+        raise MultiAspectError(
+            f"{title}: expected text that UTF-8 can represent, got {excerpt!r}: {surrogate!r} is half of a "
+            "character, as where text was cut; repair it or leave it out"
+        ) from None
 
 
 def number_of(number: int, noun: str) -> str:

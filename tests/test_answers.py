@@ -183,6 +183,50 @@ def test_runs_judged_by_different_nuggets() -> None:
         )
 
 
+def of_texts(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
+    keys = ("text", "importance", "assignment")
+    return {"qid": "q1", "run_id": run, "nuggets": [dict(zip(keys, nugget, strict=True)) for nugget in nuggets]}
+
+
+FIRST, SECOND = ("a", "vital", "support"), ("b", "okay", "support")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [FIRST, ("c", "okay", "support")],
+        [("a", "okay", "support"), ("b", "vital", "support")],
+        [FIRST, SECOND, ("c", "okay", "support")],
+        [FIRST],
+        [],
+    ],
+)
+def test_as_many_nuggets_may_be_different_ones(others: list[tuple[str, str, str]]) -> None:
+    with pytest.warns(MultiAspectWarning, match=r"1 topic \(q1\).*different nuggets"):
+        ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", *others)])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_the_same_nuggets_are_compared_whatever_their_order_and_assignment(missing: Any) -> None:
+    same = [("b", "okay", "not_support"), ("a", "vital", "partial_support")]
+    ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", *same)])
+    without = [(missing, importance, assignment) for _, importance, assignment in [FIRST, SECOND, FIRST]]
+    ma.answers.nugget_scores([of_texts("a", *without), of_texts("b", *without[::-1])])
+    with pytest.warns(MultiAspectWarning, match="different nuggets"):
+        ma.answers.nugget_scores([of_texts("a", *without), of_texts("b", *without[:2])])
+
+
+def test_repeated_nuggets_warn_and_contradictory_ones_are_refused() -> None:
+    with pytest.warns(MultiAspectWarning, match=r"1 nugget of 1 answer .* such as 'a' for b on topic q1") as caught:
+        scores = ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", FIRST, SECOND, FIRST)])
+    assert len(caught) == 1
+    assert scores_of(scores, name="b")["vital_score"] == 1
+    with pytest.raises(MultiAspectError, match=r"one label of each nugget, got several of 'a' for b on topic q1"):
+        ma.answers.nugget_scores(
+            [of_texts("a", FIRST), of_texts("b", FIRST, SECOND, ("a", "vital", "not_support"))]
+        )
+
+
 NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     "no importance": (
         lambda: [{"qid": "q1", "name": "a", "nuggets": [{"assignment": "support"}]}],
@@ -243,6 +287,10 @@ def test_bad_assignments(case: str) -> None:
         ("{not json}", r"bad.jsonl:2: expected valid JSON"),
         ("[1, 2]", r"bad.jsonl:2: expected a JSON object with qid, run_id and nuggets, got \[1, 2\]"),
         ('{"qid": "q1", "qid": "q2"}', "bad.jsonl:2: expected each key once"),
+        (
+            '{"qid": "q1", "run_id": "b", "nuggets": [{"text": "cut \\ud83d"}]}',
+            r"bad.jsonl:2: expected text that UTF-8 can represent, got .*cut \\ud83d",
+        ),
     ],
 )
 def test_bad_lines(content: str, message: str, tmp_path: Path) -> None:
@@ -381,6 +429,40 @@ def test_rubrics_of_different_questions() -> None:
     rows = [("q1", "a", 3, 1), ("q1", "a", 1, 0), ("q1", "b", 3, 1)]
     with pytest.warns(MultiAspectWarning, match=r"1 topic.*different questions"):
         ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "columns"),
+    [
+        ([("?", 3, 1), ("!", 1, 0)], [("?", 1, 1), ("!", 3, 0)], ["question"]),
+        ([("?", 3, 1), ("!", 1, 0)], [("?", 3, 1), (".", 1, 0)], ["question"]),
+        ([("?", 3, 1), ("!", 1, 0)], [("?", 2, 1), ("!", 2, 0)], []),
+    ],
+)
+def test_rubrics_of_swapped_weights_or_other_questions(
+    first: list[Any], second: list[Any], columns: list[str]
+) -> None:
+    rows = [("q1", name, *question) for name, questions in [("a", first), ("b", second)] for question in questions]
+    frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
+    with pytest.warns(MultiAspectWarning, match=r"1 topic.*different questions"):
+        ma.answers.rubric_scores(frame[["qid", "name", *columns, "weight", "met"]])
+
+
+def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
+    rows = [("q1", "a", "?", 3, 1), ("q1", "a", "!", 1, 0), ("q1", "b", "!", 1, 1), ("q1", "b", "?", 3, 0.5)]
+    frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
+    ma.answers.rubric_scores(frame)  # without a warning
+    with pytest.warns(MultiAspectWarning, match="1 question of 1 answer are repeated"):
+        ma.answers.rubric_scores(pd.concat([frame, frame[:1]]))
+    with pytest.raises(MultiAspectError, match=r"one label of each question, got several of '\?' for a on"):
+        ma.answers.rubric_scores(pd.concat([frame, frame[:1].assign(met=0)]))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e308, 1e-300])
+def test_rubrics_with_large_weights(size: float) -> None:
+    rows = [("q1", "a", size, 1), ("q1", "a", size, 0), ("q2", "a", 1, 1), ("q2", "a", 3, 0)]
+    perquery = ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
+    assert perquery["value"].tolist() == [0.5, 0.25]
 
 
 @pytest.mark.parametrize(
@@ -929,3 +1011,131 @@ def test_the_page_on_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )  # fmt: skip
     combined = ma.aggregate(page["perquery"]).set_index("name")["MM"]
     assert experiment[str(page["measure"])].tolist() == pytest.approx(combined[experiment["name"]].tolist())
+
+
+FIVE = pd.DataFrame([(f"q{i}", "a", 1 + i % 5) for i in range(40)], columns=["qid", "name", "faithful"])
+
+
+def test_a_criterion_declared_by_its_top_grade_that_starts_at_1_warns() -> None:
+    with pytest.warns(MultiAspectWarning, match=r"no label of faithful is 0.*top grade alone.*\[1, 2, 3, 4, 5\]"):
+        doubted = ma.answers.from_criteria(FIVE, aspects={"faithful": 5})
+    assert doubted["value"].mean() == pytest.approx(0.6)
+    meant = ma.answers.from_criteria(FIVE, aspects={"faithful": [0, 1, 2, 3, 4, 5]})
+    assert meant["value"].tolist() == doubted["value"].tolist()
+    right = ma.answers.from_criteria(FIVE, aspects={"faithful": [1, 2, 3, 4, 5]})
+    assert right["value"].mean() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        FIVE[:29],
+        pd.concat([FIVE, FIVE[:1].assign(qid="q99", faithful=0)]),
+        FIVE[FIVE["faithful"] > 1],
+        FIVE.assign(faithful=1),
+    ],
+    ids=["few", "some are 0", "none is 1", "one grade"],
+)
+def test_criteria_declared_by_their_top_grade_are_silent(frame: pd.DataFrame) -> None:
+    ma.answers.from_criteria(frame, aspects={"faithful": 5})
+
+
+@pytest.mark.parametrize("aspect", [Aspect([0, 1, 2], gains=[1, 1, 1]), Aspect([0, 1], gains=[0, 0]), [3]])
+def test_criteria_of_equal_gains_are_refused(aspect: Any) -> None:
+    frame = criteria(("q1", "a", 3 if aspect == [3] else 0), names=("faithful",))
+    with pytest.raises(MultiAspectError, match="expected different gains for the grades of faithful"):
+        ma.answers.from_criteria(frame, aspects={"faithful": aspect})
+    ma.answers.from_criteria(frame.assign(faithful=1), aspects={"faithful": Aspect([0, 1, 2], gains=[0, 1, 1])})
+
+
+# --- answers as documents -------------------------------------------------------------------------
+
+SCALES = {"correct": 5, "fluent": 5}
+JUDGED_MEASURES = ["nDCG@10", CAM(aspects=SCALES) @ 10, MM(aspects=SCALES) @ 10, TOMA(aspects=SCALES) @ 10]
+
+
+def answers_as_documents(
+    n_systems: int = 3, n_topics: int = 6, label: Callable[[int, int], int] = lambda system, topic: 5
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Runs that retrieve their own answer to each topic, and the judgments of all answers."""
+    rows = [
+        (f"q{topic}", f"s{system}-q{topic}", *[label(system, topic)] * 3)
+        for system in range(n_systems)
+        for topic in range(n_topics)
+    ]
+    qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "correct", "fluent"])
+    runs = {
+        f"s{system}": {f"q{topic}": {f"s{system}-q{topic}": 1.0} for topic in range(n_topics)}
+        for system in range(n_systems)
+    }
+    return runs, qrels
+
+
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_answers_as_documents_warn_once_with_the_measures_that_compare_them(n_jobs: int) -> None:
+    runs, qrels = answers_as_documents()
+    free = {"own P@1": "P(rel=1)@1", "own DCG": ma.DCG @ 10, "own RR": "RR", "own CG": CG @ 1}
+    measures = {**{str(measure): measure for measure in [*JUDGED_MEASURES, "AP", "R@5", "Bpref"]}, **free}
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers") as caught:
+        values = ma.evaluate(runs, qrels, measures, n_jobs=n_jobs, progress=False)
+    (message,) = [str(warning.message) for warning in caught]
+    assert all(label in message for label in measures if label not in free)
+    assert "own" not in message
+    assert ma.aggregate(values)["nDCG@10"].round(3).tolist() == [0.469] * 3
+
+
+def test_reports_warn_of_answers_as_documents_once() -> None:
+    runs, qrels = answers_as_documents(label=lambda system, topic: (system + topic) % 5 + 1)
+    scales = {"relevance": 5, **SCALES}
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers") as caught:
+        ma.report(runs, qrels, "CAM@10", aspects=scales, human=qrels, progress=False)
+    assert sum("ma.answers" in str(warning.message) for warning in caught) == 1
+
+
+def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> None:
+    runs, qrels = answers_as_documents()
+    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):  # a single run is silent
+        ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
+        ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
+
+
+def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:
+    runs, qrels = answers_as_documents(n_topics=4, label=lambda system, topic: 0 if topic == system else 3)
+    del runs["s1"]["q3"]
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
+        ma.evaluate(runs, qrels, "nDCG@10", progress=False)
+
+
+def silent_runs() -> Iterator[Any]:
+    runs, qrels = answers_as_documents()
+    free = ["P@1", "P@10", "RR", "Success@1", CG @ 10, ma.DCG @ 10, CAM(base=CG @ 1, aspects=SCALES)]
+    yield pytest.param(runs, qrels, free, id="measures that are not divided by an ideal")
+    yield pytest.param({"s0": runs["s0"]}, qrels, JUDGED_MEASURES, id="a single run")
+    halves = {name: {qid: {f"{name}-{qid}": 1.0} for qid in qids} for name, qids in [("s0", "ab"), ("s1", "cd")]}
+    parts = pd.DataFrame(
+        [(qid, docno, 5, 5, 5) for run in halves.values() for qid, pairs in run.items() for docno in pairs],
+        columns=qrels.columns,
+    )
+    yield pytest.param(halves, parts, JUDGED_MEASURES, id="no topic in two runs")
+    shared = {**runs, "copy": {**runs["s0"]}}
+    yield pytest.param(shared, qrels, JUDGED_MEASURES, id="a document in two runs")
+    longer = {**runs, "s0": {**runs["s0"], "q0": {"s0-q0": 2.0, "s1-q0": 1.0}}}
+    yield pytest.param(longer, qrels, JUDGED_MEASURES, id="two documents for a topic")
+    padded = {
+        name: {qid: {**documents, **{f"{name}-{n}": -n for n in range(9)}} for qid, documents in run.items()}
+        for name, run in runs.items()
+    }
+    yield pytest.param(padded, qrels, JUDGED_MEASURES, id="one judged document, many retrieved: sparse judgments")
+    known = qrels[qrels["docno"] == "s0-" + qrels["qid"]]
+    yield pytest.param(padded, known, JUDGED_MEASURES, id="one relevant document, many retrieved")
+    yield pytest.param(runs, known, JUDGED_MEASURES, id="known items, of which one document is retrieved")
+    graded = qrels.assign(**{name: qrels[name] * qrels.index.isin(known.index) for name in ("label", *SCALES)})
+    yield pytest.param(runs, graded, JUDGED_MEASURES, id="known items among judged documents")
+    alone, labels = answers_as_documents(n_topics=1)
+    yield pytest.param(alone, labels, JUDGED_MEASURES, id="a single topic")
+
+
+@pytest.mark.parametrize(("runs", "qrels", "measures"), list(silent_runs()))
+def test_rankings_are_not_taken_for_answers(runs: Any, qrels: pd.DataFrame, measures: list[Any]) -> None:
+    ma.evaluate(runs, qrels, measures, progress=False)  # without a warning

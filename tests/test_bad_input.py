@@ -157,6 +157,41 @@ def test_label_that_is_no_number(call: Callable[[], object], parts: list[str]) -
     refusal(call, *parts)
 
 
+BY_ASPECT = {
+    "relevance": {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1, "d3": 0}},
+    "credibility": {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2, "d3": 1}},
+}
+
+
+@pytest.mark.parametrize("relevance", ["relevance", "label"])
+def test_a_dict_of_aspects_is_read(relevance: str) -> None:
+    """The aspects were queries, and the queries documents."""
+    judged = {relevance: BY_ASPECT["relevance"], "credibility": BY_ASPECT["credibility"]}
+    assert Judgments(judged).label_names == ("relevance", "credibility")
+    assert values(CAM(aspects=BOTH), judged) == values(CAM(aspects=BOTH))
+    # Files of aspects may judge different documents.
+    part = {relevance: BY_ASPECT["relevance"], "credibility": {"q1": {"d2": 0, "d9": 1}}}
+    assert Judgments(part).qids.tolist() == ["q1", "q2"]
+    assert np.isnan(Judgments(part).labels("credibility")).sum() == 3
+    assert Judgments({relevance: BY_ASPECT["relevance"]}).label_names == ("relevance",)
+
+
+def test_a_query_may_be_named_relevance() -> None:
+    for labels in (1, {"relevance": 1}, {"label": 1}):
+        assert Judgments({"relevance": {"d1": labels}}).qids.tolist() == ["relevance"]
+
+
+@cases(
+    ("no documents", lambda: Judgments(BY_ASPECT | {"trust": {"q1": 1}}), ["{aspect: {qid: {docno: label}}}", "got 1 in 'trust'"]),
+    ("no queries", lambda: Judgments(BY_ASPECT | {"trust": 1}), ["{aspect: {qid: {docno: label}}}", "got 1 in 'trust'"]),
+    ("one level more", lambda: Judgments(BY_ASPECT | {"trust": {"q1": {"d1": {"x": 1}}}}), ["{aspect: {qid: {docno: label}}}", "in 'trust'"]),
+    ("other aspects", lambda: ma.analysis.upper_bound({"a": BY_ASPECT["relevance"], "b": BY_ASPECT["credibility"]}, CAM(aspects={"a": 2, "b": 2})), ["aspect a, b", "Expected {qid: {docno: {aspect: label}}}"]),
+    ("other aspects, none named", lambda: ma.evaluate({"run": RUN}, {"a": BY_ASPECT["relevance"]}, CAM, progress=False), ["no query in common", "Expected {qid: {docno: {aspect: label}}}"]),
+)  # fmt: skip
+def test_a_dict_of_aspects_that_cannot_be_read(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
 def test_missing_labels_are_no_error() -> None:
     for missing in (None, math.nan, pd.NA):
         found = values(CAM(base=AP, aspects=BOTH), with_label("credibility", missing, row=0))
@@ -628,7 +663,7 @@ def test_p_without_a_cutoff(measure: Any) -> None:
         assert set(values(measure @ 2)) == {"q1", "q2"}
 
 
-@pytest.mark.parametrize("base", ["P", "IPrec", "SDCG@3", "P(rel=2)"])
+@pytest.mark.parametrize("base", ["P", "IPrec", "SDCG", "P(rel=2)"])
 def test_a_base_without_a_required_parameter(base: str) -> None:
     refusal(lambda: evaluate(On(base=base)), "the base", "is incomplete: it requires")
 

@@ -121,6 +121,34 @@ def test_sdcg_gets_the_declared_gains_up_to_its_maximum() -> None:
         value(On(base=SDCG(max_rel=2) @ 4, aspects=GAINS))
 
 
+@pytest.mark.parametrize("base", [
+    SDCG @ 4, ir_measures.INST, ir_measures.INSQ(T=2.0), ir_measures.BPM @ 3, ir_measures.NERR8 @ 3,
+    ir_measures.NERR9 @ 3, ir_measures.NERR10, ir_measures.NERR11(min_rel=0),
+], ids=str)  # fmt: skip
+def test_the_maximum_gain_is_that_of_the_scale(base: ir_measures.Measure) -> None:
+    pytest.importorskip("cwl")
+    declared = {"relevance": Aspect([0, 1, 2, 3], gains=[0, 1, 10, 20]), "credibility": 4}
+    qrels = {"q": {docno: {"relevance": label, "credibility": label} for docno, label in QRELS["q"].items()}}
+    given = {"relevance": base(max_rel=20), "credibility": base(max_rel=4)}
+    expected = value(CAM(base=given, aspects=declared), qrels)
+    assert value(CAM(base=base, aspects=declared), qrels) == pytest.approx(expected, abs=1e-12)
+    assert value(CAM(base=str(base), aspects=declared), qrels) == pytest.approx(expected, abs=1e-12)
+    assert value(CAM(base=base(max_rel=100), aspects=declared), qrels) != pytest.approx(expected, abs=1e-3)
+    assert 0 <= value(TOMA(base=base, aspects=declared, weighting="classes"), qrels) <= 1
+    with pytest.raises(MultiAspectError, match=r"expected integer gains, got 2\.5"):
+        value(On(base=base, aspects={"relevance": Aspect([0, 1, 2, 3], gains=[0, 1, 2, 2.5])}))
+
+
+def test_the_maximum_gain_of_an_inferred_scale_is_reported() -> None:
+    pytest.importorskip("cwl")
+    with pytest.warns(ma.MultiAspectWarning, match="inferred from these qrels"):
+        assert value(On(base=SDCG @ 4)) == value(On(base=SDCG(max_rel=2) @ 4, aspects={"relevance": 2}))
+    zeros = {"q": {"a": 0, "b": 0}}
+    assert value(On(base=SDCG @ 4, aspects={"relevance": 2}), zeros) == 0
+    with pytest.raises(MultiAspectError, match="the base SDCG is incomplete: it requires cutoff"):
+        On(base=SDCG, aspects={"relevance": 2}).calc_aggregate(QRELS, RUN)
+
+
 @pytest.mark.parametrize("base", [Bpref, infAP, AP(judged_only=True), Bpref(rel=1)], ids=str)
 def test_binary_measures_without_a_kernel_take_fractional_grades(base: ir_measures.Measure) -> None:
     qrels = {"q": {"a": 0.5, "b": 0.0, "c": 1.0, "d": 0.0}}

@@ -169,6 +169,65 @@ def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     pd.testing.assert_frame_equal(found, wanted)
 
 
+JUDGED_2021 = {  # usefulness, supportiveness, credibility
+    "101": {"d1": (2, 2, 1), "d2": (1, 0, 2), "d3": (0, -1, -1)},
+    "102": {"d1": (1, 0, 0), "d2": (1, 2, 1), "d3": (0, -2, -2)},
+}
+OFFICIAL = "qrels.2021"
+AS_2021 = ["--qrels", f"relevance,supportiveness,credibility={OFFICIAL}", "--suite", "trec-misinfo-2021"]
+
+
+@pytest.fixture
+def misinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The qrels of the track of 2021 as they are published, with the stances of the topics and a run."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(qid, docno, *labels) for qid, judged in JUDGED_2021.items() for docno, labels in judged.items()]
+    Path(OFFICIAL).write_text("".join(f"{qid} 0 {docno} {u} {s} {c}\n" for qid, docno, u, s, c in rows))
+    Path("stances.txt").write_text("101 helpful\n102\tUnhelpful\n103 helpful\n")
+    Path("x.run").write_text("".join(f"{qid} Q0 {docno} 1 {docno[1]} x\n" for qid, docno, *_ in rows))
+    return tmp_path
+
+
+def test_stances_make_correctness_of_supportiveness(misinfo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels = ma.read_qrels(OFFICIAL, aspects=["relevance", "supportiveness", "credibility"])
+    qrels["correctness"] = ma.orders.correctness(qrels, {"101": "helpful", "102": "unhelpful"}, 2021)
+    wanted = ma.evaluate(["x.run"], qrels, ma.suite("trec-misinfo-2021"), progress=False)
+    found = table(capsys, "evaluate", *AS_2021, "--stances", "stances.txt", "x.run")
+    pd.testing.assert_frame_equal(found, ma.aggregate(wanted))
+    trusted = ["--qrels", f"relevance,correctness,credibility={OFFICIAL}", *AS_2021[2:]]
+    assert not table(capsys, "evaluate", *trusted, "x.run").equals(found)
+    plain = table(capsys, "evaluate", *AS_2021[:2], "--stances", "stances.txt", "-m", "NumRet", "x.run")
+    assert plain["NumRet"].tolist() == [6]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (AS_2021, "the qrels have supportiveness, whose meaning depends on the topic: add --stances FILE"),
+        ([*AS_2021, "--stances", "two.txt"], "expected one stance of topic 101, got helpful and unhelpful"),
+        ([*AS_2021, "--stances", "short.txt"], "none for 102"),
+        ([*AS_2021, "--stances", "lone.txt"], "expected a query id, a blank and the name of its stance"),
+        ([*AS_2021, "--stances", "answers.txt"], "expected answers (helpful, unhelpful), got yes"),
+        ([*AS_2021, "--stances", "missing.txt"], "missing.txt"),
+        (
+            ["--qrels", f"relevance,correctness,credibility={OFFICIAL}", *AS_2021[2:], "--stances", "stances.txt"],
+            "--stances has no effect: the qrels have correctness already",
+        ),
+        (
+            ["--qrels", f"relevance,credibility,x={OFFICIAL}", "-m", "AP", "--stances", "stances.txt"],
+            "expected a column 'supportiveness'",
+        ),
+    ],
+)
+def test_bad_stances(misinfo: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    Path("two.txt").write_text("101 helpful\n102 helpful\n101 unhelpful\n")
+    Path("short.txt").write_text("101 helpful\n")
+    Path("lone.txt").write_text("101\n")
+    Path("answers.txt").write_text("101 yes\n102 no\n")
+    assert main(["evaluate", *arguments, "x.run"]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("options", "message"),

@@ -120,6 +120,17 @@ def test_the_error_of_an_association_is_that_of_all_permutations() -> None:
     assert found == pytest.approx(sum((x[group == g] - x[group == g].mean()) @ y[group == g] for g in (0, 1)))
 
 
+def test_a_scale_declared_by_its_top_grade_that_starts_at_1_is_a_finding() -> None:
+    qrels = small(label=[0, 1, 2, 0, 1] * 6, trust=[1, 3, 1, 2, 1] * 6)
+    found = ma.describe(qrels, {"relevance": 2, "trust": 3}).findings
+    (row,) = [row for row in found.to_dict("records") if "top grade alone" in row["finding"]]
+    assert (row["severity"], row["aspects"]) == ("warning", "trust")
+    assert "[1, 2, 3]" in row["remedy"]
+    for declared in ([0, 1, 2, 3], [1, 2, 3]):
+        found = ma.describe(qrels, {"relevance": 2, "trust": declared}).findings
+        assert not found["finding"].str.contains("top grade alone").any()
+
+
 def test_shares_in_the_distance() -> None:
     # Gaps of (relevance 2, trust 4): (1, 0), (0, 2), (2, 4); the fourth document is at distance 0.
     qrels = small(label=[1, 2, 0, 2], trust=[4, 2, 0, 4])

@@ -117,6 +117,16 @@ def test_other_roads() -> None:
 
 
 @pytest.mark.usefixtures("strecall")
+def test_values_do_not_depend_on_the_order_of_rows() -> None:
+    """Of documents with equal scores, the last docno ranks first, as in trec_eval."""
+    rows = [("q1", "d1", 1, "1"), ("q1", "d1", 1, "2"), ("q1", "d2", 1, "1"), ("q1", "d2", 0, "2")]
+    qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "subtopic"])
+    for documents in (["d1", "d2"], ["d2", "d1"]):
+        run = pd.DataFrame({"qid": "q1", "docno": documents, "score": 1.0})
+        assert ma.evaluate(run, qrels, StRecall @ 1, progress=False)["value"].tolist() == [0.5]
+
+
+@pytest.mark.usefixtures("strecall")
 def test_pools_of_any_size() -> None:
     """From five documents per topic on, their labels are compared with scores."""
     rows = [("q1", f"d{n}", (n + int(subtopic)) % 2, subtopic) for n in range(9) for subtopic in "12"]

@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -97,6 +98,21 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
     assert ranker.feature_importances_.shape == (4,)
 
 
+@pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
+@pytest.mark.parametrize("booster", ["gblinear", "dart"])
+def test_models_that_later_rounds_change_are_those_of_the_best_round(booster: str, kind: str) -> None:
+    # XGBoost predicted with the last round of gblinear, and with the last weights of dart's trees.
+    params: dict[str, Any] = {"gblinear": {"max_depth": None}, "dart": {"rate_drop": 0.5}}[booster]
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    ranker = ma.AspectRanker(xgboost(kind, booster=booster, learning_rate=0.5, **params), target=CAM)
+    ranker.fit(frame[TRAIN], LABELS[TRAIN], eval_set=[(frame[~TRAIN], LABELS[~TRAIN])])
+    ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
+    assert ranker.best_iteration_ == int(np.argmax(values)) + 1 < len(values)
+    for model in (ranker, pickle.loads(pickle.dumps(ranker))):
+        assert model.score(frame[~TRAIN], LABELS[~TRAIN]) == pytest.approx(max(values), abs=1e-9)
+        assert model.estimator_.best_iteration == ranker.best_iteration_ - 1
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
@@ -120,6 +136,62 @@ def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
 
     assert held(0) == held(0) == held(None)
     assert held(0) != held(1)
+
+
+UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "credibility"]) @ 5]
+
+
+@pytest.mark.parametrize("measure", UNDECLARED, ids=str)
+@pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
+def test_scores_have_the_scales_that_fit_inferred(measure: Any) -> None:
+    # Each evaluated on its own scale: the best of evals_result_ was .847, and the score of the same rows .865.
+    lower = LABELS.clip(upper=1)
+    held = (X[~TRAIN], lower[~TRAIN])
+    ranker = ma.AspectRanker(lightgbm(), target="relevance", measure=measure)
+    ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[held])
+    ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
+    assert ranker.score(*held) == pytest.approx(max(values), abs=1e-12)
+    assert pickle.loads(pickle.dumps(ranker)).score(*held) == ranker.score(*held)
+    declared = ma.AspectRanker(Ridge(), target=CAM, measure=measure(aspects=ASPECTS)).fit(X[TRAIN], LABELS[TRAIN])
+    inferred = ma.AspectRanker(Ridge(), target=CAM, measure=measure).fit(X[TRAIN], LABELS[TRAIN])
+    assert inferred.score(*held) == declared.score(*held)
+
+
+@pytest.mark.parametrize("measure", UNDECLARED, ids=str)
+@pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
+def test_a_grade_beyond_those_of_fit_extends_the_scale(measure: Any) -> None:
+    ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure)
+    ranker.fit(X[TRAIN], LABELS[TRAIN].clip(upper=1))
+    held = (X[~TRAIN], LABELS[~TRAIN])
+    with pytest.warns(
+        ma.MultiAspectWarning, match=r"grades of .* inferred from these labels and those of fit, which"
+    ) as caught:
+        score = ranker.score(*held)
+    assert sum("those of fit" in str(warning.message) for warning in caught) == 2  # of two aspects
+    assert ranker.score(*held) == score  # which warns once
+    declared = ma.AspectRanker(Ridge(), target="relevance", measure=measure(aspects=ASPECTS))
+    assert score == declared.fit(X[TRAIN], LABELS[TRAIN].clip(upper=1)).score(*held)
+    # Fractions are the grades of both, also if rows have only some of them.
+    halves = ma.AspectRanker(Ridge(), target="relevance", measure="uRBPgr(aspects=['relevance'])")
+    halves.fit(X[TRAIN], LABELS[TRAIN] / 2)
+    scored = halves.score(X[~TRAIN], LABELS[~TRAIN].where(LABELS[~TRAIN] != 1, 0) / 2)
+    known = ma.uRBPgr(aspects={"relevance": ma.Aspect([0, 0.5, 1])})
+    assert scored == ma.ranking_score(
+        LABELS[~TRAIN].where(LABELS[~TRAIN] != 1, 0) / 2, halves.predict(X[~TRAIN]), measure=known
+    )
+
+
+def test_declared_scales_and_unused_columns_do_not_warn() -> None:
+    other = LABELS.assign(noise=np.arange(N) % 2)
+    for measure in (CAM, ma.CAM(aspects=["relevance"]), "nDCG@3", ma.On(aspect="credibility", aspects=ASPECTS) @ 3):
+        ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure).fit(X[TRAIN], other[TRAIN])
+        ranker.score(X[~TRAIN], other[~TRAIN].assign(noise=7))
+        # Lacking columns, and rows without the top grade.
+        ranker.score(X[~TRAIN], LABELS[~TRAIN].clip(upper=1))
+    partial = ma.AspectRanker(Ridge(), target="relevance", measure=CAM).fit(
+        X[TRAIN], LABELS.loc[TRAIN, ["relevance"]]
+    )
+    partial.score(X[~TRAIN], LABELS[~TRAIN])
 
 
 @pytest.mark.every(2)
@@ -162,6 +234,71 @@ def test_categorical_features_of_catboost() -> None:
     plain = ma.AspectRanker(catboost(), target=CAM)
     plain.fit(frame, Y, qid=QID, cat_features=["site"], eval_fraction=0.25)
     assert plain.predict(frame).shape == (N,)
+
+
+@pytest.mark.parametrize("scoring", [None, ma.ranking_scorer(CAM)], ids=["own score", "scorer"])
+def test_options_of_the_libraries_are_routed_to_fit(scoring: Any) -> None:
+    library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(site=np.where(X[:, 0] > 0, "news", "forum"))
+    fixed = {"cv": GroupKFold(2), "error_score": "raise", "scoring": scoring}
+    rounds: list[int] = []
+    options = {
+        lightgbm: {"callbacks": [lambda env: rounds.append(env.iteration)], "categorical_feature": ["d"]},
+        catboost: {"cat_features": ["site"]},
+    }
+    models = {}
+    with sklearn.config_context(enable_metadata_routing=True):
+        for make, passed in options.items():
+            ranker = ma.AspectRanker(make(), target=CAM, measure=CAM)
+            search = GridSearchCV(ranker, {"target__cutoff": [2, 5]}, **fixed)
+            features = frame if make is catboost else frame.drop(columns="site").assign(d=np.arange(N) % 3)
+            search.fit(features, Y, qid=QID, groups=QID, eval_fraction=0.2, **passed)
+            models[make] = search.best_estimator_.estimator_
+    assert len(rounds) > 5
+    assert models[catboost].get_cat_feature_indices() == [4]
+    assert isinstance(models[lightgbm], library.LGBMRanker)
+    assert models[lightgbm].booster_.dump_model()["feature_infos"]["d"]["values"] == [-1, 0, 1, 2]  # as categories
+
+
+@pytest.mark.filterwarnings("ignore:The scoring AspectRanker.score does not support sample_weight")
+@pytest.mark.parametrize("routing", [False, True], ids=["no routing", "routing"])
+def test_weights_are_for_fit_and_not_for_the_rankers_own_score(routing: bool) -> None:
+    weight = np.where(X[:, 2] > 0, 5.0, 1.0)
+    ranker = ma.AspectRanker(Ridge(), target="relevance", measure=CAM)
+    search = GridSearchCV(ranker, {"estimator__alpha": [1, 10]}, cv=GroupKFold(2), error_score="raise")
+    with sklearn.config_context(enable_metadata_routing=routing):
+        queries = {"qid": QID} if routing else {}
+        search.fit(X, Y if routing else LABELS, groups=QID, sample_weight=weight, **queries)
+        assert search.best_estimator_.score(X, Y, qid=QID) > 0
+    expected = Ridge(search.best_params_["estimator__alpha"]).fit(X, Y["relevance"], weight)
+    assert search.predict(X) == pytest.approx(expected.predict(X))
+    (train, test) = next(GroupKFold(2).split(X, groups=QID))
+    alone = ma.AspectRanker(Ridge(1), target="relevance", measure=CAM)
+    alone.fit(X[train], LABELS.iloc[train], sample_weight=weight[train])
+    assert search.cv_results_["split0_test_score"][0] == alone.score(X[test], LABELS.iloc[test])
+
+
+def test_successive_halving_takes_iterations() -> None:
+    ranker = ma.AspectRanker(RandomForestRegressor(random_state=0), target=CAM)
+    search = HalvingGridSearchCV(
+        ranker, {"estimator__max_depth": [2, 4, 8]}, resource="estimator__n_estimators", min_resources=3,
+        max_resources=9, cv=GroupKFold(2), error_score="raise", random_state=0,
+    ).fit(X, LABELS, groups=QID)  # fmt: skip
+    assert search.n_resources_ == [3, 9]
+    row = search.cv_results_["iter"].tolist().index(1)
+    train, test = next(GroupKFold(2).split(X, groups=QID))
+    alone = sklearn.clone(ranker).set_params(**search.cv_results_["params"][row])
+    alone.fit(X[train], LABELS.iloc[train])
+    assert search.cv_results_["split0_test_score"][row] == alone.score(X[test], LABELS.iloc[test])
+    # Parts of queries as its rows are in folds of their own, which nothing tells from whole ones.
+    rows = HalvingGridSearchCV(
+        sklearn.clone(ranker).set_params(estimator__n_estimators=3), {"estimator__max_depth": [2, 4, 8]},
+        min_resources=100, cv=GroupKFold(2), error_score="raise", random_state=0,
+    ).fit(X, LABELS, groups=QID)  # fmt: skip
+    assert rows.n_resources_[0] < N
+    text = " ".join(str(ma.ranking_scorer.__doc__).split())
+    assert "cannot be noticed. Pass ``resource='estimator__n_estimators'``" in text
+    assert "resource of successive halving" not in text
 
 
 def test_predictions_that_never_rank_are_told_of_once() -> None:

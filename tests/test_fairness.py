@@ -280,6 +280,20 @@ def test_memberships_in_every_form_are_the_same() -> None:
         assert hash(again) == hash(ONE)
 
 
+def test_groups_of_numbers_have_one_name() -> None:
+    """2 and 2.0 were two groups, 1 and "1" were one."""
+    long = pd.DataFrame({"docno": ["d1", "d2", "d3"], "group": pd.Series([1, 2, 2.0], dtype=object)})
+    target = pd.DataFrame({"kind": [1.0, 2.0], "share": [0.5, 0.5]})
+    (dimension,) = Groups({"kind": long}, target=target).dimensions
+    assert dimension.groups == ("1", "2")
+    assert Groups({"kind": long.astype({"group": float})}, target={"kind": {"1": 0.5, "2": 0.5}}).n_cells == 2
+    long["group"] = pd.Series([1, 2, "1"], dtype=object)
+    with pytest.raises(
+        MultiAspectError, match=r"^kind: expected names of groups of one type, got 1 and the text '1'; "
+    ):
+        Groups({"kind": long})
+
+
 @pytest.mark.slow
 def test_targets_in_every_form_are_the_same() -> None:
     age = columns({"d1": [1, 0], "d2": [0, 1]}, ["old", "young"])

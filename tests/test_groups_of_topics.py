@@ -93,6 +93,35 @@ def test_bad_groups_are_answered_in_one_line(by, message) -> None:
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("groups", "names"),
+    [
+        ([2, 2.0, np.int64(2), np.float32(2), 3, 3], ["2", "3", "all"]),
+        ([2.0, 2.0, 2.0, 2.5, 2.5, 2.5], ["2", "2.5", "all"]),
+        ([1, 1, 1, "one", "one", "one"], ["1", "one", "all"]),
+        (["1", "1", "1", "1.0", "1.0", "1.0"], ["1", "1.0", "all"]),
+        ([True, True, False, False, "x", "x"], ["True", "False", "x", "all"]),
+    ],
+)
+def test_equal_numbers_are_one_group(groups, names) -> None:
+    """2 and 2.0 were two groups, with means of their own."""
+    qids = list(GROUPS)
+    frame = long({"a": SCORES["a"]}).assign(kind=pd.Series(groups, dtype=object))
+    for by in (dict(zip(qids, groups, strict=True)), pd.Series(groups, index=qids, dtype=object), "kind"):
+        assert ma.aggregate(frame, by=by)["group"].tolist() == names
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1, "1"), (1.0, "1"), (1, "1.0"), (np.int64(1), " 1 "), (0.5, ".5"), (True, "True")]
+)
+def test_numbers_and_text_that_reads_alike_are_not_one_group(number, text) -> None:
+    groups = dict.fromkeys(GROUPS, number) | {"q5": text}
+    with pytest.raises(
+        MultiAspectError, match=rf"^by: expected names of groups of one type, got .* text '{text}'; "
+    ):
+        ma.aggregate(long(SCORES), by=groups)
+
+
 def test_a_topic_in_two_groups_of_a_column() -> None:
     frame = long(SCORES)
     frame["kind"] = np.where(frame["name"] == "a", "one", "other")

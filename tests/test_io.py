@@ -6,6 +6,7 @@ import gzip
 import io
 import itertools
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
 
+import pt_multiaspect as ma
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.io import trec_lines
 from pt_multiaspect.io.trec_files import read_qrels, read_run
@@ -48,7 +50,7 @@ THREE = [("01", "d1", 1), ("01", "NA", 0), ("2", "nan", 2)]
         pytest.param("01 0 d1 1\r\n01 0 NA 0\r\n\r\n2 0 nan 2\r\n", id="CRLF"),
         pytest.param("\ufeff01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n", id="BOM"),
         pytest.param("01 0 d1 1\n01 Q0 NA -0\n2 None nan 2.0\n", id="any iteration, whole floats"),
-        pytest.param("01 0 d1 1\n01 0 NA 0\n01 0 d1 1.0\n2 0 nan 2\n2 1 nan 2\n", id="equal duplicates"),
+        pytest.param("01 0 d1 1\n01 0 NA 0\n01 0 d1 1.0\n2 0 nan 2\n2 0 nan 2\n", id="equal duplicates"),
         pytest.param(gzip.compress(b"01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n"), id="gzip"),
         pytest.param(gzip.compress(b"01 0 d1 1\n") + gzip.compress(b"01 0 NA 0\n2 0 nan 2"), id="two gzip members"),
     ],
@@ -112,6 +114,73 @@ def test_several_columns_of_one_file(tmp_path: Path) -> None:
 def test_a_name_may_hold_a_blank(tmp_path: Path) -> None:
     qrels = read_qrels(write(tmp_path / "q", "q1 0 d2 1 3\n"), aspects=["relevance", "ease of reading"])
     assert rows(qrels) == [("q1", "d2", 1, 3)]
+
+
+BY_SUBTOPIC = "q1 1 d1 1\nq1 2 d1 1\nq1 2 d1 1\nq1 1 d2 0\nq2 1 d1 2\n"
+
+
+def test_subtopics_are_kept(tmp_path: Path) -> None:
+    """Text files lost them, unlike Parquet files."""
+    qrels = read_qrels(write(tmp_path / "qrels", BY_SUBTOPIC))
+    assert qrels.columns.tolist() == ["qid", "docno", "label", "iteration"]
+    assert rows(qrels) == [("q1", "d1", 1, "1"), ("q1", "d1", 1, "2"), ("q1", "d2", 0, "1"), ("q2", "d1", 2, "1")]
+    assert ma.from_subtopics(qrels).columns.tolist() == ["qid", "docno", "subtopic_1", "subtopic_2"]
+    table = pytest.importorskip("polars").DataFrame(qrels.to_dict("list"))
+    table.write_parquet(tmp_path / "parquet")
+    pd.testing.assert_frame_equal(read_qrels(tmp_path / "parquet"), qrels)
+    table.with_columns(u=1).write_parquet(tmp_path / "parquet")
+    for file in ("qrels", "parquet"):
+        assert rows(read_qrels(tmp_path / file, aspects=["relevance"])) == rows(qrels)
+
+
+def test_subtopics_may_have_different_labels(tmp_path: Path) -> None:
+    """The error referred to another reader."""
+    qrels = read_qrels(write(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\nq1 2 d2 1\n"))
+    assert rows(qrels) == [("q1", "d1", 1, "1"), ("q1", "d1", 0, "2"), ("q1", "d2", 1, "2")]
+    with pytest.raises(MultiAspectError, match="If the column iteration contains subtopics, from_subtopics"):
+        ma.evaluate({"run": {"q1": {"d1": 1.0}}}, qrels, "AP", progress=False)
+    write(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\n\nq1 2 d1 1\n")
+    with pytest.raises(
+        MultiAspectError, match="qrels:4: relevance of query 'q1', document 'd1' is 1 here and 0 on"
+    ):
+        read_qrels(tmp_path / "qrels")
+
+
+def test_subtopics_do_not_change_measures_of_one_label_per_document(tmp_path: Path) -> None:
+    by_subtopic = read_qrels(write(tmp_path / "long", BY_SUBTOPIC))
+    once = read_qrels(write(tmp_path / "once", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"))
+    runs = {"run": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}}}
+    values, expected = (
+        ma.evaluate(runs, qrels, ["AP", "nDCG", "P@1", "NumRel", "Judged@2", "RBP(rel=1)"], progress=False)
+        for qrels in (by_subtopic, once)
+    )
+    pd.testing.assert_frame_equal(values, expected)
+
+
+def test_a_second_field_that_distinguishes_no_judgments_is_left_out(tmp_path: Path) -> None:
+    for content in ("q1 0 d1 1\nq1 0 d1 1\nq1 Q0 d2 0\n", "q1 1 d1 1\nq1 2 d2 0\n"):
+        path = write(tmp_path / "qrels", content)
+        assert rows(read_qrels(path)) == [("q1", "d1", 1), ("q1", "d2", 0)]
+        both = read_qrels({"relevance": path, "u": path})
+        assert rows(both) == [("q1", "d1", 1, 1), ("q1", "d2", 0, 0)]
+
+
+@pytest.mark.parametrize("second", ["1", "0"], ids=["equal labels", "other labels"])
+def test_subtopics_in_files_of_several_aspects_are_refused(tmp_path: Path, second: str) -> None:
+    good = write(tmp_path / "good", "q1 0 d1 1\n")
+    bad = write(tmp_path / "bad", f"q1 1 d1 1\n\nq1 2 d1 {second}\n")
+    expected = (
+        "bad:3: expected one judgment of query 'q1', document 'd1', got the second field '2' here and '1' on line "
+        "1. If these are subtopics, read the file alone: from_subtopics makes each subtopic an aspect"
+    )
+    with pytest.raises(MultiAspectError, match=re.escape(expected)):
+        read_qrels({"relevance": good, "credibility": bad})
+    frame = {"qid": ["q1", "q1"], "docno": ["d1", "d1"], "subtopic": ["a", "b"], "label": [1, int(second)]}
+    pytest.importorskip("polars").DataFrame(frame).write_parquet(bad)
+    with pytest.raises(
+        MultiAspectError, match=r"bad: expected one row .* several values of subtopic\. .* from_subto"
+    ):
+        read_qrels({"relevance": good, "credibility": bad})
 
 
 def aspect_files(folder: Path, **aspects: str) -> dict[str, Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -305,15 +306,31 @@ def test_missing_ids_are_refused(missing: Any, form: str) -> None:
             Rankings(frame, judgments)
 
 
-def test_lone_surrogates() -> None:
-    """They are no UTF-8, but JSON and Python's strings can have them."""
-    values = ["\ud800", "\uffff", "a\udfff"]
-    run = pd.DataFrame({"qid": "q", "docno": pd.Series(values, dtype=object), "score": 1.0})
-    qrels = pd.DataFrame(
-        {"qid": "q", "docno": pd.Series([values[0], values[1], "\udfff"], dtype=object), "label": 1}
-    )
-    assert Rankings(run, Judgments(qrels)).hits.rank.tolist() == [1, 2]
-    assert Texts.of_strings(np.array(values, dtype=object)).decode().tolist() == values
+@pytest.mark.parametrize("column", ["qid", "docno"])
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff", "\ud83db"])
+@pytest.mark.parametrize("other", ["x", 1], ids=["strings", "mixed types"])
+def test_lone_surrogates_are_refused(column: str, text: str, other: object) -> None:
+    """They are no UTF-8, but JSON and Python's strings can have them: neither pandas 3 nor trec_eval can."""
+    ids = {"qid": "q", "docno": "d"} | {column: pd.Series([other, text, "y"], dtype=object)}
+    faulty = pd.DataFrame({**ids, "score": 1.0, "label": 1})
+    named = rf": expected text that UTF-8 can represent, got {re.escape(repr(text))}: '\\ud[8-9a-f]\w\w' is half of"
+    judgments = Judgments({"q": {"d": 1}})
+    with pytest.raises(MultiAspectError, match=f"^the run{named}"):
+        Rankings(faulty, judgments)
+    with pytest.raises(MultiAspectError, match=f"^qrels{named}"):
+        Judgments(faulty[["qid", "docno", "label"]])
+    by_query: dict[object, dict[object, int]] = {}
+    for qid, docno in zip(faulty["qid"], faulty["docno"], strict=True):
+        by_query.setdefault(qid, {})[docno] = 1
+    with pytest.raises(MultiAspectError, match=f"^the run{named}"):
+        Rankings(by_query, judgments)
+    with pytest.raises(MultiAspectError, match=f"^qrels{named}"):
+        Judgments(by_query)
+
+
+def test_characters_of_two_surrogates_are_fine() -> None:
+    run = pd.DataFrame({"qid": "q", "docno": ["\U0001f600", "\uffff"], "score": 1.0})
+    assert Rankings(run, Judgments({"q": {"\U0001f600": 1, "\uffff": 1}})).hits.rank.tolist() == [1, 2]
 
 
 def test_an_empty_run() -> None:

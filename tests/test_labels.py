@@ -160,3 +160,40 @@ def test_one_label_of_two_measures_in_pyterrier(door) -> None:
     systems = (SYSTEMS,) if door == "Experiment" else grid()
     with pytest.raises(MultiAspectError, match=r"two different.*'overall'"):
         getattr(pt, door)(*systems, TOPICS, QRELS, [OVERALL, ma.label("overall", TOMA_10)])
+
+
+@pytest.mark.parametrize("metrics", [{"overall": CAM_10}, {"overall": "CAM@10"}, {"map": nDCG @ 10}])
+def test_a_mapping_of_labels_in_pyterrier_names_the_function(metrics: dict[str, Any]) -> None:
+    """PyTerrier takes the keys for measures: "unknown measure 'overall'", or the values of map."""
+    expected = rf"'{next(iter(metrics))}' is a label here.*\[pt_multiaspect\.label\('{next(iter(metrics))}', "
+    with pytest.raises(MultiAspectError, match=expected):
+        pt.Experiment([FIRST], TOPICS, QRELS, metrics)
+    pipeline, params = grid()
+    with pytest.raises(MultiAspectError, match=expected):
+        pt.GridScan(pipeline, params, TOPICS, QRELS, metrics)
+
+
+def test_a_mapping_that_pyterrier_reads_remains() -> None:
+    for metrics in ({"map": 1, "P_5": 2}, {"map": ir_measures.AP}, {"map": "AP"}):
+        assert pt.Experiment([FIRST], TOPICS, QRELS, metrics, names=["first"])["map"].item() > 0
+
+
+@pytest.mark.parametrize("other", [ma.label("second", CAM_10), str(CAM_10)], ids=["label", "name"])
+def test_two_labels_of_a_measure_in_pyterrier(other: str) -> None:
+    """PyTerrier shows the last one only."""
+    expected = f"has the label 'overall' and is also given as {other!r}"
+    with pytest.raises(MultiAspectError) as caught:
+        pt.Experiment([FIRST], TOPICS, QRELS, [OVERALL, "map", other])
+    assert expected in str(caught.value)
+    pipeline, params = grid()
+    with pytest.raises(MultiAspectError) as caught:
+        pt.GridScan(pipeline, params, TOPICS, QRELS, [OVERALL, other])
+    assert expected in str(caught.value)
+
+
+def test_a_label_beside_its_measure_and_given_twice() -> None:
+    table = pt.Experiment([FIRST], TOPICS, QRELS, [CAM_10, OVERALL, OVERALL], names=["first"])
+    assert table.columns.tolist() == ["name", "overall"]
+    twice = [OVERALL, ma.label("second", CAM_10)]
+    values = ma.evaluate({"first": FIRST}, QRELS, twice, topics=TOPICS, progress=False)
+    assert set(values["measure"]) == {"overall", "second"}

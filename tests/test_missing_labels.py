@@ -135,6 +135,25 @@ def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> Non
     assert counts[str(CAM_10)] == 4
 
 
+@pytest.mark.parametrize("names", [("qid", "label"), ("query_id", "relevance")])
+def test_the_remedy_works_for_the_columns_of_pyterrier_and_of_ir_measures(names: tuple[str, str]) -> None:
+    """It named columns that qrels of ir-measures lack."""
+    qrels = read(OTHER_TOPIC).rename(columns={"qid": names[0], "docno": "doc_id", "label": names[1]})
+    run = RUN.rename(columns={"qid": "query_id", "docno": "doc_id"})
+    with pytest.warns(ma.MultiAspectWarning, match="Leave these topics out") as caught:
+        ir_measures.calc_aggregate([nDCG @ 10, CAM_10], read(OTHER_TOPIC).pipe(renamed), run)
+    message = str(caught[0].message)
+    assert "(query_id and relevance, where the columns are named so)" in message
+    remedy = message.partition("as in ")[2].partition(" (")[0].replace("'qid'", repr(names[0]))
+    labelled = eval(remedy.replace("'label'", repr(names[1])), {"qrels": qrels})
+    assert sorted(labelled[names[0]].unique()) == ["1", "2", "3"]
+
+
+def renamed(qrels: pd.DataFrame) -> pd.DataFrame:
+    """Return qrels with the names of ir-measures."""
+    return qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
+
+
 @pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
 @pytest.mark.parametrize("perquery", [False, "both"])
 def test_averages_are_over_the_topics_with_a_value(perquery: Any) -> None:

@@ -653,6 +653,21 @@ def test_intervals_cover_as_often_as_is_said(coverage) -> None:
 
 
 @pytest.mark.slow
+def test_the_coverage_of_skewed_values_is_as_the_page_says(coverage) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
+    lines = page.partition("| skewness |")[2].split("\n\n")[0].splitlines()[2:]
+    stated = [[float(number) for number in re.findall(r"\d?\.\d+", line)] for line in lines]
+    found = coverage.coverage_of_skewed_values(4000)
+    by_skewness = [rows for _, rows in found.groupby(["a", "b"], sort=False)]
+    assert len(stated) == len(by_skewness)
+    for (skewness, *numbers), rows in zip(stated, by_skewness, strict=True):
+        assert rows["skewness"].iloc[0] == pytest.approx(skewness, abs=0.051)
+        np.testing.assert_allclose(
+            numbers, rows[["prediction-powered", "human alone"]].to_numpy().ravel(), atol=0.01
+        )
+
+
+@pytest.mark.slow
 def test_the_study_repeats_its_results(coverage) -> None:
     results = coverage.load(coverage.RESULTS)
     data = shared_path("data")

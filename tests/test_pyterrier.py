@@ -107,7 +107,7 @@ KINDS: dict[str, Measure] = {
     "own": PtHalfLife(half=2) @ 10,
     "own aggregate": PtWorstTopic @ 10,
     "suite": SUITE[-1],
-    "sum": ir_measures.NumRet(rel=1),
+    "sum of ir-measures": ir_measures.NumRet(rel=1),
 }
 MEASURES = list(dict.fromkeys([*KINDS.values(), *SUITE, nDCG @ 10, AP]))
 AS_GIVEN = pytest.mark.parametrize(
@@ -127,7 +127,14 @@ def aggregate_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = T
     return {str(measure): value for measure, value in found.items()}
 
 
-AGGREGATES = {name: aggregate_of(system) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
+def averages_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:
+    """Return the averages of `pt.Experiment`: as PyTerrier alone, it shows the mean of a sum of ir-measures."""
+    aggregates = aggregate_of(system, topics)
+    n_topics = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]["query_id"].nunique()
+    return {**aggregates, "NumRet(rel=1)": aggregates["NumRet(rel=1)"] / n_topics}
+
+
+AGGREGATES = {name: averages_of(system) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
 
 
 def assert_aggregates(table: pd.DataFrame, expected: dict[str, dict[str, float]] = AGGREGATES) -> None:
@@ -196,7 +203,7 @@ def test_values_of_topics(as_given: Any) -> None:
     assert {(row.qid, row.measure): row.value for row in table.itertuples()} == pytest.approx(expected, abs=1e-9)
     both = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery="both")
     pd.testing.assert_frame_equal(both.perquery, table)
-    assert_aggregates(both.averages, {"run": aggregate_of(SCORES)})
+    assert_aggregates(both.averages, {"run": averages_of(SCORES)})
     plain = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery=True, dataframe=False)
     assert plain[0]["q1"][str(GMAP)] == pytest.approx(expected["q1", str(GMAP)], abs=1e-9)
 
@@ -204,13 +211,13 @@ def test_values_of_topics(as_given: Any) -> None:
 def test_topics_without_judgments() -> None:
     qrels = QRELS[QRELS["qid"] != "q3"]
     kept = TOPICS[TOPICS["qid"] != "q3"]
-    expected = {"run": aggregate_of(SCORES[SCORES["qid"] != "q3"], kept)}
+    expected = {"run": averages_of(SCORES[SCORES["qid"] != "q3"], kept)}
     assert_aggregates(pt.Experiment([SCORES], TOPICS, qrels, MEASURES, names=["run"]), expected)
     filtered = pt.Experiment([FIRST], TOPICS, qrels, MEASURES, names=["run"], filter_by_qrels=True)
     assert_aggregates(filtered, expected)
     assert_aggregates(pt.Experiment([SCORES], kept, QRELS, MEASURES, names=["run"]), expected)
     unfiltered = pt.Experiment([SCORES], kept, QRELS, MEASURES, names=["run"], filter_by_topics=False)
-    assert_aggregates(unfiltered, {"run": aggregate_of(SCORES)})
+    assert_aggregates(unfiltered, {"run": averages_of(SCORES)})
 
 
 @AS_GIVEN
@@ -589,6 +596,38 @@ def test_grid_searches_go_by_the_direction_of_the_aggregate(metric: Any) -> None
     assert readable.weight == expected_scan([HMAP])[str(HMAP)].idxmax()
 
 
+# --- measures that are not of this package -----------------------------------------------------
+
+
+def plain_averages(metrics: list[Any], **options: Any) -> pd.DataFrame:
+    """Return the table of PyTerrier alone."""
+    pyterrier.uninstall()
+    try:
+        return pt.Experiment({"run": SCORES}, TOPICS, QRELS, metrics, **options)
+    finally:
+        pyterrier.install()
+
+
+def test_averages_of_other_measures_stay() -> None:
+    """An installed plugin changes nobody's numbers: PyTerrier averages what ir-measures adds up."""
+    own = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False)
+    own.aggregator = Smallest
+    metrics = [ir_measures.NumRet(rel=1), ir_measures.NumRet, ir_measures.NumRel, ir_measures.NumQ, own, "num_ret"]
+    for options in ({}, {"dataframe": False}, {"perquery": "both"}, {"batch_size": 2}):
+        plain = plain_averages(metrics, **options)
+        beside = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, GMAP], **options)
+        for table, wanted in zip(
+            *((beside, plain) if options.get("perquery") else ([beside], [plain])), strict=True
+        ):
+            if isinstance(wanted, dict):
+                assert {name: table["run"][name] for name in wanted["run"]} == wanted["run"]
+            elif "qid" in wanted:
+                rows = table[table["measure"] != str(GMAP)].reset_index(drop=True)
+                assert values_of(rows) == values_of(wanted)
+            else:
+                pd.testing.assert_frame_equal(table[wanted.columns], wanted, check_exact=True)
+
+
 # --- what is left if PyTerrier averages elsewhere ---------------------------------------------
 
 
@@ -597,15 +636,24 @@ def averages_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_rendering, "_mean_of_measures", getattr(_rendering._mean_of_measures, REPLACED))
 
 
-def test_subclasses_of_the_mean_are_no_means() -> None:
-    class Doubled(MeanAgg):
-        def result(self) -> float:
-            return 2 * super().result()
+class _PtDoubled(_PtHalfLife):
+    """A user's measure whose aggregate is a subclass of the mean."""
 
-    measure = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Doubled", support_cutoff=False)
-    measure.aggregator = Doubled
-    found = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [measure])["Doubled"].item()
-    assert found == ir_measures.calc_aggregate([measure], IR_QRELS, IR_RUN)[measure]
+    def aggregator(self) -> Agg:
+        return Doubled()
+
+
+class Doubled(MeanAgg):  # type: ignore[misc]
+    def result(self) -> float:
+        return 2 * super().result()
+
+
+PtDoubled = ma.register(_PtDoubled)
+
+
+def test_subclasses_of_the_mean_are_no_means() -> None:
+    found = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [PtDoubled])[str(PtDoubled)].item()
+    assert found == pytest.approx(ir_measures.calc_aggregate([PtDoubled], IR_QRELS, IR_RUN)[PtDoubled])
 
 
 @AS_GIVEN

@@ -616,12 +616,73 @@ def test_no_extra_is_required(qrels, runs, tmp_path):
     assert done.stdout.strip() == "[True] [1.0]"
 
 
-def test_abandoned_temporary_files_are_removed(qrels, runs, tmp_path):
-    for name in (".old.tmp", ".new.tmp"):
-        (tmp_path / name).write_bytes(b"half")
-    os.utime(tmp_path / ".old.tmp", (0, 0))
+@pytest.fixture
+def leftovers(tmp_path) -> list[str]:
+    """Files of a killed process, of a process that still writes, and of other programs, in a directory."""
+    mine, fresh = (f".{digit * 32}.tmp" for digit in "af")
+    others = [
+        "notes.tmp",
+        ".old.tmp",
+        f".{'A' * 32}.tmp",
+        f".{'a' * 33}.tmp",
+        f"{'a' * 32}.tmp",
+        f".{'b' * 32}.tmp~",
+    ]
+    for name in (mine, fresh, *others):
+        (tmp_path / name).write_text("half")
+    (tmp_path / f".{'d' * 32}.tmp").mkdir()
+    for path in tmp_path.iterdir():
+        if path.name != fresh:
+            os.utime(path, (0, 0))
+    return sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_only_abandoned_files_of_this_package_are_removed(qrels, runs, tmp_path, leftovers):
     evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    assert [path.name for path in tmp_path.glob(".*")] == [".new.tmp"]
+    # There were no values yet: the files may belong to another program.
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".npz") == leftovers
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    removed = {*leftovers} - {path.name for path in tmp_path.iterdir()}
+    assert removed == {f".{'a' * 32}.tmp"}
+
+
+def test_a_refused_call_removes_nothing(qrels, runs, tmp_path, leftovers):
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    (tmp_path / "mine.npz").write_bytes(b"")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(MultiAspectError, match=r"out: expected an empty directory.* contains mine\.npz"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_abandoned_file_that_cannot_be_removed_is_kept(qrels, runs, tmp_path, leftovers, monkeypatch):
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
+    assert found["reused"].all()
+
+
+@pytest.mark.parametrize(
+    "path", ["", "a\0b", "\ud800", b"values", 3, True, ["values"]], ids=["empty", "NUL", "surrogate", *["type"] * 4]
+)
+def test_what_is_no_path_is_an_error(qrels, runs, tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MultiAspectError, match=r"^out: expected the path of a directory, got [^\n]*$"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=path)
+    with pytest.raises(MultiAspectError, match=r"^path: expected the path of a directory, got [^\n]*$"):
+        ma.read_values(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_is_too_long_is_an_error(qrels, runs, tmp_path):
+    with pytest.raises(MultiAspectError, match=r"^out: cannot write [^\n]*$"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / ("x" * 300))
+    with pytest.raises(MultiAspectError, match="expected a directory with values"):
+        ma.read_values(tmp_path / ("x" * 300))
 
 
 @pytest.mark.parametrize("step", ["replace", "open", "mkdir"])
@@ -736,3 +797,15 @@ def test_the_command_line_resumes(cli, trec_files, computed, monkeypatch):
     assert code == 1
     assert "interrupted; the same command continues with the values in values" in error
     assert len(files(trec_files / "values")) == 3
+
+
+@pytest.mark.parametrize(("directory", "reason"), [("", "expected the path"), ("x" * 300, "cannot write")])
+def test_the_command_line_refuses_what_is_no_path(cli, trec_files, directory, reason):
+    before = sorted(trec_files.iterdir())
+    code, output, error = cli("evaluate", "--resume", directory, "-m", "AP", "runs")
+    assert code != 0
+    assert not output
+    assert "--resume: " in error
+    assert reason in error
+    assert error.count("\n") == 1
+    assert sorted(trec_files.iterdir()) == before

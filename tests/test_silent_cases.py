@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 from typing import Any
 
@@ -465,3 +466,77 @@ def test_means_that_are_0_if_one_value_is_need_higher_to_be_better(measure: Any)
     """ESL 0 on one aspect, the best value, made the mean 0 whatever the other aspect."""
     with pytest.raises(MultiAspectError, match=r"0 is the best.*ESL"):
         measure(base="ESL")
+
+
+# --- scales that are declared by their top grade alone --------------------------------------------
+
+FROM_ONE = [1, 4, 1, 2, 3, 1, 5, 2, 1, 3] * 3
+
+
+def scaled(declared: Any) -> list[Any]:
+    """Measures that depend on the lowest grade of relevance."""
+    aspects = Aspects({"relevance": declared, "trust": 1})
+    return [
+        TOMA(aspects=aspects),
+        CAM(base=AP, aspects=aspects),
+        On(base=P @ 3, aspects={"relevance": declared}),
+        unDCG(aspects=aspects),
+    ]
+
+
+@pytest.mark.parametrize("measure", scaled(5))
+def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) -> None:
+    qrels = collection(label=FROM_ONE, trust=[0, 1, 0] * 10)
+    _, (message,) = warned(measure, qrels)
+    assert "no label of relevance is 0, but its scale is declared by its top grade alone" in message
+    assert "Aspect(grades=[1, 2, 3, 4, 5])" in message
+    assert "Aspect(grades=[0, 1, 2, 3, 4, 5])" in message
+
+
+@pytest.mark.parametrize(
+    ("declared", "labels"),
+    [
+        ([1, 2, 3, 4, 5], FROM_ONE),
+        (Aspect(5, threshold=3), FROM_ONE),
+        (5, FROM_ONE[:29]),
+        (5, [0, *FROM_ONE]),
+        (5, [5, 3, 2, 2, 3, 4, 2, 5, 3, 2] * 3),
+    ],
+)
+def test_scales_that_are_meant_are_silent(declared: Any, labels: list[int]) -> None:
+    qrels = collection(label=labels, trust=([0, 1, 0] * 11)[: len(labels)])
+    for measure in scaled(declared):
+        if declared == 5:  # a default threshold is a finding of its own
+            measure = measure if measure.NAME == "TOMA" else TOMA(aspects=Aspects({"relevance": 5, "trust": 1}))
+        value(measure, qrels)
+
+
+def test_listed_grades_are_meant_whatever_was_declared_before(tmp_path: Any) -> None:
+    listed, top = Aspects({"relevance": [0, 1, 2, 3, 4, 5], "trust": 1}), Aspects({"relevance": 5, "trust": 1})
+    assert listed == top
+    listed.to_file(tmp_path / "scales.json")
+    judgments = Judgments(collection(label=FROM_ONE, trust=[0, 1, 0] * 10))
+    rankings = Rankings(run_of(collection(label=FROM_ONE)), judgments)
+    with pytest.warns(Warned, match="top grade alone"):
+        expected = TOMA(aspects=top).evaluate(rankings)
+    for aspects in (listed, pickle.loads(pickle.dumps(listed)), Aspects.from_file(tmp_path / "scales.json")):
+        measure = pickle.loads(pickle.dumps(TOMA(aspects=aspects))) @ 1000
+        assert measure.evaluate(rankings).tolist() == expected.tolist()
+    assert pickle.loads(pickle.dumps(top)).by_top == ("relevance", "trust")
+
+
+def test_measures_that_do_not_read_the_lowest_grade_do_not_doubt_a_declared_scale() -> None:
+    qrels = collection(label=FROM_ONE, trust=[0, 1, 0] * 10)
+    for measure in (CAM(aspects={"relevance": 5, "trust": 1}), On(base=nDCG, aspects={"relevance": 5}), nCRP):
+        value(measure, qrels)
+    relevant = collection(label=[1, 2, 1, 3] * 10, trust=[0, 1] * 20)  # others are not in the qrels
+    value(TOMA(aspects={"relevance": 3, "trust": 1}), relevant)
+    assert (
+        "no label of trust is 0"
+        in warned(
+            TOMA(aspects={"relevance": 1, "trust": 3}), relevant.assign(trust=relevant["label"], label=[0, 1] * 20)
+        )[1][0]
+    )
+    positives = collection(label=[1] * 40)
+    value(On(base=nDCG, aspects={"relevance": 1}), positives)
+    value(TOMA(aspects={"relevance": 1}), positives)

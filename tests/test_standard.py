@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import shutil
 
 import ir_measures
 import numpy as np
@@ -13,9 +14,16 @@ import pytest
 from hypothesis import given
 from ir_measures import (
     AP,
+    BPM,
     ERR,
+    INST,
+    NERR8,
+    RBP,
     RR,
+    SDCG,
+    Accuracy,
     Bpref,
+    Compat,
     IPrec,
     NumQ,
     NumRet,
@@ -61,7 +69,9 @@ def originals(collection: Collection, measures: list) -> dict[tuple[str, str], f
     qrels = collection.column("relevance")
     values = {(str(each), qid): float(each.DEFAULT) for each in measures for qid in collection.labels}
     for measure in measures if qrels else []:  # one by one: together, a plain nDCG may get the gains of another
-        for metric in ir_measures.iter_calc([measure], qrels, collection.run):
+        # Of RR@k, ir-measures breaks ties otherwise.
+        run = collection.rescored() if measure == RR @ 3 else collection.run
+        for metric in ir_measures.iter_calc([measure], qrels, run):
             if not math.isnan(metric.value):
                 values[str(metric.measure), metric.query_id] = metric.value
     return values
@@ -130,9 +140,19 @@ def test_fractional_labels_are_refused_before_runs_are_read() -> None:
         evaluate({"mine": "not a run"}.items(), {"q": {"a": 0.5}}, [P @ 5], progress=False)
 
 
-def test_the_error_of_an_incomplete_measure_is_that_of_ir_measures() -> None:
-    with pytest.raises(MultiAspectError, match="ir-measures cannot compute P: invalid param cutoff"):
-        evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [P], progress=False)
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (P, "P requires the parameter cutoff, as in P@10"),
+        ("Precision", "P requires the parameter cutoff, as in P@10"),
+        ("IPrec", r"IPrec requires the parameter recall, as in IPrec\(recall=...\)"),
+        (SDCG @ 5, r"SDCG requires the parameter max_rel, as in SDCG\(max_rel=...\)@10"),
+        ("SDCG", r"SDCG requires the parameter cutoff, max_rel, as in SDCG\(max_rel=...\)@10"),
+    ],
+)
+def test_required_parameters_of_measures_of_ir_measures(measure: object, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [measure], progress=False)
 
 
 def test_what_is_sent_to_workers() -> None:
@@ -200,3 +220,42 @@ def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
     run = {"q1": {"d1": 2.0, "d2": 1.0}}
     values = evaluate(run, qrels, {"itself": "Bpref", "base": On(base="Bpref")}, progress=False)
     assert dict(zip(values["measure"], values["value"], strict=True)) == {"itself": 1.0, "base": 0.25}
+
+
+def tied_run(order: tuple[str, ...], scores: dict[str, float]) -> pd.DataFrame:
+    rows = [("q", document, scores[document]) for document in order]
+    return pd.DataFrame(rows, columns=["qid", "docno", "score"])
+
+
+TIED = [
+    RBP(rel=1), RBP(rel=1, p=0.5), Compat, Compat(p=0.5), Accuracy, Accuracy @ 2, RR @ 2, SDCG(max_rel=2) @ 2,
+    INST(max_rel=2), BPM(max_rel=2) @ 3, NERR8(max_rel=2) @ 3, P(judged_only=True) @ 1,
+    Bpref, IPrec @ 0.5, AP, nDCG @ 2,
+]  # fmt: skip
+if shutil.which("perl"):
+    TIED += [ERR @ 2, nDCG(dcg="exp-log2") @ 2]
+
+
+def test_values_do_not_depend_on_the_order_of_rows() -> None:
+    """Other tools keep the order of rows, or go by docnos ascending, where scores tie."""
+    scores = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}
+    labels = {"a": 2, "b": 0, "c": 1, "d": 1}
+    qrels = pd.DataFrame({"qid": "q", "docno": list(labels), "label": labels.values()})
+    by_rank = {"c": 4.0, "b": 3.0, "a": 2.0, "d": 1.0}
+    expected = evaluate(tied_run(tuple("cbad"), by_rank), qrels, TIED, progress=False)["value"].tolist()
+    for order in itertools.permutations(scores):
+        values = evaluate(tied_run(order, scores), qrels, TIED, progress=False)["value"].tolist()
+        assert dict(zip(TIED, values, strict=True)) == dict(zip(TIED, expected, strict=True)), order
+    scales = {"relevance": 2}
+    bases = [measure for measure in TIED if not measure.params.get("judged_only") and measure.NAME != "ERR"]
+    on = [On(base=base, aspects=scales) for base in bases]
+    values = evaluate(tied_run(tuple("dabc"), scores), qrels, on, progress=False)["value"].tolist()
+    assert values == pytest.approx([expected[TIED.index(base)] for base in bases], abs=1e-5)
+
+
+def test_functions_of_users_see_the_scores_of_the_run() -> None:
+    qrels = {"q": {"a": 1, "b": 0}}
+    run = pd.DataFrame({"qid": "q", "docno": ["b", "a"], "score": [0.25, 0.5]})
+    own = ir_measures.define_byquery(lambda _, run: float(run["score"].sum()), name="OwnSum", support_cutoff=False)
+    values = evaluate(run, qrels, {"sum": own, "RBP": RBP(rel=1), "AP": AP}, progress=False)
+    assert values["value"].tolist() == [0.75, RBP(rel=1).calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}), 1.0]

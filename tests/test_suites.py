@@ -393,6 +393,15 @@ def test_a_report_refuses_topics_that_differ_between_measures() -> None:
         ma.report({"a": {"q": {"d": 1.0}}}, QRELS, chosen)
 
 
+def test_supportiveness_is_not_correctness() -> None:
+    qrels = pd.DataFrame(
+        [("101", "d1", 2, 2, 1)], columns=["qid", "docno", "label", "supportiveness", "credibility"]
+    )
+    run = pd.DataFrame([("101", "d1", 1.0)], columns=["qid", "docno", "score"])
+    with pytest.raises(MultiAspectError, match=r"aspect correctness.*orders\.correctness .* from supportiveness"):
+        ma.evaluate({"run": run}, qrels, ma.suite("trec-misinfo-2021"), progress=False)
+
+
 def test_entries_of_the_catalogue_have_no_other_keys() -> None:
     """A misspelt key would be left out without a sign."""
     required = {"listed", "title", "measures"}

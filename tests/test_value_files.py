@@ -319,6 +319,51 @@ def test_bad_files(tmp_path, format, text, parts):
     assert all(part in message for part in parts), message
 
 
+#: A line of JSON, and its text with half of the character 😀.
+VALUE = '{"run_id": "r", "topic_id": "q1", "measure": "map", "value": 0.5, "note": "x"}'
+CUT = "\\ud83d"
+
+
+@pytest.mark.parametrize("text", ["r", "q1", "map", "x"])
+def test_text_that_was_cut_within_a_character_is_an_error(tmp_path, text):
+    """It ended in an error of the encoding."""
+    path = tmp_path / "values.jsonl"
+    path.write_text(f"{VALUE}\n\n{VALUE.replace(text, text + CUT, 1)}\n")
+    with pytest.raises(ma.MultiAspectError) as caught:
+        ma.read_values(path, format="jsonl")
+    message = str(caught.value)
+    assert message.startswith(f"{path}:3: expected text that UTF-8 can represent, got ")
+    assert f"{text}{CUT}" in message
+    assert "\n" not in message
+    path.write_text(VALUE.replace(text, f"{text}{CUT}\\ude00\\\\ud83d", 1))
+    assert len(ma.read_values(path, format="jsonl")) == 1
+
+
+def test_the_name_of_a_run_with_half_of_a_character_is_an_error(tmp_path):
+    (tmp_path / "values").write_text("map q1 0.5\n")
+    with pytest.raises(
+        ma.MultiAspectError, match=r"^name: expected text that UTF-8 can represent, got 'x\\ud83d': "
+    ):
+        ma.read_values(tmp_path / "values", format="trec_eval", name="x\ud83d")
+
+
+@pytest.mark.parametrize("value", ["1" + "0" * 400, "-1" + "0" * 400, "1" + "0" * 5000])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_value_of_many_digits_is_an_error(tmp_path, format, value):
+    """It was infinite, or ended in an OverflowError."""
+    path = tmp_path / "values"
+    lines = {"trec_eval": "map q1 {}", "tot": "r map q1 {}", "ir_measures": "r q1 map {}"}
+    path.write_text(lines[format].format(value) if format in lines else VALUE.replace("0.5", value))
+    with pytest.raises(ma.MultiAspectError) as caught:
+        ma.read_values(path, format=format)
+    message = str(caught.value)
+    assert message.startswith(f"{path}:1: expected ")
+    assert "\n" not in message
+    assert len(message) < len(str(path)) + 500
+    path.write_text(path.read_text().replace(value, "Infinity" if format == "jsonl" else "inf"))
+    assert ma.read_values(path, format=format)["value"].tolist() == [float("inf")]
+
+
 def test_the_name_of_a_run_is_given_where_it_lacks(tmp_path):
     path = tmp_path / "values.txt"
     path.write_text("a map q1 .5\n")

@@ -38,6 +38,9 @@ INTERVALS = {
     "labels alone": ("model_low", "model_high"),
 }
 
+#: Parameters of beta distributions, from no skewness to that of runs which find nothing for most topics.
+SKEWED = ((2, 2), (2, 5), (1, 3), (1, 8), (0.5, 4.5))
+
 #: Tables leave out runs with a value of 0 on more topics: no t interval covers the mean of such values.
 MOST_ZEROS = 0.5
 
@@ -125,6 +128,40 @@ def study(data: Path, n_judges: int, n_draws: int) -> dict[str, Any]:
     return {"runs": list(runs), "zeros": zeros, "intervals": _listed(found)}
 
 
+def coverage_of_skewed_values(n_draws: int, noise: float = 0.6, n_topics: int = 66) -> pd.DataFrame:
+    """Return the coverage for values of a beta distribution, without the judgments of a collection.
+
+    Parameters
+    ----------
+    n_draws : int
+        The number of draws.
+    noise : float
+        The standard deviation of the judge's random errors, as a multiple of that of the values.
+    n_topics : int
+        The number of topics.
+
+    Returns
+    -------
+    DataFrame
+        One row per distribution and number of human topics: ``a b skewness``, ``human topics``, and the fractions
+        of the prediction-powered intervals and of those of human topics alone that contain the mean.
+    """
+    rows = []
+    for a, b in SKEWED:
+        rng = np.random.default_rng(0)
+        human = rng.beta(a, b, (n_draws, n_topics))
+        spread = (a * b / (a + b + 1)) ** 0.5 / (a + b)
+        model = np.clip(0.15 + 0.8 * human + rng.normal(0, noise * spread, human.shape), 0, 1)
+        for n in (4, *N_HUMAN):
+            found = ma.analysis.prediction_powered(long(human[None, :, :n]), long(model[None])).table
+            row = {"a": a, "b": b, "skewness": 2 * (b - a) * (a + b + 1) ** 0.5 / ((a + b + 2) * (a * b) ** 0.5)}
+            row["human topics"] = n
+            for interval, (low, high) in list(INTERVALS.items())[:2]:
+                row[interval] = ((found[low] <= a / (a + b)) & (found[high] >= a / (a + b))).mean()
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def _listed(value: Any) -> Any:
     """Return nested results with lists, rounded to four decimals, instead of arrays."""
     if isinstance(value, dict):
@@ -186,6 +223,8 @@ def main() -> None:
         for most_zeros in (MOST_ZEROS, 1.0):
             print(f"\n{statistic}, runs with a value of 0 on at most {most_zeros:.0%} of the topics")
             print(table(load(given.out), statistic, most_zeros).round(3).to_string(index=False))
+    print("\nvalues of beta distributions")
+    print(coverage_of_skewed_values(given.judges * given.draws).round(3).to_string(index=False))
     print(f"{time.process_time() - start:.0f} s")
 
 

@@ -19,7 +19,7 @@ from ..evaluation.long_frames import read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
-from ._frames import directions, matrix, selected
+from ._frames import directions, matrix, select_measures
 from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
 from ._significance import corrector, paired_test
 
@@ -225,7 +225,7 @@ def multiverse(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     correct = corrector("t", correction, alpha)
     frame = read_long_frame(perquery)
-    rows, by_label = selected(frame, measures)
+    rows, by_label = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
     labels = list(map(str, labels))
     if len(labels) < 2:

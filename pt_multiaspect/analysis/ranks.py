@@ -15,7 +15,7 @@ from .._typing import Floats, Ints
 from .._validation import count, proportion, random_seed
 from ..evaluation.long_frames import read_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View
-from ._frames import directions, matrix, selected
+from ._frames import directions, matrix, select_measures
 from ._pairs import topics_by_group
 from ._significance import paired_test, resample_counts
 
@@ -185,7 +185,7 @@ def ranks(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     frame = read_long_frame(perquery)
-    rows, by_label = selected(frame, measures)
+    rows, by_label = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
     values = values * directions(rows, values, labels, by_label, "ranks")
     in_order = [names.index(name) for name in frame["name"].unique()]

@@ -24,7 +24,7 @@ from ..integration.parsing import parse_one
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, weighted_sum
 from ..measures.means import CAM, AspectMean
 from ..views import Block, Cell, Column, Heading, Sentence, Table, View, decimals, percent
-from ._frames import directions, matrix, selected
+from ._frames import directions, matrix, select_measures
 from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
 from ._significance import corrector, paired_test, resample_counts
 
@@ -437,7 +437,7 @@ def _rows_of_aspects(
 ) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     """Return the rows of the measures of the aspects, measures or directions by label, and the aspects."""
     if measures is not None:
-        rows, by_label = selected(frame, measures)
+        rows, by_label = select_measures(frame, measures)
         aspects = [str(label) for label in rows["measure"].unique()]
         mean.of_criteria({aspect: np.zeros(1) for aspect in aspects})  # refuses what is defined for rankings only
         return rows, by_label, aspects
@@ -456,7 +456,7 @@ def _rows_of_aspects(
             "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), with the base and "
             f"the scales of {mean}, got {choices(labels)}; name those of the aspects by measures=[...]"
         )
-    return selected(frame, list(known))[0], {}, aspects
+    return select_measures(frame, list(known))[0], {}, aspects
 
 
 def _is_declared(on: Any, mean: AspectMean) -> bool:

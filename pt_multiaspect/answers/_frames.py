@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
-from ..errors import MultiAspectError, choices, counted, errors_of, number_of
+from ..errors import MultiAspectError, choices, counted, errors_of, number_of, shown
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.records import record
 from ..io.file_contents import Text, as_text, load
@@ -140,27 +140,78 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     n_answers : int
         The number of answers, with and without rows.
     """
+    largest = np.zeros(n_answers)
+    np.maximum.at(largest, answer, weights)
+    # Powers of two, which change no digit: sums of large weights stay finite.
+    weights = np.ldexp(weights, -np.frexp(largest)[1][answer])
     numerator, denominator = (
         np.bincount(answer, terms, n_answers).astype(float) for terms in (weights * values, weights)
     )
     return ratio(numerator, denominator)
 
 
-def inconsistent_topics(answers: pd.DataFrame, *sizes: Floats | Ints, items: str) -> list[str]:
-    """Return a warning if answers to a topic were judged by different numbers of items, such as nuggets.
+def notes_on_items(
+    answers: pd.DataFrame,
+    answer: Ints,
+    texts: Sequence[object],
+    weights: Sequence[Hashable],
+    labels: Sequence[object],
+    what: str,
+    item: str,
+) -> list[str]:
+    """Return warnings about repeated items, such as nuggets, and about topics whose runs have different ones.
 
     Parameters
     ----------
     answers : DataFrame
         The run and the topic of each answer.
-    *sizes : ndarray, shape (n_answers,)
-        Numbers or weights of the items of each answer.
-    items : str
-        The noun for the items, in the plural.
+    answer : ndarray of int, shape (n_rows,)
+        The index of the answer of each row, which is one item.
+    texts : sequence of object
+        The text of the item; missing if it is unknown, so that only numbers of items can be compared.
+    weights : sequence of hashable
+        The weight or importance of the item.
+    labels : sequence of object
+        The judgment of the item.
+    what, item : str
+        The beginning of errors, and the noun for an item.
+
+    Raises
+    ------
+    MultiAspectError
+        If an answer has an item twice with different labels.
     """
-    by_topic = pd.DataFrame(dict(enumerate(sizes))).groupby(answers["qid"], sort=False).nunique()
-    topics = by_topic.index[(by_topic > 1).any(axis=1)].tolist()
-    if not topics:
-        return []
-    note = f"on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different {items}"
-    return [f"{note}, so their scores may not be comparable"]
+    rows = pd.DataFrame({"answer": answer, "text": list(texts), "weight": list(weights), "label": list(labels)})
+    rows["text"] = rows["text"].map(str, na_action="ignore").astype(object)
+    named = rows[rows["text"].notna()]
+    surplus = named[named.duplicated(["answer", "text"])]
+    contradictory = surplus[~named.duplicated(["answer", "text", "label"])[surplus.index]]
+    if len(contradictory):
+        row = contradictory.iloc[0]
+        run, qid = answers.iloc[row["answer"]][["name", "qid"]]
+        raise MultiAspectError(
+            f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for {run} on topic "
+            f"{qid} {counted(len(contradictory), 'row')}; keep the right one, or give different texts"
+        )
+    notes = []
+    if len(surplus):
+        run, qid = answers.iloc[surplus["answer"].iloc[0]][["name", "qid"]]
+        notes.append(
+            f"{number_of(len(surplus), item)} of {number_of(surplus['answer'].nunique(), 'answer')} are repeated, "
+            f"such as {shown(surplus['text'].iloc[0])} for {run} on topic {qid}, and count again; drop duplicates "
+            f"to count each {item} once"
+        )
+    number = rows.groupby(["answer", "weight"]).cumcount()
+    items: list[set[Hashable]] = [set() for _ in range(len(answers))]
+    for position, text, weight in zip(
+        answer, rows["text"].where(rows["text"].notna(), number), weights, strict=True
+    ):
+        items[position].add((text, weight))
+    by_topic = pd.Series(map(frozenset, items)).groupby(answers["qid"].to_numpy(), sort=False).nunique()
+    topics = by_topic.index[by_topic > 1].tolist()
+    if topics:
+        notes.append(
+            f"on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different {item}s, so "
+            "their scores may not be comparable"
+        )
+    return notes

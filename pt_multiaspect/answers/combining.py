@@ -24,8 +24,9 @@ def combine(
 ) -> pd.DataFrame:
     """Combine several criteria of each answer to one value, by the means of CAM, MM, WHAM and GAM, or by TOMA.
 
-    The ranking of a single document is always ideal, so that measures divided by the ideal are 1 for every answer.
-    Here, the values of the criteria replace the values of the base on the aspects, without this division.
+    In rankings of a single document, measures that are divided by an ideal compare answers with those of other
+    systems, or are 1 if no other answer is judged. Here, the values of the criteria replace the values of the
+    base on the aspects, without this division.
 
     Parameters
     ----------

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._numbers import spell
 from .._typing import Floats
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import NOT_ASPECTS, id_column, is_numeric, read_labels, text_remedy, texts_like_labels
 from ..collection.frames import as_frame
+from ..collection.label_rules import LabelCounts, starts_above_zero
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..orders.order import grade_values
@@ -20,7 +22,7 @@ from ._frames import (
     RUN_COLUMNS,
     answers_of,
     check_values,
-    inconsistent_topics,
+    notes_on_items,
     read_numbers,
     score_frame,
     weighted_means,
@@ -48,8 +50,14 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
     Raises
     ------
     MultiAspectError
-        If a value is missing, outside [0, 1] (as percentages are) or not a grade of its scale, or a run has several
-        answers to a topic.
+        If a value is missing, outside [0, 1] (as percentages are) or not a grade of its scale, if all grades of a
+        criterion have the same gain, or a run has several answers to a topic.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If a scale is declared by its top grade alone, so that it starts at 0, but of at least 30 labels none is 0
+        and some are 1. If the grades are listed, they are not doubted.
 
     See Also
     --------
@@ -110,14 +118,26 @@ def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: p
     """Return the values of a criterion, from 0 for the lowest grade to 1 for the best."""
     complete = "Leave out topics that are not judged for all runs"
     if aspect is None or aspect.grades is None:
-        scale = f"aspects={{{name!r}: [1, 2, 3, 4, 5]}}"
-        remedy = f"divide percentages by 100, declare grades, as in {scale}, or select the criteria. {complete}"
+        example = f"aspects={{{name!r}: [1, 2, 3, 4, 5]}}"
+        remedy = f"divide percentages by 100, declare grades, as in {example}, or select the criteria. {complete}"
         return read_numbers(column, answers, what, remedy)
     labels = read_labels(column)
-    index, _ = aspect.scale.positions(labels)
-    expected = f"{what}: expected a grade of {name} ({aspect.scale}, lowest first)"
-    check_values(aspect.scale.grades[index] == labels, column, answers, expected, complete)
-    return grade_values(aspect.scale)[index]
+    scale = aspect.scale
+    index, _ = scale.positions(labels)
+    expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"
+    check_values(scale.grades[index] == labels, column, answers, expected, complete)
+    if np.ptp(scale.gains) == 0:
+        raise MultiAspectError(
+            f"{what}: expected different gains for the grades of {name} ({scale}), got {spell(scale.gains[0])}, "
+            "so that all answers would have the same value"
+        )
+    counts = np.bincount(index, minlength=len(scale))
+    finding = starts_above_zero(
+        LabelCounts(name, aspect, inferred=False, n_documents=len(index), counts=counts, below=())
+    )
+    if finding is not None:
+        warn_once(f"{what}: {finding.text}. {finding.advice}")
+    return grade_values(scale)[index]
 
 
 def rubric_scores(frame: object) -> pd.DataFrame:
@@ -128,7 +148,8 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     frame : DataFrame
         One row per answer and question: a topic (``qid`` or ``query_id``), a run (``name`` or ``run_id``),
         ``weight``, a number of at least 0, and ``met``, a truth value or the degree in [0, 1] to which the answer
-        meets the question.
+        meets the question. A column ``question`` with the text or the id of the question is not required, but
+        without it, only the weights of the questions of different runs can be compared.
 
     Returns
     -------
@@ -139,12 +160,13 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     Raises
     ------
     MultiAspectError
-        If a weight is negative, a value is missing or outside [0, 1], or all weights of an answer are 0.
+        If a weight is negative, a value is missing or outside [0, 1], all weights of an answer are 0, or a question
+        of an answer is repeated with another value.
 
     Warns
     -----
     MultiAspectWarning
-        If runs were judged by different questions on a topic.
+        If runs were judged by different questions or weights on a topic, or if a question of an answer is repeated.
 
     Notes
     -----
@@ -176,6 +198,7 @@ def rubric_scores(frame: object) -> pd.DataFrame:
             f"{what}: expected a positive weight for {name} on topic {qid}, got 0 for all questions"
         )
     scores = weighted_means(answer, values, weights, len(answers))
-    for note in inconsistent_topics(answers, totals, np.bincount(answer), items="questions"):
+    texts = table["question"].tolist() if "question" in table.columns else [None] * len(table)
+    for note in notes_on_items(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)

@@ -12,8 +12,8 @@ import pandas as pd
 from .._numbers import read_json
 from ..collection.columns import id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, cut, shown, warn_once
-from ._frames import RUN_COLUMNS, answers_of, inconsistent_topics, score_frame, texts, weighted_means
+from ..errors import MultiAspectError, choices, cut, refuse_surrogates, shown, warn_once
+from ._frames import RUN_COLUMNS, answers_of, notes_on_items, score_frame, texts, weighted_means
 
 _WHAT = "nugget_scores"
 
@@ -36,7 +36,7 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
         The output of nuggetizer for answers: files with one JSON object per line (also compressed, a directory, or
         a pattern such as ``"assignments/*.jsonl"``), or the same as rows of a frame or as dicts. An object has a
         topic ``qid``, a run ``run_id`` (or ``name``), and ``nuggets``, a list of objects with the keys
-        ``importance`` and ``assignment``.
+        ``importance`` and ``assignment``, and usually ``text``.
 
     Returns
     -------
@@ -48,15 +48,15 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     Raises
     ------
     MultiAspectError
-        If a file cannot be read, if a key is missing (including the importance or the assignment of a nugget), or
-        if a run has several answers to a topic.
+        If a file cannot be read, if a key is missing (including the importance or the assignment of a nugget), if a
+        nugget of an answer is repeated with another assignment, or if a run has several answers to a topic.
 
     Warns
     -----
     MultiAspectWarning
         In one message: the number of assignments with unknown labels, which count as ``not_support``; how many
-        importances are unknown labels, whose nuggets count in the ``all`` scores only; on how many topics runs were
-        judged by different nuggets.
+        importances are unknown labels, whose nuggets count in the ``all`` scores only; how many nuggets are
+        repeated; on how many topics runs were judged by different nuggets, or by nuggets of different importance.
 
     See Also
     --------
@@ -105,11 +105,13 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
         )
     answers = answers_of(frame, _WHAT)
     lists = id_column(frame, ("nuggets",), _WHAT)
-    rows: list[tuple[int, str, str]] = []
-    for row, (name, qid, nuggets) in enumerate(zip(answers["name"], answers["qid"], lists, strict=True)):
-        rows += [(row, *labels) for labels in _labels(nuggets, f"for {name} on topic {qid}")]
-    answer = np.array([row for row, _, _ in rows], dtype=np.intp)
-    importance, assignment = [label for _, label, _ in rows], [label for _, _, label in rows]
+    rows = [
+        (row, *nugget)
+        for row, (name, qid, nuggets) in enumerate(zip(answers["name"], answers["qid"], lists, strict=True))
+        for nugget in _nuggets(nuggets, f"for {name} on topic {qid}")
+    ]
+    answer = np.array([row for row, *_ in rows], dtype=np.intp)
+    importance, assignment = [label for _, _, label, _ in rows], [label for *_, label in rows]
     vital, weighted = np.array([_IMPORTANCE.get(label, (0.0, 0.0)) for label in importance]).reshape(-1, 2).T
     strict, graded = np.array([_ASSIGNMENT.get(label, (0.0, 0.0)) for label in assignment]).reshape(-1, 2).T
     scores = {
@@ -118,11 +120,10 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
         for prefix, support in (("strict_", strict), ("", graded))
     }
     result = score_frame(answers, scores, _WHAT)
-    sizes = [np.bincount(answer, weights, minlength=len(answers)) for weights in (vital, weighted, None)]
     notes = [
         *_unknown(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
         *_unknown(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
-        *inconsistent_topics(answers, *sizes, items="nuggets"),
+        *notes_on_items(answers, answer, [text for _, text, *_ in rows], importance, assignment, _WHAT, "nugget"),
     ]
     if notes:
         warn_once(f"{_WHAT}: {'; '.join(notes)}")
@@ -148,11 +149,12 @@ def _read(assignments: Any) -> pd.DataFrame:
             raise MultiAspectError(
                 f"{where}: expected a JSON object with qid, run_id and nuggets, got {shown(item)}"
             )
-    return pd.DataFrame([dict(item) for _, item in records])
+    with refuse_surrogates(_WHAT):
+        return pd.DataFrame([dict(item) for _, item in records])
 
 
-def _labels(nuggets: object, where: str) -> Iterator[tuple[str, str]]:
-    """Yield the importance and the assignment of each nugget of an answer."""
+def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:
+    """Yield the text, the importance and the assignment of each nugget of an answer."""
     if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
         raise MultiAspectError(f"{_WHAT}: expected a list of nuggets {where}, got {shown(nuggets)}")
     for nugget in nuggets:
@@ -161,7 +163,7 @@ def _labels(nuggets: object, where: str) -> Iterator[tuple[str, str]]:
             raise MultiAspectError(
                 f"{_WHAT}: expected an importance and an assignment of every nugget, got {shown(nugget)} {where}"
             )
-        yield str(labels[0]), str(labels[1])
+        yield nugget.get("text"), str(labels[0]), str(labels[1])
 
 
 def _unknown(labels: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:

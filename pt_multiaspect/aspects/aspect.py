@@ -80,7 +80,16 @@ class Aspect:
     Aspect(grades=[0, 1, 2, 3])
     """
 
-    __slots__ = ("__dict__", "gains", "grades", "greater_is_better", "probabilities", "threshold", "unjudged")
+    __slots__ = (
+        "__dict__",
+        "by_top",
+        "gains",
+        "grades",
+        "greater_is_better",
+        "probabilities",
+        "threshold",
+        "unjudged",
+    )
 
     #: From the lowest to the highest, or None when the scale is to be inferred.
     grades: tuple[float, ...] | None
@@ -91,6 +100,9 @@ class Aspect:
     greater_is_better: bool
     #: Labels that mean "not judged", in increasing order.
     unjudged: tuple[float, ...]
+    #: Whether only the top grade was declared, so that the lowest grade, 0, is an assumption. Other properties of
+    #: grades show that all of them are intended. Equal aspects may differ in this.
+    by_top: bool
 
     @_with_known_keys
     def __init__(
@@ -103,6 +115,8 @@ class Aspect:
         greater_is_better: bool = True,
         unjudged: Sequence[float] = (),
     ) -> None:
+        top_alone = isinstance(grades, int | np.integer) and not isinstance(grades, bool)
+        self.by_top = top_alone and gains is None and isinstance(probabilities, str) and threshold is None
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
             if not 0 <= grades <= LONGEST:
                 raise MultiAspectError(
@@ -236,6 +250,17 @@ class Aspect:
         if list(spec) == ["grades"] and spec["grades"] == list(range(len(spec["grades"]))):
             return len(spec["grades"]) - 1
         return spec
+
+    def declaration(self) -> object:
+        """Return `to_spec`, but all grades of a plain scale if they were listed: then they are intended.
+
+        Returns
+        -------
+        int, list or dict
+            A specification that `from_spec` reads.
+        """
+        spec = self.to_spec()
+        return spec if self.by_top or not isinstance(spec, int) else list(range(spec + 1))
 
     @classmethod
     def from_spec(cls, spec: object) -> Aspect:

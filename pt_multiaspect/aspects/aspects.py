@@ -115,7 +115,7 @@ class Aspects(Mapping[str, Aspect]):
         >>> Aspects.from_file(path)["credibility"]
         Aspect(grades=[0, 1, 2, 3], threshold=2)
         """
-        specs = {key: json.dumps(aspect.to_spec(), ensure_ascii=False) for key, aspect in self._aspects.items()}
+        specs = {key: json.dumps(aspect.declaration(), ensure_ascii=False) for key, aspect in self._aspects.items()}
         lines = [f"    {json.dumps(key, ensure_ascii=False)}: {spec}" for key, spec in specs.items()]
         named = "" if self.name is None else f'  "name": {json.dumps(self.name)},\n'
         text = f'{{\n  "version": {FILE_VERSION},\n{named}  "aspects": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
@@ -148,6 +148,11 @@ class Aspects(Mapping[str, Aspect]):
             return self.name
         specs = {key: aspect.to_spec() for key, aspect in self._aspects.items()}
         return specs if all(isinstance(spec, int) for spec in specs.values()) else self._json
+
+    @property
+    def by_top(self) -> tuple[str, ...]:
+        """Return the aspects that are declared by their top grade alone."""
+        return tuple(key for key, aspect in self._aspects.items() if aspect.by_top)
 
     def __getitem__(self, key: str) -> Aspect:
         return self._aspects[key]
@@ -192,7 +197,7 @@ class Aspects(Mapping[str, Aspect]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickling registers the name in the other process.
-        return _restore, (self._json, self.name)
+        return _restore, (json.dumps({key: aspect.declaration() for key, aspect in self.items()}), self.name)
 
 
 _HTML_COLUMNS = ("aspect", "grades, lowest first", "gains", "probabilities", "positive grades")

@@ -56,6 +56,8 @@ class Base(ABC):
     READS_LABELS: bool = False
     #: Whether it uses `Target.unjudged`, the gain of unjudged documents.
     READS_UNJUDGED: ClassVar[bool] = False
+    #: The parameters that follow from the scale if they are not given.
+    FROM_SCALE: tuple[str, ...] = ()
     #: The maximum gain that it accepts.
     MAX_GAIN: float = np.inf
     #: The reason why the measure cannot be a base, or None if it can.
@@ -243,7 +245,9 @@ class Base(ABC):
     def check_complete(self) -> None:
         """Raise an error if a required parameter is missing, as in P without a cutoff."""
         missing = [
-            name for name, info in self.SUPPORTED_PARAMS.items() if info.required and name not in self.params
+            name
+            for name, info in self.SUPPORTED_PARAMS.items()
+            if info.required and name not in self.params and name not in self.FROM_SCALE
         ]
         if missing:
             example = f", as in {self.text}@10" if missing == ["cutoff"] else ""

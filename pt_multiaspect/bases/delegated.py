@@ -33,13 +33,19 @@ _FAILURES = (ValueError, TypeError, RuntimeError, AssertionError, NameError, Zer
 
 
 class Delegated(Adapter):
-    """A base computed by ir-measures. The labels it receives are the gains, or 1 for relevant documents."""
+    """A base computed by ir-measures. The labels it receives are the gains, or 1 for relevant documents.
+
+    The parameter ``max_rel`` of SDCG, INST, BPM and others is the maximum gain of the scale, if it is not given.
+    """
 
     def __init__(self, measure: Measure) -> None:
         super().__init__(measure)
         self.BINARY = "rel" in measure.SUPPORTED_PARAMS  # type: ignore[misc]
         self.READS_LABELS = "gains" in measure.params
         self.MAX_GAIN = measure.params.get("max_rel", _MAX_LABEL)
+        if "max_rel" in measure.SUPPORTED_PARAMS and "max_rel" not in measure.params:
+            self.FROM_SCALE = ("max_rel",)
+            self.NEEDS_TOP = True  # type: ignore[misc]
         if measure.NAME in _UNBOUNDED:
             self.RANGE = (0.0, np.inf)  # type: ignore[misc]
 
@@ -69,8 +75,10 @@ class Delegated(Adapter):
         gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded(target)
         # Junk documents keep negative labels, as some measures distinguish them from non-relevant documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
-        self._check_labels(labels)
-        if self._is_binarised:
+        self._check_labels(np.append(labels, target.top) if self.FROM_SCALE else labels)
+        if self.FROM_SCALE:
+            measure = measure(max_rel=max(int(target.top), 1))
+        elif self._is_binarised:
             measure = measure(rel=1)
         elif self.READS_LABELS:
             measure = type(measure)(**{name: value for name, value in self.params.items() if name != "gains"})

@@ -16,7 +16,7 @@ from ..collection.rankings import Rankings
 from ..kernels.target import Target
 from .adapters import adapter_of
 from .base import Base
-from .delegated import IrMeasures
+from .delegated import IrMeasures, function_of
 
 
 def standard_base(measure: Measure) -> Base | None:
@@ -50,7 +50,10 @@ class StandardMeasures:
     def __init__(self, measures: Iterable[Measure], judgments: Judgments, labels: Floats) -> None:
         bases = {measure: standard_base(measure) for measure in measures}
         self._bases = {measure: base for measure, base in bases.items() if base is not None}
-        self._others = IrMeasures([measure for measure, base in bases.items() if base is None], judgments, labels)
+        others = [measure for measure, base in bases.items() if base is None]
+        defined = [measure for measure in others if function_of(measure) is not None]
+        self._others = IrMeasures(set(others).difference(defined), judgments, labels)
+        self._defined = IrMeasures(defined, judgments, labels)
         self._judgments, self._labels = judgments, labels
         self._target: Target | None = None
 
@@ -65,8 +68,8 @@ class StandardMeasures:
         rankings : Rankings
             The run, joined with the judgments.
         run : callable
-            Returns the run as a frame ``query_id doc_id score``; called only for measures that ir-measures
-            computes.
+            Returns the run as a frame ``query_id doc_id score``; called only for users' functions. Other measures
+            that ir-measures computes get scores without ties.
 
         Returns
         -------
@@ -75,7 +78,11 @@ class StandardMeasures:
         if self._target is None:
             self._target = _target(self._judgments, self._labels)
         values = {measure: base.values(rankings, self._target) for measure, base in self._bases.items()}
-        return {**values, **self._others.values(run())} if self._others.measures else values
+        if self._others.measures:
+            values.update(self._others.values(rankings.rescored()))
+        if self._defined.measures:
+            values.update(self._defined.values(run()))
+        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from ..evaluation.topics import check_average_over, counted_topics
 from ..integration.aggregators import lower_is_better
 from ..suites import Suite
 from .inputs import read_measures
-from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, QRELS_ONLY, RUNS, TABLE, option
+from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, QRELS_ONLY, RUNS, STANCES, TABLE, option
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
@@ -33,6 +33,7 @@ from .verb import Incomplete, Inputs, verb
     """,
     QRELS,
     *MEASURES,
+    STANCES,
     ASPECTS,
     AVERAGE_OVER,
     option(
@@ -81,6 +82,7 @@ def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bo
     """,
     QRELS_ONLY,
     *MEASURES,
+    STANCES,
     ASPECTS,
     AVERAGE_OVER,
     option("-q", "--perquery", is_flag=True, help="Show each query."),

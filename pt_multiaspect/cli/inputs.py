@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken
+from ..evaluation.topic_groups import read_topic_names
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
@@ -22,31 +24,39 @@ from ..integration.provider import supports
 from ..io.run_files import run_files
 from ..io.runs import named_runs
 from ..io.trec_files import read_qrels, read_run
+from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite
-from ..suites.catalogue import settings_of
-from .options import DIRECTORIES, STDIN, Requested, is_measure
+from ..suites.catalogue import SUITES, settings_of
+from .options import DIRECTORIES, STDIN, Requested, decode, is_measure
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
 
 
-def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFrame:
-    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
+def read_all_qrels(items: Sequence[str], option: str = "--qrels", *, check: bool = True) -> pd.DataFrame:
+    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance.
+
+    With `check`, the files of the aspects must judge the same pairs, as in `read_qrels`.
+    """
     if len(items) == 1:
         aspects, separator, path = items[0].partition("=")
         if os.path.exists(items[0]) or not separator:
             return read_qrels(_source(items[0], items[0], option))
         if "," in aspects and path:
-            return read_qrels(_source(path, items[0], option), aspects=aspects.split(","))
+            with errors_of(option):
+                names = decode(aspects).split(",")
+            return read_qrels(_source(path, items[0], option), aspects=names)
     files: dict[str, str] = {}
     for item in items:
         aspect, separator, path = item.partition("=")
+        with errors_of(option):
+            aspect = decode(aspect)
         if aspect and separator and not path:
             raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
         if not (separator and aspect):
+            remedy = f"ASPECT{item}" if separator else f"{item}=FILE or ASPECT={item}"
             raise MultiAspectError(
-                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {item}=FILE or "
-                f"ASPECT={item}"
+                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {remedy}"
             )
         if aspect in files:
             raise MultiAspectError(
@@ -55,7 +65,8 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFram
         files[aspect] = path
     if list(files.values()).count(STDIN) > 1:
         raise MultiAspectError(f"{option}: expected standard input (-) for one aspect at most, got several")
-    return read_qrels({aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()})
+    sources = {aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()}
+    return read_qrels(sources, check=check)
 
 
 def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
@@ -72,6 +83,45 @@ def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def] 
             "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several label columns"
         )
     raise MultiAspectError(f"{option}: no such file: {path}{remedy}")
+
+
+def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None) -> pd.DataFrame:
+    """Return the qrels of a TREC Health Misinformation track with correctness instead of codes of answers.
+
+    Parameters
+    ----------
+    qrels : DataFrame
+        The judgments.
+    stances : str or None
+        The file with the stances of the topics.
+    suite : str or None
+        The suite, which states the track; without it, the codes are those of 2021.
+
+    Raises
+    ------
+    MultiAspectError
+        If the suite evaluates correctness, but neither it nor the stances are given, or both are.
+    """
+    match = re.match(r"trec-misinfo-(\d{4})", suite or "")
+    track = None if match is None or suite not in SUITES else int(match[1])
+    column, meanings = TRACK_ANSWERS[track or 2021]
+    if stances is None:
+        if track is not None and "correctness" not in qrels.columns and column in qrels.columns:
+            answers = " or ".join(sorted(answer for answer in meanings.values() if answer is not None))
+            raise MultiAspectError(
+                f"--suite {suite} evaluates correctness, but the qrels have {column}, whose meaning depends on the "
+                f"topic: add --stances FILE, with a query id and {answers} per line"
+            )
+        return qrels
+    if "correctness" in qrels.columns:
+        raise MultiAspectError("--stances has no effect: the qrels have correctness already; omit it")
+    by_topic: dict[str, str] = {}
+    with errors_of("--stances"):
+        for qid, stance in read_topic_names(Path(stances), Path(stances).name, "stance"):
+            if by_topic.setdefault(qid, stance) != stance:
+                raise MultiAspectError(f"expected one stance of topic {qid}, got {by_topic[qid]} and {stance}")
+        labels = correctness(qrels, by_topic, track or 2021)
+    return qrels.rename(columns={column: "correctness"}).assign(correctness=labels)
 
 
 def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
@@ -217,8 +267,8 @@ def read_measures(
     """
     groups = None if requested.groups is None else _read_groups(requested.groups)
     chosen = None if requested.suite is None else _suite(requested, aspects, groups)
-    of_suite = () if chosen is None else [text for text in requested.texts if text in chosen]
-    texts = [text for text in requested.texts if text not in of_suite]
+    suite_labels = () if chosen is None else [text for text in requested.texts if text in chosen]
+    texts = [text for text in requested.texts if text not in suite_labels]
     measures: dict[str, ir_measures.Measure] = {}
     if texts:
         judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
@@ -232,7 +282,7 @@ def read_measures(
             for label, measure in measures.items()
         }
     if chosen is not None:
-        kept = {label: measure for label, measure in chosen.items() if not of_suite or label in of_suite}
+        kept = {label: measure for label, measure in chosen.items() if not suite_labels or label in suite_labels}
         refuse_taken(measures, kept, "a measure of the suite")
         measures = {**kept, **measures}
     if groups is not None and not any(measure.params.get("groups") for measure in measures.values()):

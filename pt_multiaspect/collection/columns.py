@@ -30,6 +30,15 @@ SUBTOPIC_COLUMNS = (*ITERATION_COLUMNS, "subtopic", "subtopic_id")
 #: The remedy for qrels by subtopic where one label per document is expected.
 BY_SUBTOPIC = "from_subtopics makes each subtopic an aspect"
 
+#: The same for one of the files of several aspects.
+ALONE_BY_SUBTOPIC = f"If these are subtopics, read the file alone: {BY_SUBTOPIC}"
+
+#: The remedy for qrels with topics that have no label of relevance.
+LABELLED_TOPICS = (
+    "qrels[qrels.groupby('qid')['label'].transform('count') > 0] "
+    "(query_id and relevance, where the columns are named so)"
+)
+
 #: A generated answer, and gold answers, in frames of pyterrier_rag and FlashRAG.
 _GENERATED, _GOLD = "qanswer", ("gold_answer", "gold_answers", "golden_answers")
 

@@ -110,7 +110,7 @@ def is_frame(obj: object) -> bool:
 
 
 def in_memory(obj: Any) -> Any:
-    """Read Arrow data of any library into a frame or column that can be read again and again.
+    """Read Arrow data, tensors and structured arrays into frames or arrays that can be read again and again.
 
     Arrow data are exported by the Arrow PyCapsule interface, for example by relations of DuckDB, tables of arro3,
     arrays of nanoarrow, and readers of PyArrow and ADBC. Some can be read only once, after which they are empty: a
@@ -124,14 +124,19 @@ def in_memory(obj: Any) -> Any:
     Returns
     -------
     object
-        A DataFrame or Series of Polars or, if it is not installed, a Table or ChunkedArray of PyArrow. Frames and
-        columns of pandas, Polars, PyArrow and narwhals, and objects without Arrow data, are returned unchanged.
+        For Arrow data, a DataFrame or Series of Polars or, if it is not installed, a Table or ChunkedArray of
+        PyArrow. For a tensor of PyTorch, an array; for a structured array, a DataFrame of pandas. Frames and
+        columns of pandas, Polars, PyArrow and narwhals, and other objects, are returned unchanged.
 
     Raises
     ------
     MultiAspectError
         If the data cannot be read, or neither Polars nor PyArrow is installed.
     """
+    if _is_tensor(obj):
+        return _array_of_tensor(obj)
+    if isinstance(obj, np.ndarray) and obj.dtype.names is not None and not isinstance(obj, np.ma.MaskedArray):
+        return pd.DataFrame(obj)
     if not _is_arrow(obj):
         return obj
     for package, read in _READERS.items():
@@ -165,6 +170,8 @@ def plain_column(values: Any) -> Any:
         An object of pandas or Polars for Arrow data; other objects are returned unchanged.
     """
     values = values.to_native() if hasattr(values, "to_native") else in_memory(values)
+    if isinstance(values, list | tuple) and any(map(_is_tensor, values)):
+        values = [in_memory(value) for value in values]
     # NumPy would read missing values of a dictionary-encoded column as its last distinct value.
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "to_pandas"):
         return values.to_pandas()
@@ -229,6 +236,20 @@ def _values(column: Any) -> np.ndarray[Any, Any]:
     values = np.asarray(column.to_numpy())
     # Arrays of equal length would become a matrix.
     return values if values.ndim == 1 else pd.Series(list(values), dtype=object).to_numpy()
+
+
+def _is_tensor(obj: object) -> bool:
+    """Return whether an object is a tensor of PyTorch."""
+    return all(hasattr(obj, method) for method in ("detach", "cpu", "numpy"))
+
+
+def _array_of_tensor(tensor: Any) -> np.ndarray[Any, Any]:
+    """Return a tensor as an array, also if it requires a gradient or NumPy lacks its type."""
+    tensor = tensor.detach().cpu()
+    try:
+        return np.asarray(tensor.numpy())
+    except TypeError:  # bfloat16
+        return np.asarray(tensor.float().numpy())
 
 
 def _is_arrow(obj: object) -> bool:

@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import SWAPPED, MultiAspectError, choices, shown
+from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from .frames import is_frame, to_pandas
 
 #: The maximum number of keys that are read as the aspects of a document; more are the documents of a query.
 _MOST_ASPECTS = 100
 
+#: The remedy for a dict of qrels whose queries are the names of aspects, or whose documents are queries.
+BY_QUERY = "Are the aspects the first level of a dict? Expected {qid: {docno: {aspect: label}}}"
+
 
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
     """Return qrels as a frame, and whether its label columns are unnamed."""
-    frame, is_positional = _qrels_in_any_form(qrels)
+    with refuse_surrogates("qrels"):
+        frame, is_positional = _qrels_in_any_form(qrels)
     for position, column in enumerate(frame.columns):
         if column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
             check_strings(frame.iloc[:, position], "qrels")
@@ -54,6 +58,8 @@ def _qrels_in_any_form(qrels: object) -> tuple[pd.DataFrame, bool]:
 
 
 def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
+    if _is_by_aspect(qrels):
+        qrels = _by_query(qrels)
     ids: list[tuple[Any, Any]] = []
     labels: list[Any] = []
     for qid, documents in qrels.items():
@@ -94,6 +100,32 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
         return frame.assign(relevance=labels), False
     except OverflowError:  # integers beyond float64 in pandas 2.0; reading the labels reports them
         return frame.assign(relevance=pd.Series(labels, dtype=object)), False
+
+
+def _is_by_aspect(qrels: Mapping[Any, Any]) -> bool:
+    """Return whether a dict is ``{aspect: {qid: {docno: label}}}``: relevance is the name of no query."""
+    queries = qrels.get("relevance", qrels.get("label"))
+    documents = list(queries.values()) if isinstance(queries, Mapping) else []
+    return any(isinstance(labels, Mapping) for labels in documents) and not any(
+        isinstance(labels, Mapping) and ("relevance" in labels or "label" in labels) for labels in documents
+    )
+
+
+def _by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return a dict ``{aspect: {qid: {docno: label}}}`` as ``{qid: {docno: {aspect: label}}}``."""
+    labels: dict[Any, dict[Any, dict[Any, Any]]] = {}
+    for aspect, queries in qrels.items():
+        for qid, documents in queries.items() if isinstance(queries, Mapping) else [(None, queries)]:
+            if not isinstance(documents, Mapping) or any(
+                isinstance(label, Mapping) for label in documents.values()
+            ):
+                raise MultiAspectError(
+                    "qrels: expected a dict {qid: {docno: {aspect: label}}} or {aspect: {qid: {docno: label}}}, "
+                    f"got {shown(documents)} in {aspect!r}"
+                )
+            for docno, label in documents.items():
+                labels.setdefault(qid, {}).setdefault(docno, {})[aspect] = label
+    return labels
 
 
 def shown_row(row: object) -> str:

@@ -37,7 +37,7 @@ from .columns import (
     text_remedy,
     texts_like_labels,
 )
-from .inputs import qrels_frame
+from .inputs import BY_QUERY, qrels_frame
 from .views import AspectView
 
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
@@ -63,7 +63,8 @@ class Judgments(Memo):
         One row per judged (query, document) with one numeric column per aspect: a DataFrame (of pandas,
         Polars, PyArrow, or any library that offers Arrow data, such as a relation of DuckDB) with ``qid docno
         label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno: label}}`` whose labels are numbers,
-        tuples, namedtuples or dicts; or namedtuples such as those of ir_datasets. A missing label is NaN or None.
+        tuples, namedtuples or dicts; a dict ``{aspect: {qid: {docno: label}}}`` with relevance among the aspects;
+        or namedtuples such as those of ir_datasets. A missing label is NaN or None.
 
     Raises
     ------
@@ -395,12 +396,19 @@ class Judgments(Memo):
             f"{registered})"
             + did_you_mean(missing, (*self.label_names, *Aspects.registry))
             + (
+                ". orders.correctness (on the command line, --stances FILE) computes it from supportiveness and "
+                "the stances of the topics"
+                if "correctness" in missing and "supportiveness" in self.label_names
+                else ""
+            )
+            + (
                 ". A set of aspects that another process named is unknown to this worker process: pass the measure "
                 "itself rather than its name"
                 if current_process().name != "MainProcess"
                 else ""
             )
             + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
+            + (f". {BY_QUERY}" if {*missing} <= {*self.qids} else "")
         )
 
     # -- aspects ----------------------------------------------------------------------------
@@ -419,7 +427,9 @@ class Judgments(Memo):
             If a column is missing (the message lists the existing ones), or a label is not a number or
             is above or between declared grades.
         """
-        return self.cached(("views", spec), lambda: self._make_views(spec))
+        # Equal specifications may differ in whether the grades were listed, on which a warning depends.
+        by_top = spec.by_top if isinstance(spec, Aspects) else ()
+        return self.cached(("views", spec, by_top), lambda: self._make_views(spec))
 
     def _make_views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
         names = self.label_names if spec is None else tuple(spec)
@@ -475,7 +485,8 @@ class Judgments(Memo):
         return next(view for view in self.views(spec) if view.name == name)
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
-        return self.cached(("view", name, column, aspect), lambda: self._make_view(name, column, aspect))
+        key = ("view", name, column, aspect, aspect is not None and aspect.by_top)
+        return self.cached(key, lambda: self._make_view(name, column, aspect))
 
     def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
         labels = self.labels(column)

@@ -13,6 +13,9 @@ from .._typing import Ints
 from ..aspects.aspect import Aspect
 from .columns import USUAL_GRADES, is_far_above, shortened
 
+#: Minimum number of judged documents to doubt a scale that is declared by its top grade alone.
+_MIN_DECLARED = 30
+
 #: Labels that mark junk documents in TREC collections.
 JUNK = (-1, -2)
 
@@ -125,17 +128,30 @@ def constant(labels: LabelCounts) -> LabelFinding | None:
 
 def doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
     """Find a threshold that hardly separates the documents, and its likely cause."""
-    return _starts_above_zero(labels) or _threshold(labels)
+    return starts_above_zero(labels) or _threshold(labels)
 
 
 def start_at_one(labels: LabelCounts) -> Aspect | None:
-    """Return the aspect on a scale that starts at 1, if its inferred scale starts at 0 but no label is 0."""
+    """Return the aspect on a scale that starts at 1, if it was not said that it starts at 0, but no label is 0.
+
+    The scale is inferred, or declared by its top grade alone. Then, some of at least 30 labels must be 1. A short
+    scale of relevance is not doubted then, as qrels may list the relevant documents only.
+    """
     aspect, scale = labels.aspect, labels.aspect.scale
-    if not labels.inferred or scale.identity or scale.is_fractional or aspect.threshold is not None:
+    if (
+        not (labels.inferred or aspect.by_top)
+        or scale.identity
+        or scale.is_fractional
+        or aspect.threshold is not None
+    ):
         return None
-    zero = 0 if scale.greater_is_better else -1
+    zero, one = (0, 1) if scale.greater_is_better else (-1, -2)
     if labels.counts[zero] or np.count_nonzero(labels.counts) < 2:
         return None
+    if not labels.inferred:
+        positives_only = labels.name == "relevance" and len(scale) < LONG_SCALE
+        if positives_only or labels.n_judged < _MIN_DECLARED or not labels.counts[one]:
+            return None
     return Aspect(range(1, len(scale)), greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged)
 
 
@@ -149,11 +165,20 @@ def starts_at_one_note(aspects: Iterable[LabelCounts]) -> str:
     )
 
 
-def _starts_above_zero(labels: LabelCounts) -> LabelFinding | None:
+def starts_above_zero(labels: LabelCounts) -> LabelFinding | None:
+    """Find a scale that may start at 1, although it was inferred or declared to start at 0."""
     start = start_at_one(labels)
     if start is None:
         return None
     scale = labels.aspect.scale
+    if not labels.inferred:
+        return LabelFinding(
+            "warning",
+            f"no label of {labels.name} is 0, but its scale is declared by its top grade alone, as {scale}",
+            f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, list its grades, "
+            f"{labels.name}: {labels.aspect!r}",
+            start,
+        )
     lowest = spell(scale.grades[np.flatnonzero(labels.counts)[0]])
     effect = f"every judged document is positive and {lowest} has a positive gain"
     if not scale.greater_is_better:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
 from .._typing import Bools, Floats
 from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn, warn_of_run, warn_once
+from .inputs import BY_QUERY
 from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
 
 #: Minimum number of topics for warnings; smaller collections are examples.
 _MIN_TOPICS = 5
+
+#: Minimum number of topics that runs share to conclude that their documents are answers.
+_MIN_SHARED = 2
 
 #: Minimum number of retrieved and of judged documents to conclude that the ids do not match.
 _MIN_DOCUMENTS = 10
@@ -36,10 +41,16 @@ def warn_of_no_common_query(rankings: Rankings) -> None:
         warn_once(
             "the run and the qrels have no query in common; all judged queries are scored as empty rankings. Check "
             "that both are for the same collection and use the same query ids: the qrels have queries such as "
-            f"{choices(rankings.judgments.qids[:3])}, the run has queries such as {choices(some_qids)}",
+            f"{choices(rankings.judgments.qids[:3])}, the run has queries such as {choices(some_qids)}"
+            f"{by_query_remedy(rankings.judgments, rankings.source.qids)}",
             key=f"{n_rows} {some_qids}",
             group="no query in common",
         )
+
+
+def by_query_remedy(judgments: Judgments, qids: Iterable[str]) -> str:
+    """Return the end of a message about a run without a common query: nothing unless its queries are documents."""
+    return f". {BY_QUERY}" if {*judgments.docnos} >= {*qids} else ""
 
 
 def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> None:
@@ -62,13 +73,20 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
     )
 
 
-def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
+def answered_topics(rankings: Rankings) -> Bools:
+    """Return a mask of the judged topics that a run has."""
+    judgments = rankings.judgments
+    answered = np.zeros(judgments.n_queries, dtype=np.bool_)
+    answered[judgments.queries_of(np.intersect1d(rankings.source.qids, judgments.qids))] = True
+    return answered
+
+
+def warn_of_missing_topics(judgments: Judgments, answered: Bools, counted: Bools) -> None:
     """Warn if a run lacks judged topics that some measure includes."""
-    lacking = counted.copy()
-    lacking[rankings.judgments.queries_of(np.intersect1d(rankings.source.qids, rankings.judgments.qids))] = False
+    lacking = counted & ~answered
     n_missing = int(lacking.sum())
     if n_missing and counted.sum() >= _MIN_TOPICS:
-        qids = rankings.judgments.qids[lacking].tolist()
+        qids = judgments.qids[lacking].tolist()
         warn_of_run(
             f"no documents for {n_missing} of {number_of(int(counted.sum()), 'judged topic')}, such as {qids[0]}",
             "These topics count as empty rankings. If the runs are for other topics, leave these out of the qrels",
@@ -102,6 +120,46 @@ def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments)
             f"the qrels have no label of {choices(missing)}. There, all documents have the lowest grade of the "
             "aspect. Check that the files are complete, or leave the topics out of the qrels"
         )
+
+
+def single_documents(rankings: Rankings) -> dict[str, str]:
+    """Return the document that a run retrieves for each judged topic, by topic.
+
+    Empty if the run retrieves several documents for a topic, or if most of its documents are not judged, as in a
+    search for known items: then they are not judged answers.
+    """
+    retrieved = rankings.hits.n_ret
+    if retrieved.max(initial=0) != 1 or 2 * len(rankings.hits.row) <= retrieved.sum():
+        return {}
+    query, _, docnos = rankings.documents(None)
+    return dict(zip(rankings.judgments.qids[query].tolist(), docnos.tolist(), strict=True))
+
+
+def warn_of_answers(documents: Collection[Mapping[str, str]], labels: Iterable[str]) -> None:
+    """Warn if the documents of all runs look like answers, which measures of rankings compare with each other.
+
+    Parameters
+    ----------
+    documents : collection of mapping of str to str
+        The `single_documents` of each run.
+    labels : iterable of str
+        The measures whose values depend on the documents of other runs.
+    """
+    named = list(labels)
+    if not named or len(documents) < 2 or not all(documents):
+        return
+    distinct = [docno for run in documents for docno in {*run.values()}]
+    topics = Counter(qid for run in documents for qid in run)
+    n_shared = sum(times > 1 for times in topics.values())
+    if len(set(distinct)) < len(distinct) or n_shared < _MIN_SHARED or 2 * n_shared <= len(topics):
+        return
+    warn_once(
+        f"each of the {len(documents)} runs has one document per topic, and no document is in two runs, as if the "
+        f"documents were generated answers. Then {choices(named)} do not tell how good an answer is: they are "
+        "divided by an ideal or by the number of relevant documents, which contain the answers of other runs. "
+        "Score answers with ma.answers, as in ma.answers.combine(ma.answers.from_criteria(judged, aspects=…), "
+        "'CAM'), or choose measures without this division, such as CG@1 and P@1"
+    )
 
 
 def are_grades(values: Floats) -> bool:

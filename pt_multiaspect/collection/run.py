@@ -13,8 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..errors import SWAPPED, MultiAspectError, choices, counted, shown
-from ..strings.texts import Texts, as_bytes, is_arrow
+from ..errors import SWAPPED, MultiAspectError, choices, counted, refuse_surrogates, shown
+from ..strings.identifiers import is_arrow
+from ..strings.texts import Texts, as_bytes
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
 from .frames import in_memory, to_pandas
 from .inputs import check_strings, shown_row
@@ -50,14 +51,15 @@ class Run:
         Raises
         ------
         MultiAspectError
-            If columns or identifiers are missing, or a score is not a number.
+            If columns or identifiers are missing, an identifier is not valid text, or a score is not a number.
         """
         if isinstance(run, Run):
             return run
         run = in_memory(run)
         if not columns and (of_polars := _of_polars(run)) is not None:
             return of_polars
-        frame = _frame(run)
+        with refuse_surrogates("the run"):
+            frame = _frame(run)
         check_distinct_columns(frame, "a run")
         queries, documents = (id_column(frame, names, "a run") for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
         for column in (queries, documents):

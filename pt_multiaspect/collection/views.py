@@ -22,6 +22,7 @@ from .label_rules import (
     far_above,
     labels_below,
     never_judged,
+    starts_above_zero,
 )
 
 
@@ -94,6 +95,11 @@ class AspectView:
     def positive(self) -> Bools:
         """Return a mask of the documents at or above the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
+
+    def check_start(self) -> None:
+        """Warn if the scale is declared by its top grade alone, but may start at 1."""
+        if not self.inferred and (finding := starts_above_zero(self.label_counts)) is not None:
+            self._warn(finding, key=str(self.scale), group="threshold")
 
     def check_threshold(self) -> None:
         """Warn if a measure reads the threshold and it hardly separates the documents."""

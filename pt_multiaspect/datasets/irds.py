@@ -30,7 +30,7 @@ ASPECTS_OF_RECORDS: dict[str, dict[str, Aspect | None]] = {
     # weights relevant documents by it.
     "EhealthQrel": {
         "relevance": Aspect(2, probabilities=[0, 1, 1]),
-        "trustworthiness": Aspect(100),
+        "trustworthiness": Aspect(range(101)),
         "understandability": Aspect(100, threshold=50),
     },
     "MisinfoQrel": {"credibility": None},

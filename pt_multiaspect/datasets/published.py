@@ -125,10 +125,14 @@ def info(name: str) -> CollectionInfo:
     Aspect(grades=[0, 1, 2], unjudged=[3])
     """
     entry = _entry(name)
+    # All grades are listed: it is known that the scales start at 0.
+    scales = {
+        aspect: range(spec + 1) if isinstance(spec, int) else spec for aspect, spec in entry["scales"].items()
+    }
     return CollectionInfo(
         name=name,
         title=entry["title"],
-        aspects=Aspects({aspect: Aspect.from_spec(spec) for aspect, spec in entry["scales"].items()}),
+        aspects=Aspects({aspect: Aspect.from_spec(scale) for aspect, scale in scales.items()}),
         source=_repository(entry).url,
         files=tuple(file["name"] for file in entry.get("files", {}).values()),
         licence=entry["licence"],

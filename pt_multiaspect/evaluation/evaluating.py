@@ -12,7 +12,7 @@ from ir_measures import Measure as AnyMeasure
 
 from .._validation import choice
 from ..collection.judgments import Judgments
-from ..collection.overlap import warn_of_unlabelled_topics
+from ..collection.overlap import warn_of_answers, warn_of_unlabelled_topics
 from ..errors import Cause, MultiAspectError, reissue, warn, warn_of_runs
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
@@ -104,11 +104,16 @@ def evaluate(
     -----
     MultiAspectWarning
         For each run that is skipped, with the reason; in one message for all runs, if runs lack judged topics,
-        repeat documents or retrieve no judged ones; if an aspect has no label in a topic; for each file of `out`
+        repeat documents or retrieve no judged ones; if the runs look like generated answers, with one document per
+        topic that no other run has, and a measure compares them with each other, as nDCG does (see
+        `pt_multiaspect.answers`); if an aspect has no label in a topic; for each file of `out`
         that is damaged; if `out` contains values of other measures or judgments, which are moved to a subdirectory.
 
     Notes
     -----
+    Documents are ranked as in trec_eval for all measures, with ties broken by docno, descending. Only functions of
+    ``ir_measures.define`` and ``define_byquery`` get the scores of the run.
+
     A file of `out` is replaced when its run has changed; files of runs that are not part of the call are kept, so
     several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
     about a run are stored with its values, and issued again when these are read from `out`. Judged topics that runs
@@ -159,6 +164,10 @@ def evaluate(
                 warn(f"skipped: {reasons.pop(0)}")
     finally:
         warn_of_runs(of_runs)
+    warn_of_answers(
+        [outcome.documents for outcome in evaluated.values()],
+        dict.fromkeys(label for outcome in evaluated.values() for label in outcome.relative),
+    )
     if not evaluated:
         raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
     if collect:

@@ -15,12 +15,13 @@ from .._validation import choice
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
+from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, counted, refuse_unknown
+from ..errors import Cause, MultiAspectError, choices, collected, counted, refuse_unknown, warn_of_runs
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
-from ..io.runs import join, run_of
+from ..io.runs import join, no_common_query, run_of, titled
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
 from .long_frames import COLUMNS
@@ -49,8 +50,9 @@ def evaluator(
     by : {'run', 'query'}, default 'run'
         The content of a part of the table: whole runs, or whole queries of runs. With 'run', judged queries
         that are missing from a run count as empty rankings. With 'query', only the queries in the part are
-        evaluated, as the others are in other parts; `Evaluator.complete` adds queries that are in no part. The
-        measures must then declare the scales of their aspects.
+        evaluated, as the others are in other parts; `Evaluator.complete` adds queries that are in no part. If no
+        query of a run in the part is judged, there are rows of one such query, with the value NaN, so that
+        `complete` knows the run. The measures must then declare the scales of their aspects.
 
     Returns
     -------
@@ -157,7 +159,8 @@ class Evaluator:
         Parameters
         ----------
         frame : DataFrame of pandas or Polars, Table of PyArrow, or Arrow data
-            Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored.
+            Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored. In
+            ``groupby("name").apply``, the name is that of the group.
 
         Returns
         -------
@@ -176,10 +179,7 @@ class Evaluator:
                 f"expected a data frame with the columns name, qid, docno and score, got {type(frame).__name__}"
             )
         check_distinct_columns(rows, "runs")
-        if "name" not in rows.columns:
-            raise MultiAspectError(
-                f"expected a column name with the run of each row, got the columns {choices(rows.columns)}"
-            )
+        rows = _with_group(rows, frame)
         codes, names = pd.factorize(identifiers(rows["name"], "runs"))
         by_run = np.argsort(codes, kind="stable")
         parts = np.split(by_run, np.cumsum(np.bincount(codes))[:-1]) if len(codes) else []
@@ -203,7 +203,7 @@ class Evaluator:
         position = judgments.queries_of(rankings.source.qids)
         present = np.sort(position[position >= 0])
         if not len(present):
-            return judgments.qids[:0], np.zeros((len(self._plan.labels), 0))
+            return rankings.source.qids[:1], np.full((len(self._plan.labels), 1), np.nan)
         values = self._plan.values(rankings)
         return judgments.qids[present], values[:, present]
 
@@ -227,19 +227,32 @@ class Evaluator:
         ------
         MultiAspectError
             If a run has several values for a query, as parts of it were evaluated separately; if values of a
-            measure are missing; if a name has no values, or is not in `names`; or if there are other queries or
-            measures.
+            measure are missing; if a run has no query in common with the qrels; if a name has no values, or is not
+            in `names`; or if there are other queries or measures.
+
+        Warns
+        -----
+        MultiAspectWarning
+            With ``by="query"``, in one message for all runs, if runs lack judged topics, as in `evaluate`.
         """
         rows = to_pandas(perquery)
         missing = [column for column in COLUMNS if rows is None or column not in rows.columns]
         if rows is None or missing:
             raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
         rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
-        check_one_value(rows)
+        labels, judgments = self._plan.labels, self._plan.judgments
         run_names = rows["name"].unique()
         order = sorted(run_names) if names is None else [str(name) for name in names]
         refuse_unknown(run_names, order, "values of the runs")
+        unjudged = rows["value"].isna() & ~rows["qid"].isin(judgments.qids)
+        rows, others = rows[~unjudged], rows[unjudged]
+        check_one_value(rows)
+        run_names = rows["name"].unique()
         lost = [name for name in order if name not in set(run_names)]
+        for name in lost:
+            qids = others.loc[others["name"] == name, "qid"].unique().tolist()
+            if qids:
+                raise no_common_query(name, judgments, qids)
         if not order:
             raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
         if lost:
@@ -247,7 +260,6 @@ class Evaluator:
                 f"expected values of every run, got none of {choices(lost[:3])} {counted(len(lost), 'run')}: no "
                 "query of these is judged, or a part was lost"
             )
-        labels, judgments = self._plan.labels, self._plan.judgments
         refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
         refuse_unknown(rows["qid"].unique(), judgments.qids, "values of the queries")
         values = np.full((len(order), len(labels), judgments.n_queries), np.nan)
@@ -278,9 +290,33 @@ class Evaluator:
                 )
             of_empty_ranking = self._plan.values(Rankings({}, judgments))
             values = np.where(empty[:, None, :], of_empty_ranking[None], values)
+            warned: list[tuple[str, Cause]] = []
+            for name, answered in zip(order, ~empty, strict=True):
+                with collected() as causes:
+                    warn_of_missing_topics(judgments, answered, np.any(self._plan.counted, axis=0))
+                warned += [(titled(name), cause) for cause in causes]
+            warn_of_runs(warned)
         result = self._plan.frame(order, list(values))
         record(result, dict(zip(labels, self._plan.measures, strict=True)))
         return result
+
+
+def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
+    """Return the rows with the column by which `groupby` of pandas has grouped them, which `apply` leaves out."""
+    names = {"name": ["name"], "qid": ["qid", "query_id"]}
+    missing = [column for column in names if not rows.columns.isin(names[column]).any()]
+    group = getattr(frame, "name", None) if isinstance(frame, pd.DataFrame) and missing else None
+    if len(missing) == 1 and pd.api.types.is_scalar(group) and group is not None:
+        return rows.assign(**{missing[0]: group})
+    if "name" in missing:
+        remedy = (
+            ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part in table.groupby(...)]"
+        )
+        raise MultiAspectError(
+            f"expected a column name with the run of each row, got the columns {choices(rows.columns)}"
+            f"{remedy if isinstance(group, tuple) else ''}"
+        )
+    return rows
 
 
 def _restore(key: str, content: bytes, by: str) -> Evaluator:

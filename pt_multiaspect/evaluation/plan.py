@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,13 +10,20 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats
-from ..bases.delegated import check_functions, first_fraction, qrels_inputs, reads_relevance, run_inputs
+from ..bases.delegated import (
+    check_functions,
+    first_fraction,
+    function_of,
+    qrels_inputs,
+    reads_relevance,
+    run_inputs,
+)
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
-from ..collection.overlap import warn_of_missing_topics
+from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
 from ..collection.rankings import Rankings
-from ..errors import Cause, MultiAspectError, choices, collected, refuse_unknown
+from ..errors import Cause, MultiAspectError, choices, collected, refuse_unknown, silenced
 from ..integration.provider import supports
 from ..io.runs import join
 from .long_frames import COLUMNS
@@ -36,6 +43,10 @@ class Outcome:
     reason: str = ""
     #: Whether the values are those of an earlier call.
     reused: bool = False
+    #: The document of each topic if there is only one, see `single_documents`.
+    documents: Mapping[str, str] = field(default_factory=dict)
+    #: The measures whose values would differ if only these documents were judged.
+    relative: Collection[str] = ()
 
 
 class Plan:
@@ -94,8 +105,41 @@ class Plan:
                 if not skip:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
-            warn_of_missing_topics(rankings, np.any(self.counted, axis=0))
-            return Outcome(name, self.values(rankings), causes)
+            warn_of_missing_topics(self.judgments, answered_topics(rankings), np.any(self.counted, axis=0))
+            documents = single_documents(rankings)
+            values = self.values(rankings)
+            relative = self._relative_measures(rankings, values) if documents else ()
+            return Outcome(name, values, causes, documents=documents, relative=relative)
+
+    def _relative_measures(self, rankings: Rankings, values: Floats) -> list[str]:
+        """Return the measures whose values would differ if only the documents of this run were judged.
+
+        These are divided by an ideal or by the number of relevant documents. Functions of users are not called
+        again, and diversity measures read the qrels by subtopic.
+        """
+        judgments = self.judgments
+        rows = {
+            label: row
+            for row, (label, measure) in enumerate(zip(self.labels, self.measures, strict=True))
+            if function_of(measure) is None and not is_diversity_measure(measure)
+        }
+        kept = np.zeros(len(judgments), dtype=np.bool_)
+        kept[rankings.hits.row] = True
+        try:
+            with silenced():
+                alone = judgments.relabelled(
+                    {
+                        name: judgments.of_rows(np.where(kept, judgments.labels(name), np.nan))
+                        for name in judgments.label_names
+                    },
+                    scales=judgments,
+                )
+                plan = Plan(alone, {label: self.measures[row] for label, row in rows.items()})
+                expected = plan.values(rankings.relabelled(alone)) if rows else values[:0]
+        except MultiAspectError:  # a measure cannot do without the other documents, such as a list of ideal ranks
+            return []
+        alike = np.isclose(values[[*rows.values()]], expected)
+        return [label for label, equal in zip(rows, alike, strict=True) if not equal.all()]
 
     def values(self, rankings: Rankings) -> Floats:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
@@ -106,7 +150,7 @@ class Plan:
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:
-            elsewhere.update(self._diverse.values(run()))
+            elsewhere.update(self._diverse.values(rankings.rescored()))
         return np.stack(
             [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
         )

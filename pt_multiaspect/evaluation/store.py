@@ -8,10 +8,11 @@ import io
 import json
 import os
 import re
+import stat
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._writing import write_file
+from .._writing import TEMPORARY, write_file
 from ..collection.run import about_run
-from ..errors import Cause, MultiAspectError, choices, collected, number_of, warn
+from ..errors import Cause, MultiAspectError, choices, collected, number_of, shown, warn
 from ..integration.records import record
 from ..io.file_contents import load
 from ..io.runs import titled
@@ -60,23 +61,26 @@ class Store:
     def open(cls, directory: str | os.PathLike[str], plan: Plan) -> Store:
         """Open or create a directory, and move files of other measures and judgments to a subdirectory.
 
+        Temporary files that killed processes left are removed from a directory that contains values.
+
         Raises
         ------
         MultiAspectError
-            If the directory cannot be written, or contains other files of this kind.
+            If the path is invalid, or the directory cannot be written or contains other files of this kind.
 
         Warns
         -----
         MultiAspectWarning
             If files are moved.
         """
-        folder = Path(os.path.abspath(os.path.expanduser(directory)))
-        if folder.exists() and not folder.is_dir():
+        folder = _folder(directory, "out")
+        if os.path.exists(folder) and not os.path.isdir(folder):
             raise MultiAspectError(f"out: expected a directory, got the file {directory}")
         evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.average_over)[:16]
         files: dict[str, list[str]] = {}
         foreign: list[str] = []
         others: list[str] = []
+        temporary: list[str] = []
         with _writing():
             folder.mkdir(parents=True, exist_ok=True)
             for name in sorted(os.listdir(folder)):
@@ -85,8 +89,8 @@ class Store:
                     others.append(name) if match[2] != evaluation else files.setdefault(match[1], []).append(name)
                 elif name.endswith(".npz"):
                     foreign.append(name)
-                elif name.endswith(".tmp") and _is_abandoned(folder / name):
-                    (folder / name).unlink(missing_ok=True)
+                elif TEMPORARY.fullmatch(name):
+                    temporary.append(name)
         if foreign:
             raise MultiAspectError(
                 f"out: expected an empty directory, or one that evaluate has written, but {directory} contains "
@@ -95,6 +99,8 @@ class Store:
         if others:
             with _writing():
                 _supersede(folder, others)
+        if others or files:  # other programs may name temporary files alike
+            _remove_abandoned([folder / name for name in temporary])
         return cls(folder, evaluation, files)
 
     def files_of(self, name: str) -> RunFiles:
@@ -160,8 +166,10 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 files.clear(but=file)
                 values = np.zeros(plan.counted.shape)
                 values[plan.counted] = part["value"]
-                earlier = [Cause(*cause) for cause in json.loads(part["about"].tobytes())["causes"]]
-                return Outcome(name, values, earlier, reused=True)
+                about = json.loads(part["about"].tobytes())
+                earlier = [Cause(*cause) for cause in about["causes"]]
+                single = {key: about[key] for key in ("documents", "relative") if key in about}
+                return Outcome(name, values, earlier, reused=True, **single)
         # After this, readers no longer find values of earlier content under this name.
         files.clear()
     outcome = plan.evaluate(name, run, skip=skip)
@@ -173,8 +181,8 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
 
 def read_directory(directory: str | os.PathLike[str]) -> pd.DataFrame:
     """Read the values of a directory, for `read_values`."""
-    folder = Path(os.path.expanduser(directory))
-    files = sorted(os.listdir(folder)) if folder.is_dir() else []
+    folder = _folder(directory, "path")
+    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     matches = [match for file in files if (match := _FILE.fullmatch(file))]
     if len({match[2] for match in matches}) > 1 or len({match[1] for match in matches}) < len(matches):
         raise MultiAspectError(
@@ -210,6 +218,8 @@ def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
         "qids": plan.judgments.qids.tolist(),
         "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
         "causes": outcome.causes,
+        "documents": outcome.documents,
+        "relative": outcome.relative,
     }
     content = io.BytesIO()
     assert outcome.values is not None
@@ -260,11 +270,23 @@ def _readable(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_")[:60] or "run"
 
 
-def _is_abandoned(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > _ABANDONED
-    except FileNotFoundError:
-        return False
+def _folder(directory: object, parameter: str) -> Path:
+    """Return the absolute path of a directory, which need not exist."""
+    name = os.fspath(directory) if isinstance(directory, os.PathLike) else directory
+    if isinstance(name, str) and name and "\0" not in name:
+        with suppress(UnicodeEncodeError):  # a lone surrogate
+            os.fsencode(name)
+            return Path(os.path.abspath(os.path.expanduser(name)))
+    remedy = "; '.' is the current directory" if name == "" else ""
+    raise MultiAspectError(f"{parameter}: expected the path of a directory, got {shown(directory)}{remedy}")
+
+
+def _remove_abandoned(files: list[Path]) -> None:
+    for file in files:
+        with suppress(OSError):  # another process was faster, or it belongs to another user
+            status = file.lstat()
+            if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime > _ABANDONED:
+                file.unlink()
 
 
 def _supersede(folder: Path, files: list[str]) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 from pandas.api.types import is_scalar
 
 from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown, shown
+from ..groups.names import check_group_types, name_of_group
 from ..io.file_contents import as_text, load
 from .long_frames import COLUMNS
 
@@ -37,7 +38,8 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     Raises
     ------
     MultiAspectError
-        If a topic has no group or several, a group is named 'all', or a topic is unknown.
+        If a topic has no group or several, a group is named 'all', a topic is unknown, or groups are numbers and
+        text that reads as one of them.
     """
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(by, Mapping | pd.Series):
@@ -45,14 +47,17 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     elif isinstance(by, str) and by in topics.columns and by not in COLUMNS:
         pairs = zip(topics["qid"], topics[by], strict=True)
     elif isinstance(by, PathLike) or (isinstance(by, str) and os.path.isfile(os.path.expanduser(by))):
-        pairs = _in_file(by)
+        pairs = read_topic_names(by, "by", "group")
     else:
         raise MultiAspectError(
             "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics and groups, got "
             f"{shown(by)} (columns: {choices(topics.columns)})"
         )
     groups: dict[str, str] = {}
-    for qid, group in dict.fromkeys(_named(qid, group) for qid, group in pairs):
+    distinct = dict.fromkeys(_checked(pairs))
+    check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), "by")
+    for qid, value in distinct:
+        group = "" if value is None else name_of_group(value).strip()
         if groups.setdefault(qid, group) != group:
             raise MultiAspectError(f"by: expected one group per topic, got {groups[qid]} and {group} for {qid}")
     qids = dict.fromkeys(map(str, topics["qid"]))
@@ -68,20 +73,30 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     return groups
 
 
-def _named(qid: object, group: Any) -> tuple[str, str]:
-    """Return the names of a topic and of its group, which is empty if it is missing."""
-    if not is_scalar(group):
-        raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
-    return str(qid), "" if pd.isna(group) else str(group).strip()
+def _checked(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each topic and its group, which is None if it is missing."""
+    for qid, group in pairs:
+        if not is_scalar(group):
+            raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
+        yield str(qid), None if pd.isna(group) else group
 
 
-def _in_file(path: str | PathLike[str]) -> Iterator[tuple[str, str]]:
-    with errors_of("by"):
+def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterator[tuple[str, str]]:
+    """Yield the query id and the name of each line of a file, such as that of the topic's group.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    what, noun : str
+        The beginning of errors, and what is named.
+    """
+    with errors_of(what):
         text = as_text(*load(path))
     for number, line, fields in text.lines():
         if len(fields) < 2:
             raise MultiAspectError(
-                f"by: {text.name}:{number}: expected a query id, a blank and the name of its group, got "
+                f"{what}: {text.name}:{number}: expected a query id, a blank and the name of its {noun}, got "
                 f"{shown(line.decode())}"
             )
         qid, group = line.decode().split(maxsplit=1)

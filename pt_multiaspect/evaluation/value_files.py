@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import read_json
-from ..errors import MultiAspectError, choices, cut, refuse_taken, refuse_unknown
+from ..errors import MultiAspectError, choices, refuse_surrogates, refuse_taken, refuse_unknown, shown
 from ..io.file_contents import Text, as_text, load
 from ..io.trec_lines import excerpt
 from .long_frames import COLUMNS, check_distinct
@@ -126,6 +127,8 @@ def read_values(
             "option -q of trec_eval, ir_measures or pt-multiaspect"
         )
     if "name" not in columns:
+        with refuse_surrogates("name"):
+            (name or "").encode()
         run = name or _run_named(text, columns) or Path(text.name).name
         kept = [(number, line, {"name": run, **row}) for number, line, row in kept]
     texts = {
@@ -197,13 +200,15 @@ def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
     """Return the value of a line."""
     value = row["value"]
     try:
-        # float() also reads True and 1_000.
+        # float() also reads True and 1_000, and numbers that are too large as infinite.
         if not isinstance(value, bool) and "_" not in str(value):
-            return float(value)
-    except (TypeError, ValueError):
+            result = float(value)
+            if math.isfinite(result) or not re.search(r"\d", str(value)):
+                return result
+    except (TypeError, ValueError, OverflowError):
         pass
     raise MultiAspectError(
-        f"{text.name}:{number}: expected a number as value, got {cut(repr(value))} (topic {row['qid']}): "
+        f"{text.name}:{number}: expected a number as value, got {shown(value)} (topic {row['qid']}): "
         f"{excerpt(line)}"
     )
 

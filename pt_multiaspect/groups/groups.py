@@ -20,6 +20,7 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
 from ..strings.identifiers import identifiers
 from .files import groups_in_file
+from .names import group_names
 from .targets import GroupTarget, group_name
 
 
@@ -283,7 +284,7 @@ def _memberships(dimension: str, members: object) -> tuple[pd.DataFrame, tuple[s
         documents = id_column(frame, DOCUMENT_COLUMNS, dimension)
         docnos, shares = identifiers(documents, dimension), np.ones(len(frame))
         if "group" in frame.columns:
-            groups = identifiers(frame["group"], dimension)
+            groups = group_names(frame["group"], dimension)
             shares = as_floats(frame["share"]) if "share" in frame.columns else shares
         else:
             columns = [group_name(dimension, column) for column in frame.columns if column != documents.name]

@@ -16,6 +16,7 @@ from ..collection.columns import QUERY_COLUMNS, as_floats, id_column
 from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated
 from ..strings.identifiers import identifiers
+from .names import group_names
 
 #: Tolerance for the sum of the shares of a target.
 _TOLERANCE = 1e-6
@@ -117,7 +118,7 @@ class GroupTarget:
             raise MultiAspectError(
                 f"target: expected the columns {choices([*self.names, 'share'])}, got no {choices(missing)}"
             )
-        columns = {name: identifiers(frame[name], "target").tolist() for name in self.names}
+        columns = {name: group_names(frame[name], "target").tolist() for name in self.names}
         self._mention(columns)
         keys = list(zip(*columns.values(), strict=True))
         refuse_repeated(keys, "combinations of groups", "target")

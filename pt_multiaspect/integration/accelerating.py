@@ -19,7 +19,7 @@ from ..bases.standard import StandardMeasures, standard_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
-from ..strings.texts import is_arrow
+from ..strings.identifiers import is_arrow
 from .last_judgments import LastJudgments
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ir_measures.providers import Evaluator, Provider
 from ir_measures.providers.fallback_provider import FallbackEvaluator
 
 from ..bases.delegated import function_of
-from ..collection.columns import DOCUMENT_COLUMNS, answers_remedy, as_floats, id_column
+from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, answers_remedy, as_floats, id_column
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..collection.rankings import Rankings
@@ -167,7 +167,7 @@ def _warn_of_other_topics(measures: Iterable[AnyMeasure], qrels: pd.DataFrame, l
             f"the qrels have no label of relevance in {number_of(len(without), 'topic')} "
             f"({choices([*without[:3], '…'] if len(without) > 3 else without)}), so "
             f"{choices(sorted(map(str, measures)))} cannot be computed there, and means are over different topics. "
-            "Leave these topics out, as in qrels[qrels.groupby('qid')['label'].transform('count') > 0], or use "
+            f"Leave these topics out, as in {LABELLED_TOPICS}, or use "
             "pt_multiaspect.evaluate, which scores them as 0",
             key=" ".join(without[:10]),
             group="no label of relevance",

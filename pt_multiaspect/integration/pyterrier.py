@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
-from inspect import BoundArguments
 from typing import Any, NamedTuple
 
 import ir_measures
@@ -19,11 +18,14 @@ import pandas as pd
 from ir_measures.measures import MeanAgg
 
 import pt_multiaspect_pyterrier
+from pt_multiaspect_pyterrier import Call
 
+from ..collection.columns import LABELLED_TOPICS
 from ..errors import MultiAspectError, choices, warn
 from ..measures import ALL
 from .aggregators import aggregated, lower_aggregate_is_better, lower_is_better
 from .parsing import MeasureName, parse
+from .provider import supports
 from .records import record
 
 __all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
@@ -65,7 +67,7 @@ def uninstall() -> None:
 class _Experiment(NamedTuple):
     """A running `pt.Experiment`."""
 
-    #: The measures whose aggregate is not the mean, by their column.
+    #: The measures of this package whose aggregate is not the mean, by their column.
     measures: dict[str, ir_measures.Measure]
     #: The columns that were aggregated.
     done: set[str]
@@ -75,15 +77,13 @@ class _Experiment(NamedTuple):
 _running: ContextVar[_Experiment | None] = ContextVar("_running", default=None)
 
 
-def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
+def experiment(call: Call) -> Any:
     """Call `pt.Experiment` so that its averages are the aggregates of the measures.
 
     Parameters
     ----------
-    original : callable
-        `pt.Experiment`.
-    call : BoundArguments
-        Its arguments.
+    call : Call
+        The call.
 
     Returns
     -------
@@ -98,31 +98,33 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
     """
     arguments = call.arguments
     measures = _by_column(arguments["eval_metrics"])
-    averages = arguments["perquery"] is not True
-    if arguments["baseline"] is not None:
+    has_baseline = arguments.get("baseline") is not None
+    if has_baseline:
         _warn_of_lower(
             [column for column, measure in measures.items() if lower_is_better(measure)],
             "baseline= counts a higher value as an improvement: read the column '+' as queries that got worse, and "
             "'-' as queries that improved",
         )
-    if averages and arguments["dataframe"] and arguments["highlight"] in ("bold", "color", "colour"):
+    is_table = arguments.get("perquery") is not True and arguments.get("dataframe", True)
+    if is_table and arguments.get("highlight") in ("bold", "color", "colour"):
         _warn_of_lower(
             [column for column, measure in measures.items() if lower_aggregate_is_better(measure)],
             "highlight= marks the highest value, which is the worst",
         )
-    others = {column: measure for column, measure in measures.items() if type(measure.aggregator()) is not MeanAgg}
-    token = _running.set(running := _Experiment(others, set(), arguments["baseline"] is not None))
+    running = _Experiment(_other_aggregates(measures), set(), has_baseline)
+    token = _running.set(running)
     try:
-        result = original(*call.args, **call.kwargs)
+        result = call()
     finally:
         _running.reset(token)
-    missing = [column for column in others if column not in running.done]
-    if missing and (averages or arguments["save_dir"] is not None):
+    has_values = arguments.get("perquery") is True or (isinstance(result, pd.DataFrame) and "qid" in result)
+    missing = [column for column in running.measures if column not in running.done]
+    if missing and (not has_values or arguments.get("save_dir") is not None):
         warn(
             f"{choices(missing)}: pt.Experiment reports the mean of the per-query values, which is not the "
             "aggregate that the measure defines; pass perquery=True and the table to pt_multiaspect.aggregate"
         )
-    perquery = result if arguments["perquery"] is True else getattr(result, "perquery", None)
+    perquery = result if has_values else getattr(result, "perquery", None)
     if isinstance(perquery, pd.DataFrame):
         record(perquery, measures)  # for `aggregate` and others, as labels may be unknown
     return result
@@ -132,7 +134,7 @@ def aggregates(
     average: Callable[[Mapping[str, Mapping[str, float]]], dict[str, float]],
     perquery: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
-    """Return the averages of one system in the running `pt.Experiment`, aggregated as the measures define it.
+    """Return the averages of one system in a `pt.Experiment`, of measures of this package as they define it.
 
     Parameters
     ----------
@@ -152,10 +154,11 @@ def aggregates(
     MultiAspectError
         If there is a baseline, and measures have values for different topics.
     """
-    running = _running.get()
     columns = list(dict.fromkeys(column for values in perquery.values() for column in values))
-    if running is None or not columns:
+    if not columns:
         return average(perquery)
+    # None if another package calls the original pt.Experiment.
+    running = _running.get() or _Experiment(_other_aggregates(_by_column(columns)), set(), False)
     values_of = {
         column: {qid: values[column] for qid, values in perquery.items() if column in values} for column in columns
     }
@@ -163,8 +166,7 @@ def aggregates(
     if fewer and running.has_baseline:
         raise MultiAspectError(
             f"baseline=: expected a value of every measure for every topic, got {choices(fewer)} for some topics "
-            "only. Leave out the topics without a label of relevance, as in "
-            "qrels[qrels.groupby('qid')['label'].transform('count') > 0]"
+            f"only. Leave out the topics without a label of relevance, as in {LABELLED_TOPICS}"
         )
     averages = {}
     for column, values in values_of.items():
@@ -175,15 +177,13 @@ def aggregates(
     return averages
 
 
-def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
+def grid_scan(call: Call) -> Any:
     """Call `pt.GridScan` with names that other processes also know.
 
     Parameters
     ----------
-    original : callable
-        `pt.GridScan`.
-    call : BoundArguments
-        Its arguments.
+    call : Call
+        The call.
 
     Returns
     -------
@@ -192,19 +192,17 @@ def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
     """
     metrics = call.arguments["metrics"]
     _by_column(metrics)
-    call.arguments["metrics"] = list(map(_named, metrics)) if isinstance(metrics, list | tuple) else _named(metrics)
-    return original(*call.args, **call.kwargs)
+    call.replace("metrics", list(map(_named, metrics)) if isinstance(metrics, list | tuple) else _named(metrics))
+    return call()
 
 
-def grid_search(original: Callable[..., Any], call: BoundArguments) -> Any:
+def grid_search(call: Call) -> Any:
     """Call `pt.GridSearch` or `pt.KFoldGridSearch` with a name that other processes also know.
 
     Parameters
     ----------
-    original : callable
-        `pt.GridSearch` or `pt.KFoldGridSearch`.
-    call : BoundArguments
-        Its arguments.
+    call : Call
+        The call.
 
     Returns
     -------
@@ -216,14 +214,15 @@ def grid_search(original: Callable[..., Any], call: BoundArguments) -> Any:
     MultiAspectWarning
         If lower aggregates of the measure are better.
     """
-    metric = call.arguments["metric"] = _named(call.arguments["metric"])
+    metric = _named(call.arguments["metric"])
+    call.replace("metric", metric)
     if isinstance(metric, MeasureName) and lower_aggregate_is_better(metric.measure):
         _warn_of_lower(
             [metric],
-            f"pt.{original.__name__} selects the highest value, which is the worst; select the lowest from the "
+            f"pt.{call.name} selects the highest value, which is the worst; select the lowest from the "
             "table of pt.GridScan",
         )
-    return original(*call.args, **call.kwargs)
+    return call()
 
 
 def _named(metric: object) -> object:
@@ -246,20 +245,50 @@ def _members(metric: Any) -> list[ir_measures.Measure]:
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
     """Return the measures of `pt.Experiment` by the name of their column: the last unambiguous string.
 
-    A label of two measures is an error, as PyTerrier would show only one of them.
+    A label of two measures is an error, and so are two labels of one, as PyTerrier would show only one of them.
     """
+    if isinstance(metrics, Mapping):
+        _refuse_mapping(metrics)
     names: dict[ir_measures.Measure, str] = {}
+    labels: dict[str, ir_measures.Measure] = {}
     for metric in metrics if isinstance(metrics, Collection) else ():
         members = _members(metric)
         for measure in members:
             if isinstance(metric, str) and len(members) == 1:
                 names[measure] = str(metric)
             names.setdefault(measure, str(measure))
+            if isinstance(metric, MeasureName):
+                labels.setdefault(str(metric), measure)
+    for label, measure in labels.items():
+        if names[measure] != label:
+            raise MultiAspectError(
+                f"{measure} has the label {label!r} and is also given as {names[measure]!r}, but PyTerrier shows "
+                "each measure in one column: give it once"
+            )
     columns: dict[str, ir_measures.Measure] = {}
     for measure, name in names.items():
         if columns.setdefault(name, measure) != measure and name != str(measure):
             raise MultiAspectError(f"two different measures have the label {name!r}; give them distinct labels")
     return columns
+
+
+def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
+    """Raise an error if the keys of a mapping, which PyTerrier takes for measures, are labels of its values."""
+    for label, metric in metrics.items():
+        if _members(metric) not in ([], _members(label)):
+            raise MultiAspectError(
+                f"PyTerrier takes the keys of a mapping for measures, and {label!r} is a label here: give a list, "
+                f"as in [pt_multiaspect.label({str(label)!r}, {metric!r})]"
+            )
+
+
+def _other_aggregates(measures: Mapping[str, ir_measures.Measure]) -> dict[str, ir_measures.Measure]:
+    """Return the measures of this package whose aggregate is not the mean."""
+    return {
+        column: measure
+        for column, measure in measures.items()
+        if supports(measure) and type(measure.aggregator()) is not MeanAgg
+    }
 
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:

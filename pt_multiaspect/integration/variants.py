@@ -10,7 +10,6 @@ import ir_measures
 
 from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
-from ..orders.order import TupleOrder
 from .parsing import parse_one
 
 
@@ -105,7 +104,7 @@ def _named_options(parameter: str, given: Any) -> dict[str, Any]:
     if not given:
         raise MultiAspectError(f"{parameter}: expected at least one option, got none")
     for option in given:
-        if isinstance(option, Mapping | TupleOrder) and getattr(option, "name", None) is None:
+        if _is_compound(option) and getattr(option, "name", None) is None:
             raise MultiAspectError(
                 f"{parameter}: expected options with names, got {shown(option)}; pass a mapping {{name: option}}"
             )
@@ -117,7 +116,12 @@ def _named_options(parameter: str, given: Any) -> dict[str, Any]:
 
 def _are_options(given: Mapping[Any, Any]) -> bool:
     """Return whether a mapping contains options by name, and is not itself the value of a parameter."""
-    return all(value is None or isinstance(value, Mapping | TupleOrder) for value in given.values())
+    return all(value is None or _is_compound(value) for value in given.values())
+
+
+def _is_compound(option: object) -> bool:
+    """Return whether an option is a mapping or an order of classes, whose text is not fit for labels."""
+    return isinstance(option, Mapping) or hasattr(option, "n_classes")
 
 
 def _named_aspects(name: str, spec: Any) -> Aspects:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..collection.columns import (
+    ALONE_BY_SUBTOPIC,
     DOCUMENT_COLUMNS,
     NOT_ASPECTS,
     QUERY_COLUMNS,
@@ -95,7 +96,9 @@ def frame_of_run(name: str, table: Any) -> pd.DataFrame:
     return result[[*first, *(column for column in result.columns if column not in first)]]
 
 
-def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) -> pd.DataFrame:
+def labels_of_table(
+    name: str, table: Any, columns: Mapping[str, str] | None, *, one_of_several: bool = False
+) -> pd.DataFrame:
     """Return the judgments of a file's table: qid, docno and label columns.
 
     Parameters
@@ -107,7 +110,9 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
     columns : mapping of str to str, or None
         The column of the result for each aspect. An aspect is read from its own column in the file or, if it is the
         only one, from the column label or relevance. With None, all columns are kept; columns of subtopics only if
-        a query has several values.
+        a query has several values. With aspects, these are kept only if a pair has several values.
+    one_of_several : bool, default False
+        Whether this is one of the files of several aspects, which cannot be judged by subtopic.
 
     Returns
     -------
@@ -117,7 +122,8 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
     Raises
     ------
     MultiAspectError
-        If a column is missing, a label is not a finite number, or a pair has different labels.
+        If a column is missing, a label is not a finite number, or a pair has different labels; if a pair of one of
+        several files has several subtopics.
     """
     frame = _pandas(name, table)
     check_distinct_columns(frame, name)
@@ -143,14 +149,21 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
         else:
             rows[column] = frame[source].to_numpy()
     keys = ["qid", "docno"]
-    if columns is None:
-        for column in SUBTOPIC_COLUMNS:
-            if column in frame.columns:
-                values = pd.DataFrame({"qid": rows["qid"], "value": frame[column].to_numpy(dtype=object)})
-                # Subtopics differ within a query; an iteration without meaning is constant.
-                if values.drop_duplicates()["qid"].duplicated().any():
-                    rows[column] = identifiers(frame[column], name)
-                    keys.append(column)
+    # Subtopics differ within a query; an iteration without meaning is constant.
+    judged = rows[keys[:1] if columns is None else keys[:]]
+    for column in SUBTOPIC_COLUMNS:
+        if column in frame.columns:
+            values = judged.assign(value=frame[column].to_numpy(dtype=object)).drop_duplicates()
+            several = values.duplicated([*judged.columns])
+            if several.any():
+                if one_of_several:
+                    qid, docno, _ = values[several].iloc[0]
+                    raise MultiAspectError(
+                        f"{name}: expected one row for query {qid}, document {docno}, got several values of "
+                        f"{column}. {ALONE_BY_SUBTOPIC}"
+                    )
+                rows[column] = identifiers(frame[column], name)
+                keys.append(column)
     rows = rows.drop_duplicates(ignore_index=True)
     twice = rows.duplicated(keys)
     if twice.any():

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
-from ..collection.overlap import warn_if_swapped, warn_of_no_common_document
+from ..collection.overlap import by_query_remedy, warn_if_swapped, warn_of_no_common_document
 from ..collection.rankings import Rankings
 from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
@@ -257,6 +257,15 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
         return Run.of(run, columns)
 
 
+def no_common_query(name: str, judgments: Judgments, qids: Sequence[str]) -> MultiAspectError:
+    """Return the error for a run whose queries `qids` are not judged."""
+    return MultiAspectError(
+        f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "
+        f"{choices(judgments.qids[:3])}, the run has queries such as {choices(qids[:3])}. Check the query ids"
+        f"{by_query_remedy(judgments, qids)}"
+    )
+
+
 def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = ()) -> Rankings:
     """Read a run, if it has not been read, and join it with the judgments.
 
@@ -282,11 +291,7 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
             f"{titled(name)}: expected at least one row, got none. A reader that was read before is empty"
         )
     if not rankings.n_common:
-        raise MultiAspectError(
-            f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "
-            f"{choices(judgments.qids[:3])}, the run has queries such as {choices(rankings.source.qids[:3])}. "
-            "Check the query ids"
-        )
+        raise no_common_query(name, judgments, rankings.source.qids.tolist())
     warn_of_no_common_document(rankings, titled(name))
     warn_if_swapped(rankings, titled(name))
     return rankings

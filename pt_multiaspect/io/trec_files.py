@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
-from ..collection.columns import BY_SUBTOPIC, NOT_ASPECTS
+from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.run import Run
 from ..errors import MultiAspectError, choices, shown, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
@@ -35,8 +35,10 @@ def read_qrels(
         Fields are separated by blanks or tabs; compression by gzip, bzip2 or
         Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
         missing. A Parquet or Arrow (Feather) file has the columns of a data frame, ``qid docno`` or ``query_id
-        doc_id`` and one per aspect; a missing value is a missing label. Subtopics in a column ``iteration``,
-        ``subtopic`` or ``subtopic_id`` are kept for diversity measures.
+        doc_id`` and one per aspect; a missing value is a missing label. Subtopics are kept for diversity measures
+        and `from_subtopics`: the second field of lines, as a column ``iteration``, if a pair is repeated with
+        another one, and the columns ``iteration``, ``subtopic`` and ``subtopic_id`` of Parquet and Arrow files, if
+        a query (or, with `aspects`, a pair) has several values.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not allowed with a mapping, whose keys name
@@ -52,14 +54,15 @@ def read_qrels(
         PyTerrier's name ``label``, the others keep their names. Ids are strings. A label column is int64 when it is
         complete and all labels are whole numbers, otherwise float64. Rows are in the order in which their pairs
         first appear. Files may judge different pairs: missing labels are NaN. A repeated judgment with equal labels
-        counts once.
+        counts once. Judgments by subtopic have one row per pair and subtopic, and a column of subtopics.
 
     Raises
     ------
     MultiAspectError
         If a file is missing, empty or not text; a line is malformed, a label is not a finite
         number, or a pair has conflicting labels (with the line numbers); a name cannot be
-        an aspect; or files have no query, or no (query, document) pair, in common.
+        an aspect; files have no query, or no (query, document) pair, in common; or one of the files of a
+        mapping repeats a pair with another second field, such as a subtopic.
 
     Warns
     -----
@@ -93,7 +96,7 @@ def read_qrels(
                 f"({choices(source)}); aspects= is for single files"
             )
         columns = _label_columns(source)
-        files = [_read_labels(source[aspect], {aspect: columns[aspect]}) for aspect in columns]
+        files = [_read_labels(source[aspect], {aspect: columns[aspect]}, one_of_several=True) for aspect in columns]
         if check:
             _check_files([_AspectFile(aspect, *file) for aspect, file in zip(columns, files, strict=True)])
         frames = [frame for _, frame in files]
@@ -305,14 +308,17 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
             )
 
 
-def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool = False) -> tuple[str, pd.DataFrame]:
+def _read_labels(
+    source: Source, columns: Mapping[str, str], *, as_it_is: bool = False, one_of_several: bool = False
+) -> tuple[str, pd.DataFrame]:
     """Read the name and the rows of a file with a label column for each aspect; labels are float64.
 
-    With `as_it_is`, a Parquet or Arrow file keeps all its columns.
+    With `as_it_is`, a Parquet or Arrow file keeps all its columns. With `one_of_several`, judgments by subtopic
+    are an error.
     """
     layout = LineFormat(
         fields=("qid", "iteration", "docno", *(["label"] if len(columns) == 1 else columns)),
-        ids={0: "qid", 2: "docno"},
+        ids={0: "qid", 1: "iteration", 2: "docno"},
         numbers={position: (aspect, _LABEL) for position, aspect in enumerate(columns, 3)},
         hint=f"; {NAME_COLUMNS}" if len(columns) == 1 else "",
         lookalike=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
@@ -320,38 +326,52 @@ def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool =
     name, data = load(source)
     table = read_arrow(name, data)
     if table is not None:
-        return name, labels_of_table(name, table, None if as_it_is else columns)
+        return name, labels_of_table(name, table, None if as_it_is else columns, one_of_several=one_of_several)
     text = as_text(name, data)
-    rows = read_lines(text, layout).frame()[["qid", "docno", *columns]]
-    pair = ["qid", "docno"]
-    if rows.duplicated(pair).any():
-        rows = rows.drop_duplicates()
-        conflicting = rows.duplicated(pair)
-        if conflicting.any():
-            _refuse_conflict(text, rows, int(rows.index[conflicting][0]), list(columns))
-        rows = rows.reset_index(drop=True)
+    rows = read_lines(text, layout, ("qid", "docno")).frame()[["qid", "docno", *columns]]
+    if rows.duplicated(["qid", "docno"]).any():
+        # Only now is the second field needed.
+        rows = _distinct_judgments(text, read_lines(text, layout).frame(), list(columns), one_of_several)
     return text.name, rows.rename(columns=dict(columns))
 
 
-def _refuse_conflict(text: Text, rows: pd.DataFrame, second: int, aspects: list[str]) -> None:
-    qid, docno = rows.at[second, "qid"], rows.at[second, "docno"]
-    first = int(rows.index[(rows["qid"] == qid) & (rows["docno"] == docno)][0])
-    position = 3 + next(
-        index for index, aspect in enumerate(aspects) if rows[aspect].loc[[first, second]].nunique(dropna=False) > 1
-    )
-    # Only now are line numbers needed; rows are the lines that are not blank.
-    lines = [line for row, line in enumerate(text.lines()) if row in (first, second)]
-    (number, _, fields), (later, _, later_fields) = lines
-    raise MultiAspectError(
-        f"{text.name}:{later}: {aspects[position - 3]} of query {excerpt(fields[0])}, document "
-        f"{excerpt(fields[2])} is {later_fields[position].decode()} here and "
-        f"{fields[position].decode()} on line {number}"
-        + (
-            f". If the second field is a subtopic, read the file with ir_measures.read_trec_qrels: {BY_SUBTOPIC}"
-            if fields[1] != later_fields[1]
-            else ""
+def _distinct_judgments(text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool) -> pd.DataFrame:
+    """Return each judgment once, with the second field if judgments of a pair differ in it."""
+    pair = ["qid", "docno"]
+    key = [*pair, "iteration"]
+    differs = rows.drop_duplicates(key).duplicated(pair)
+    if not differs.any():
+        key = pair
+    elif one_of_several:
+        (number, fields), (later, later_fields) = _lines(text, _first_equal(rows, differs, pair))
+        raise MultiAspectError(
+            f"{text.name}:{later}: expected one judgment of query {excerpt(fields[0])}, document "
+            f"{excerpt(fields[2])}, got the second field {excerpt(later_fields[1])} here and {excerpt(fields[1])} "
+            f"on line {number}. {ALONE_BY_SUBTOPIC}"
         )
-    )
+    rows = rows[[*pair, *aspects, *key[2:]]].drop_duplicates()
+    conflicts = rows.duplicated(key)
+    if conflicts.any():
+        both = _first_equal(rows, conflicts, key)
+        position = int(np.argmax(rows.loc[both, aspects].nunique(dropna=False) > 1))
+        (number, fields), (later, later_fields) = _lines(text, both)
+        label, later_label = (line[3 + position].decode() for line in (fields, later_fields))
+        raise MultiAspectError(
+            f"{text.name}:{later}: {aspects[position]} of query {excerpt(fields[0])}, document "
+            f"{excerpt(fields[2])} is {later_label} here and {label} on line {number}"
+        )
+    return rows.reset_index(drop=True)
+
+
+def _first_equal(rows: pd.DataFrame, repeats: pd.Series[bool], key: list[str]) -> list[int]:
+    """Return two rows: the first of `repeats`, preceded by the row whose key it repeats."""
+    second = int(repeats.index[repeats][0])
+    return [int(rows.index[(rows[key] == rows.loc[second, key]).all(axis=1)][0]), second]
+
+
+def _lines(text: Text, rows: Sequence[int]) -> list[tuple[int, list[bytes]]]:
+    """Return the numbers and fields of lines; rows are the lines that are not blank."""
+    return [(number, fields) for row, (number, _, fields) in enumerate(text.lines()) if row in rows]
 
 
 def _codes(pairs: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -7,25 +7,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from ir_measures import Measure
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from .._typing import Floats, Ints
 from .._validation import choice
-from ..collection.frames import in_memory
-from ..errors import MultiAspectError, warn
+from ..collection.columns import NOT_ASPECTS, is_numeric
+from ..collection.frames import in_memory, to_pandas
+from ..errors import MultiAspectError, number_of, warn
 from .labels import MOST_LEVELS, levels
 from .rows import (
     EvaluatedMeasure,
     LabelledRows,
     RowRankings,
+    label_frame,
     require_queries,
     warn_if_constant,
     warn_of_single_rows,
 )
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
+
+#: Arguments of their fit methods that are neither rows nor parameters.
+OPTIONS_OF_LIBRARIES = (
+    "callbacks", "cat_features", "categorical_feature", "embedding_features", "text_features", "init_model",
+    "xgb_model",
+)  # fmt: skip
 
 #: Names of the parameter for the number of rounds without improvement, and the default of this package.
 _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
@@ -94,7 +103,7 @@ def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
 
 
 class Evaluation:
-    """The values of a measure on evaluation sets in each iteration, as a metric of boosting libraries.
+    """The values of a measure on evaluation sets in each iteration, as a metric of LightGBM and CatBoost.
 
     Parameters
     ----------
@@ -113,12 +122,10 @@ class Evaluation:
         self._labels: list[NDArray[np.float32]] = []
         self._calls: dict[tuple[int, ...], int] = {}
         self._rankings: RowRankings | None = None
-        #: The labels of the first set that the library passed.
-        self._first: NDArray[Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Models keep the metric, but do not need its data.
-        return {**self.__dict__, "_rankings": None, "_first": None}
+        return {**self.__dict__, "_rankings": None}
 
     def __deepcopy__(self, memo: object) -> Evaluation:
         # CatBoost copies its parameters, and scikit-learn's clone requires them to be the same objects.
@@ -127,24 +134,12 @@ class Evaluation:
     def evaluate_set(self, scores: Any, index: int) -> float:
         """Return the value for predictions of a set, and record it."""
         rows = self.sets[index]
-        scores = np.asarray(scores)
-        if len(scores) != len(rows):
-            raise MultiAspectError(
-                f"metric {self.name}: expected predictions for its validation set of {len(rows)} rows, "
-                f"got {len(scores)}; evaluate on that set only, not on the training set"
-            )
         rankings = rows.rankings(scores)
         value = rows.evaluate(self.measure, rankings)
         self.history[index].append(value)
         if index == len(self.sets) - 1 and self.is_best:
             self._rankings = rankings
         return value
-
-    def _is_first(self, labels: Any) -> bool:
-        """Return whether labels are those of the first set that the library passed."""
-        if self._first is None:
-            self._first = np.array(labels)
-        return np.array_equal(self._first, labels)
 
     @property
     def best(self) -> int:
@@ -164,24 +159,14 @@ class Evaluation:
         """Warn if the best predictions are constant within queries, and release the data."""
         if self._rankings is not None:
             warn_if_constant(self._rankings, self.name)
-        self.sets, self._labels, self._rankings, self._first = [], [], None, None
+        self.sets, self._labels, self._rankings = [], [], None
 
     # -- LightGBM ------------------------------------------------------------------------------------
 
-    def __call__(self, first: Any, second: Any) -> Any:
-        """Return name, value and direction for LightGBM, or name and value for XGBoost.
-
-        LightGBM's rankers pass (labels, predictions); `lgb.train` and `xgb.train` pass (predictions, data).
-        LightGBM evaluates the sets one after the other.
-        """
-        scores, labels = (first, second.get_label()) if hasattr(second, "get_label") else (second, first)
-        if len(self.sets) == 1 and len(labels) == len(self.sets[0]) and not self._is_first(labels):
-            raise MultiAspectError(
-                f"metric {self.name}: expected the predictions for one validation set, got those for two sets with "
-                "different labels; pass the validation set only, not the training set"
-            )
-        value = self.evaluate_set(scores, int(np.argmin([len(values) for values in self.history])))
-        return (self.name, value) if hasattr(second, "num_row") else (self.name, value, self.maximize)
+    def __call__(self, labels: Any, scores: Any) -> Any:
+        """Return name, value and direction for LightGBM, which evaluates the sets one after the other."""
+        index = int(np.argmin([len(values) for values in self.history]))
+        return self.name, self.evaluate_set(scores, index), self.maximize
 
     # -- CatBoost ------------------------------------------------------------------------------------
 
@@ -200,15 +185,189 @@ class Evaluation:
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
         (scores,) = approxes
-        if not self._labels:
-            is_training = self._is_first(target)
-            mine = bool(self.sets) and not is_training and len(scores) == len(self.sets[0])
-            return (self.evaluate_set(scores, 0) if mine else 0.0), 1.0
         labels = np.asarray(target, dtype=np.float32)
         same = tuple(index for index, known in enumerate(self._labels) if np.array_equal(known, labels))
         calls = self._calls[same] = self._calls.get(same, -1) + 1
         index = same[calls % len(same)] if same else 0
         return (self.evaluate_set(scores, index - 1) if index else 0.0), 1.0
+
+
+class LibraryMetric(Evaluation):
+    """A measure on the rows of a validation set, as a metric of a library's own interface.
+
+    Parameters
+    ----------
+    library : {'lightgbm', 'xgboost', 'catboost'}
+        The library.
+    measure : Measure
+        The measure.
+    rows : LabelledRows
+        The rows of the validation set, or for ``lgb.cv`` of the whole set.
+    labels : DataFrame
+        The columns on which the library's labels may depend.
+    """
+
+    def __init__(self, library: str, measure: Any, rows: LabelledRows, labels: pd.DataFrame) -> None:
+        super().__init__(measure, [])
+        self._library, self._all, self._columns = library, rows, labels
+        #: The set of each part of the rows that was evaluated, and the labels of the library for it.
+        self._known: dict[bytes, int] = {}
+        self._passed: list[NDArray[Any]] = []
+        self._training: NDArray[Any] | None = None
+
+    def early_stopping(self, rounds: int, **options: Any) -> Any:
+        """Create the library's callback for early stopping by this metric.
+
+        Parameters
+        ----------
+        rounds : int
+            The number of rounds without improvement after which training stops.
+        **options
+            Other arguments of ``lightgbm.early_stopping`` or ``xgboost.callback.EarlyStopping``.
+
+        Returns
+        -------
+        callable
+            The callback. That of XGBoost has ``maximize`` set: by default, XGBoost minimises metrics whose names
+            it does not know.
+
+        Raises
+        ------
+        MultiAspectError
+            For CatBoost, which has no such callback.
+        """
+        if self._library == "lightgbm":
+            import lightgbm
+
+            return lightgbm.early_stopping(rounds, **options)
+        if self._library == "xgboost":
+            import xgboost
+
+            return xgboost.callback.EarlyStopping(
+                rounds=rounds, metric_name=self.name, maximize=self.maximize, **options
+            )
+        raise MultiAspectError(
+            f"early_stopping: CatBoost has no callback for it; pass early_stopping_rounds={rounds} to fit"
+        )
+
+    def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Any:
+        """Return name, value and direction for LightGBM, or name and value for XGBoost.
+
+        LightGBM's estimators pass (labels, predictions, weights, group sizes); ``lgb.train``, ``lgb.cv`` and
+        ``xgb.train`` pass (predictions, data).
+        """
+        if not hasattr(second, "get_label"):
+            if self._library == "xgboost":
+                raise MultiAspectError(
+                    f"metric {self.name}: XGBoost's estimators evaluate a metric query by query, and minimise it; "
+                    "pass the measure to AspectRanker, or the metric to xgb.train(custom_metric=…)"
+                )
+            return self.name, self._evaluate_rows(second, first, group), self.maximize
+        labels = second.get_label()
+        if hasattr(second, "num_row"):  # XGBoost
+            return self.name, self._evaluate_rows(first, labels, np.diff(second.get_uint_info("group_ptr")))
+        subset = getattr(second, "used_indices", None)
+        part = subset if subset is not None and second.reference.num_data() == len(self._all) else None
+        return self.name, self._evaluate_rows(first, labels, second.get_group(), part), self.maximize
+
+    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+        """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
+        (scores,) = approxes
+        if self._training is None:
+            self._training = np.array(target)
+        is_training = len(scores) != len(self._all) or np.array_equal(self._training, target)
+        return (0.0 if is_training else self._evaluate_rows(scores, target, None)), 1.0
+
+    def _evaluate_rows(self, scores: Any, labels: Any, sizes: Any, part: Any = None) -> float:
+        """Return the value for predictions of all rows or a part of them, after checking that these are the rows.
+
+        Parameters
+        ----------
+        scores, labels : array-like
+            The predictions and the labels of the library.
+        sizes : array-like, optional
+            The sizes of the library's groups; none if it has no groups.
+        part : sequence of int, optional
+            The rows of a fold of ``lgb.cv``.
+        """
+        labels = np.asarray(labels)
+        kept = np.arange(len(self._all)) if part is None else np.asarray(part, dtype=np.intp)
+        if len(scores) != len(kept):
+            remedy = (
+                "evaluate on that set only, not on the training set"
+                if self._library != "xgboost"
+                else "evaluate on that set only, not on the training set, and not in xgb.cv, which does not tell "
+                "which rows are in a fold: pass an AspectRanker to scikit-learn's cross_validate"
+            )
+            raise MultiAspectError(
+                f"metric {self.name}: expected predictions for its validation set of {len(kept)} rows, "
+                f"got {len(scores)}; {remedy}"
+            )
+        key = kept.tobytes()
+        if key not in self._known:
+            rows = self._all if part is None else self._take(kept)
+            self._check_groups(rows, sizes)
+            self._check_labels(rows, self._columns.iloc[kept], labels)
+            self._known[key] = len(self.sets)
+            self.sets.append(rows)
+            self.history.append([])
+            self._passed.append(np.array(labels))
+        index = self._known[key]
+        if not np.array_equal(self._passed[index], labels):
+            raise MultiAspectError(
+                f"metric {self.name}: expected the predictions for one validation set, got those for two sets with "
+                "different labels; pass the validation set only, not the training set"
+            )
+        return self.evaluate_set(scores, index)
+
+    def _take(self, kept: Ints) -> LabelledRows:
+        """Return the rows of a fold, on the scales of all rows."""
+        queries = self._all.queries
+        divided = set(queries[kept]) & set(np.delete(queries, kept))
+        if divided:
+            raise MultiAspectError(
+                f"metric {self.name}: expected folds of whole queries, got {number_of(len(divided), 'query')}, "
+                f"such as {min(divided)}, divided between folds; pass the queries as group= of lgb.Dataset, or "
+                "folds= of whole queries"
+            )
+        return self._all.take(kept)
+
+    def _check_groups(self, rows: LabelledRows, sizes: Any) -> None:
+        """Raise an error if the groups of the library are not the queries of the rows, in their order."""
+        if sizes is None or not len(sizes):
+            return
+        queries = rows.queries
+        begins = np.flatnonzero(np.append(True, queries[1:] != queries[:-1]))
+        expected = np.diff(np.append(begins, len(queries)))
+        if len(expected) == len(sizes) and (expected == sizes).all():
+            return
+        shared = min(len(expected), len(sizes))
+        differing = np.flatnonzero(expected[:shared] != np.asarray(sizes)[:shared])
+        at = int(differing[0]) if len(differing) else shared
+        here = f"{expected[at]} rows of query {queries[begins[at]]}" if at < len(expected) else "no rows"
+        there = sizes[at] if at < len(sizes) else "none"
+        raise MultiAspectError(
+            f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
+            f"group {at} (counted from 0) has {here} in y, but {there} in the set. Pass y and qid in the order of "
+            "the rows of the set, sorted by query, and the validation set only"
+        )
+
+    def _check_labels(self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]) -> None:
+        """Raise an error if rows of a query with equal labels in y have different labels in the library."""
+        queries = rows.queries
+        keys = [queries, *(columns[name].to_numpy() for name in columns)]
+        kind = pd.DataFrame(dict(enumerate(keys))).groupby(list(range(len(keys))), dropna=False).ngroup().to_numpy()
+        _, first = np.unique(kind, return_index=True)
+        wrong = np.flatnonzero(labels != labels[first][kind])
+        if not len(wrong):
+            return
+        row, other = int(wrong[0]), int(first[kind[wrong[0]]])
+        raise MultiAspectError(
+            f"metric {self.name}: expected the labels of one validation set, made from y: rows {other} and {row} "
+            f"(counted from 0) of query {queries[row]} have equal labels in y, but {labels[other]:g} and "
+            f"{labels[row]:g} in the set. Pass y and qid in the order of the rows of the set, and the validation "
+            "set only. If its labels are made from more than y, add that as a column to y, and select with aspects="
+        )
 
 
 def metric_for(
@@ -229,14 +388,18 @@ def metric_for(
     Parameters
     ----------
     library : {'lightgbm', 'xgboost', 'catboost'}
-        The library. LightGBM: ``LGBMRanker.fit(eval_metric=...)`` or ``lgb.train(feval=...)``, with the parameter
-        ``metric="None"``. XGBoost: ``xgb.train(custom_metric=metric, maximize=metric.maximize)`` with the parameter
-        ``disable_default_eval_metric=True``; its scikit-learn interface evaluates query by query, so it cannot be
-        used there. CatBoost: ``CatBoostRanker(eval_metric=...)``; the value on the training set is 0.
+        The library. LightGBM: ``LGBMRanker.fit(eval_metric=...)``, ``lgb.train(feval=...)`` or
+        ``lgb.cv(feval=...)``, with the parameter ``metric="None"``. XGBoost: ``xgb.train(custom_metric=metric,
+        callbacks=[metric.early_stopping(rounds)])`` with the parameter ``disable_default_eval_metric=True``;
+        without that callback or ``maximize=metric.maximize``, XGBoost would stop at the minimum. It cannot be used
+        in XGBoost's estimators, which evaluate query by query, nor in ``xgb.cv``, whose folds do not tell their
+        rows.
+        CatBoost: ``CatBoostRanker(eval_metric=...)``; the value on the training set is 0.
     measure : ir_measures.Measure or str
         The measure, as in `ranking_scorer`.
     y : DataFrame or array-like of shape (n_rows, n_aspects)
-        The labels of the validation rows, in the order in which they are passed to the library.
+        The labels of the validation rows, in the order in which they are passed to the library; for ``lgb.cv``, of
+        all rows. If the library's labels are made from further columns, they must be in `y`, too.
     qid : array-like of shape (n_rows,), optional
         The query of each validation row. By default, the index level or column ``qid`` of `y`.
     aspects : Aspects, mapping, str or sequence of str, optional
@@ -252,13 +415,16 @@ def metric_for(
     -------
     callable
         The metric of this validation set. Its attributes are ``name``, as in the library's logs, ``maximize``, and
-        ``history``, a list with the list of values. Ties are treated as in `ranking_scorer`.
+        ``history``, a list with the list of values (in ``lgb.cv``, one list per fold). The method
+        ``early_stopping(rounds)`` creates the library's callback. Ties are treated as in `ranking_scorer`.
 
     Raises
     ------
     MultiAspectError
         If queries or labels are missing, a document has several rows for a query (if `y` has a docno), or labels
-        differ from those of `qrels`. When called: for predictions with another number of rows, or of two sets.
+        differ from those of `qrels`. When called: for predictions with another number of rows, or of two sets; if
+        the library's groups are not the queries of `y` in their order; if rows of a query with equal labels in `y`
+        have different labels in the library.
 
     Warns
     -----
@@ -279,7 +445,10 @@ def metric_for(
     y, qid = in_memory(y), in_memory(qid)
     rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
     warn_of_single_rows(rows.judgments, "metric_for")
-    return Evaluation(evaluated.on(rows), [rows])
+    columns = rows.judgments._frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
+    others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
+    names = [name for name in columns if name not in others and is_numeric(columns[name])]
+    return LibraryMetric(library, evaluated.on(rows), rows, columns[names])
 
 
 # -- fitting with evaluation sets --------------------------------------------------------------------
@@ -361,12 +530,18 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, eva
     ]
     patience = _patience(params)
 
+    # The rounds of gblinear cannot be left out of predictions, and later rounds of dart change earlier trees.
+    is_changed = params.get("booster") in ("gblinear", "dart")
+    best: list[Any] = []
+
     class Stopping(xgboost.callback.TrainingCallback):
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             for index, matrix in enumerate(matrices):
                 evaluation.evaluate_set(model.predict(matrix), index)
             if evaluation.is_best:
                 model.set_attr(best_iteration=str(epoch), best_score=str(evaluation.history[-1][-1]))
+                if is_changed:
+                    best[:] = [model.save_raw()]
             return evaluation.is_stale(patience)
 
     given = params.get("callbacks")
@@ -374,6 +549,8 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, eva
     estimator.set_params(callbacks=[*(given or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
     estimator.fit(X, label, **passed)
     estimator.set_params(callbacks=given)
+    if best:
+        estimator.get_booster().load_model(best[0])
     return int(estimator.best_iteration) + 1
 
 

@@ -23,7 +23,16 @@ from ..collection.frames import in_memory, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import TOMA, Measure
-from .boosters import Evaluation, fit_evaluated, labels_for, last_step, library_of, query_parameter, warn_of_columns
+from .boosters import (
+    OPTIONS_OF_LIBRARIES,
+    Evaluation,
+    fit_evaluated,
+    labels_for,
+    last_step,
+    library_of,
+    query_parameter,
+    warn_of_columns,
+)
 from .rows import (
     EvaluatedMeasure,
     LabelledRows,
@@ -33,6 +42,7 @@ from .rows import (
     label_frame,
     named_documents,
     query_codes,
+    unmasked,
     weight_per_query,
     with_scales,
 )
@@ -171,9 +181,12 @@ class AspectRanker(Wrapper):
     """
 
     # Requested even if routing was disabled when the object was created; unused if nothing is passed.
-    __metadata_request__fit = {"qid": True, "sample_weight": True, "eval_set": True, "eval_fraction": True}
-    # The score method of a pipeline always passes sample_weight, possibly None, so it must be declared.
-    __metadata_request__score = {"qid": True, "sample_weight": None}
+    __metadata_request__fit = dict.fromkeys(
+        ("qid", "sample_weight", "eval_set", "eval_fraction", *OPTIONS_OF_LIBRARIES), True
+    )
+    # Searches and pipelines also pass the sample_weight of fit to score, which ignores it, as without metadata
+    # routing. Under a name of its own, so that weights passed to score itself are an error.
+    __metadata_request__score = {"qid": True, "sample_weight": False, "weight_of_fit": "sample_weight"}
 
     def __init__(
         self,
@@ -271,7 +284,9 @@ class AspectRanker(Wrapper):
             Fraction of the queries that are held out as an evaluation set, at random, seeded by the estimator's
             ``random_state`` (else 0).
         **fit_params
-            Passed to the estimator unchanged.
+            Passed to the estimator unchanged. With metadata routing, these reach it through searches and pipelines:
+            ``callbacks``, ``cat_features``, ``categorical_feature``, ``embedding_features``, ``text_features``,
+            ``init_model`` and ``xgb_model``.
 
         Returns
         -------
@@ -331,6 +346,10 @@ class AspectRanker(Wrapper):
             train = train.by_query()
         sets = [part.by_query() for part in sets]
         judgments = self._judged([train, *sets], target)
+        # `score` infers undeclared scales from these, too.
+        self._distinct_labels = {
+            name: np.asarray(labels.dropna().unique()) for name, labels in judgments._frame.items()
+        }
         ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
         label, *others = labels_for(last, np.split(judgments.of_rows(gains(judgments, target)), ends))
         warn_of_columns(train.X, train.labels, train.codes)
@@ -458,10 +477,11 @@ class AspectRanker(Wrapper):
         return transformed
 
     def _features(self, X: Any) -> Any:
+        X = in_memory(X)
         frame = to_pandas(X)
         if frame is not None:
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
-        return X if hasattr(X, "shape") else np.asarray(X)
+        return X if hasattr(X, "shape") else unmasked(X)
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -500,13 +520,18 @@ class AspectRanker(Wrapper):
             return np.asarray(last.feature_importances_)
         return np.abs(np.ravel(last.coef_))
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+    def score(self, X: Any, y: Any, qid: Any = None, *, weight_of_fit: Any = None) -> float:
         """Evaluate the ranking by predictions with `measure`, or by default with the target.
+
+        Scales that are not declared are those that `fit` inferred; labels beyond them extend them, with a warning.
 
         Parameters
         ----------
         X, y, qid : as in fit
             See `fit`.
+        weight_of_fit : array-like, optional
+            Ignored: the ``sample_weight`` of a search with metadata routing. Pass weights of queries to
+            `ranking_score`.
 
         Returns
         -------
@@ -537,7 +562,12 @@ class AspectRanker(Wrapper):
             target = read_target(self.target, measure)
             named = target if isinstance(target.spec, Aspects) else measure
             y = label_frame(y, self.aspects, named, self._columns)
-        value = RankingScorer(measure, self.aspects, missing=self.missing)(self, X, y, qid=queries)
+        scorer = RankingScorer(measure, self.aspects, missing=self.missing)
+        if hasattr(self, "_distinct_labels"):
+            scorer.fitted = pd.DataFrame(
+                {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
+            )
+        value = scorer(self, X, y, qid=queries)
         assert isinstance(value, float)
         return value
 

@@ -22,7 +22,7 @@ from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, counted, number_of, warn
+from ..errors import MultiAspectError, choices, counted, number_of, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregated
 from ..kernels.forms import Linear
@@ -292,11 +292,49 @@ class LabelledRows:
         query, qids = query_codes(check_length(qid, len(frame), "qid"))
         documents = named_documents(frame)
         self.judgments = RowJudgments(frame.reset_index(drop=True), query, qids, documents)
+        self._qrels = qrels
         self.pool = None if qrels is None else Pool.from_qrels(qrels, self.judgments)
         self.names = list(frame.columns)
 
     def __len__(self) -> int:
         return len(self.judgments)
+
+    @property
+    def queries(self) -> NDArray[np.object_]:
+        """The query of each row."""
+        return self.judgments.of_rows(self.judgments.qids[self.judgments.pool_query])
+
+    def take(self, kept: Ints) -> LabelledRows:
+        """Return some rows, on the scales of all rows."""
+        rows, frame = self.judgments, self.judgments._frame.iloc[kept]
+        if rows.has_documents:
+            documents = rows.of_rows(rows.docnos)[kept]
+            frame = frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
+        part = LabelledRows(frame, self.queries[kept], qrels=self._qrels)
+        part.judgments._origin = self.judgments
+        return part
+
+    def share_scales(self, fitted: pd.DataFrame) -> None:
+        """Infer undeclared scales from the labels of a fit, too."""
+        frame = pd.concat([fitted, self.judgments._frame], ignore_index=True)
+        self.judgments._origin = LabelledRows(frame, np.zeros(len(frame), dtype=np.intp)).judgments
+
+    def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
+        """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""
+        views = measure.views(self.judgments)
+        if not all(view.name in fitted.columns for view in views):
+            return
+        known = LabelledRows(fitted, np.zeros(len(fitted), dtype=np.intp)).judgments
+        scales = {view.name: view.scale for view in measure.views(known)}
+        for view in measure.inferred_views(views):
+            name, scale, before = view.name, view.scale, scales[view.name]
+            if scale.grades.tolist() != before.grades.tolist():
+                warn_once(
+                    f"{measure.NAME}: the grades of {name} are {scale}, as inferred from these labels and those of "
+                    f"fit, which alone gave {before}; the value cannot be compared with those on that scale, such "
+                    "as evals_result_. Declare the scales, as in aspects={…}",
+                    key=f"grades of {name} beyond {before}: {scale}",
+                )
 
     def rankings(self, scores: object) -> RowRankings:
         """Return the rankings by predictions of the rows."""
@@ -442,11 +480,15 @@ def unmasked(values: object) -> NDArray[Any]:
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
 
+def flat(values: object) -> NDArray[Any]:
+    """Return values as an array, which has one dimension if they are a single column."""
+    array = unmasked(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     """Return `values` as a one-dimensional array of `n_rows` elements."""
-    array = unmasked(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+    array = flat(values)
     if array.ndim != 1 or len(array) != n_rows:
         raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
     return array
@@ -603,7 +645,7 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     named = [known for known in (queries, named_queries(X)) if known is not None]
     if qid is None:
         return named[0] if named else None
-    given = unmasked(qid)
+    given = flat(qid)
     for known in named:
         _check_same_queries("the index", known, "qid", given)
     return given

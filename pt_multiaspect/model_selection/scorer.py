@@ -85,9 +85,9 @@ def ranking_scorer(
     Warns
     -----
     MultiAspectWarning
-        If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries or the
-        default resource of successive halving (the training set as a whole may be scored), the predictions are
-        equal within every query, or every query has one row.
+        If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries (the
+        training set as a whole may be scored), the predictions are equal within every query, or every query has
+        one row.
 
     Notes
     -----
@@ -104,6 +104,9 @@ def ranking_scorer(
     *Ideal rankings* and numbers of relevant documents are those of the rows of each query, so relevant documents
     without a row do not count: values are higher than those of `evaluate` if the rows are a part of the judged
     documents, such as those that a first stage retrieved. Pass `qrels` for the values of `evaluate`.
+
+    *Successive halving* takes rows as its resource by default: it would fit and score parts of queries, which
+    cannot be noticed. Pass ``resource='estimator__n_estimators'`` to `HalvingGridSearchCV`.
 
     *Ties.* Measures that are linear in linear bases (CAM, TOMA, On and uRBP over nDCG, DCG, RBP, P, …) have their
     expected value over all orders of tied rows, like scikit-learn's `ndcg_score`. For other measures, tied rows are
@@ -145,6 +148,8 @@ class RankingScorer:
             str(name): EvaluatedMeasure(given, aspects, missing, judgments) for name, given in named.items()
         }
         self._response_method = response_method
+        #: Labels of a fit, from which undeclared scales are inferred, too.
+        self.fitted: pd.DataFrame | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
         """Score `estimator` on the rows of X with the labels y."""
@@ -189,11 +194,15 @@ class RankingScorer:
         for name, evaluated in self._measures.items():
             if not (ranked and named):
                 rows = evaluated.rows(y, qid)
+                if self.fitted is not None:
+                    rows.share_scales(self.fitted)
             columns = tuple(rows.names)
             if columns not in ranked:
                 ranked[columns] = rows, rows.rankings(scores)
             rows, rankings = ranked[columns]
             measure = evaluated.on(rows)
+            if self.fitted is not None:
+                rows.warn_of_further_grades(measure, self.fitted)
             value = rows.evaluate(measure, rankings)
             values[name] = -value if measure.lower_aggregate_is_better else value
         warn_if_constant(rankings, repr(self))
@@ -225,7 +234,7 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
             f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, "
             f"{'was' if len(known) == 1 else 'were'} among those that {type(estimator).__name__} was fitted on: "
             "the values do not hold for other queries. Split by query, as with cv=GroupKFold() and groups=qid, or "
-            "cv=RepeatedQueryKFold(); in successive halving, use another resource than rows"
+            "cv=RepeatedQueryKFold()"
         )
 
 

@@ -80,7 +80,7 @@ NOT_JUDGED, NEITHER = -1, 1
 CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)
 
 #: Per track, the column of its qrels and the answer that each code means (None: neither answer).
-_TRACK_ANSWERS: dict[int, tuple[str, dict[float, str | None]]] = {
+TRACK_ANSWERS: dict[int, tuple[str, dict[float, str | None]]] = {
     2020: ("answer", {0: None, 1: "yes", 2: "no"}),
     2021: ("supportiveness", {0: "unhelpful", 1: None, 2: "helpful"}),
     2022: ("answer", {0: "no", 1: "yes", 2: None}),
@@ -133,11 +133,11 @@ def correctness(
     """
     if isinstance(codes, Mapping):
         meaning, default = {float(code): answer for code, answer in codes.items()}, "answer"
-    elif codes in _TRACK_ANSWERS:
-        default, meaning = _TRACK_ANSWERS[codes]
+    elif codes in TRACK_ANSWERS:
+        default, meaning = TRACK_ANSWERS[codes]
     else:
         raise MultiAspectError(
-            f"codes: expected a track ({choices(_TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {codes!r}"
+            f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {codes!r}"
         )
     column = default if column is None else column
     frame = as_frame(qrels, "qrels")

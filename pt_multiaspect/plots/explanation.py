@@ -9,7 +9,6 @@ import numpy as np
 from .._validation import count
 from ..errors import MultiAspectError
 from ..explanation import Explanation
-from ..measures.explained import Explained
 from .ranking import draw_cells, rank_ticks
 from .style import BLUE, GREY, LIGHT, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, wrap
 
@@ -22,7 +21,7 @@ _DETAILS = ("class", "product", "weight", "displacement")
 _ROW = 0.16
 
 
-def explanation(explained: Explained, cutoff: int = 20, *, ax: Axes | None = None) -> Axes:
+def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = None) -> Axes:
     """Plot the contribution of each rank to the value of one topic, above the labels of the documents.
 
     Parameters
@@ -88,7 +87,7 @@ def explanation(explained: Explained, cutoff: int = 20, *, ax: Axes | None = Non
     return ax
 
 
-def _bars(ax: Axes, explained: Explained, n_ranks: int) -> None:
+def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
     contribution = explained.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
     ranks = np.arange(n_ranks)
     ax.bar(ranks, contribution, width=0.72, color=np.where(contribution < 0, ORANGE, BLUE).tolist())
@@ -106,7 +105,7 @@ def _bars(ax: Axes, explained: Explained, n_ranks: int) -> None:
     ax.set_title(f"{title}{explained.value:.3f}", loc="left", fontsize="medium")
 
 
-def _shade(explained: Explained, name: str, n_ranks: int) -> np.ndarray:
+def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
     """Return the values of a column, scaled to [0, 1].
 
     0 and 1 are the lowest (at most 0) and the highest value in the ranking and the best ranking.

@@ -18,7 +18,7 @@ from .style import (
     ORANGE,
     add_axes_below,
     axes_or_new,
-    distinct,
+    distinct_texts,
     points_of,
     rows_of_pair,
     text_size,
@@ -97,7 +97,7 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     size = text_size(ax)
     strip = add_axes_below(ax, 0.075 * len(labels))
     _draw_differences(ax, table, result)
-    a, b = distinct([str(row["a"]), str(row["b"])], 20)
+    a, b = distinct_texts([str(row["a"]), str(row["b"])], 20)
     ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
     ax.legend(fontsize=size, loc="upper left", frameon=False, handlelength=1)
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
@@ -106,7 +106,7 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     strip.vlines(position, option - 0.35, option + 0.35, color="black", lw=_width(ax, len(table)))
     starts = [index for index, label in enumerate(labels) if ": " in label]
     strip.hlines([start - 0.5 for start in starts[1:]], -0.5, len(table) - 0.5, color=LIGHT, lw=0.8)
-    strip.set_yticks(range(len(labels)), distinct(labels, round(2 * size) + 8), fontsize=size)
+    strip.set_yticks(range(len(labels)), distinct_texts(labels, round(2 * size) + 8), fontsize=size)
     strip.set_ylim(len(labels) - 0.5, -0.5)
     strip.set_xlim(-0.5, len(table) - 0.5)
     strip.set_xticks([])

@@ -13,7 +13,7 @@ from ..analysis import Weightings
 from ..analysis.weightings import significant_at
 from ..errors import MultiAspectError
 from ..evaluation.topic_groups import ALL
-from .style import BLUE, GREY, LIGHT, ORANGE, axes_or_new, distinct, rows_of_pair, text_size, unit_square
+from .style import BLUE, GREY, LIGHT, ORANGE, axes_or_new, distinct_texts, rows_of_pair, text_size, unit_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,7 +118,7 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
                 color=ORANGE,
                 fontsize=size,
             )
-    ax.set_xlabel(f"weight of {distinct([first, second], 30)[0]}", fontsize=size)
+    ax.set_xlabel(f"weight of {distinct_texts([first, second], 30)[0]}", fontsize=size)
     ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
     ax.tick_params(labelsize=size)
     ax.legend(fontsize=size, frameon=False)
@@ -161,7 +161,7 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     ax.plot(*corners[[0, 1, 2, 0]].T, color="black", lw=0.8)
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
-    for corner, aspect, below in zip(corners, distinct(aspects, 20), (False, True, True), strict=True):
+    for corner, aspect, below in zip(corners, distinct_texts(aspects, 20), (False, True, True), strict=True):
         ax.annotate(
             aspect, corner, xytext=(0, -4 if below else 4), textcoords="offset points", fontsize=size,
             ha="center", va="top" if below else "bottom",
@@ -208,5 +208,5 @@ def _means(result: Weightings) -> Floats:
 def _names(pairs: pd.DataFrame) -> list[tuple[Any, Any]]:
     """Return the names of the runs of each pair, shortened but distinct."""
     names = [str(name) for name in pd.unique(pairs[["a", "b"]].to_numpy().ravel())]
-    short = dict(zip(names, distinct(names, 16), strict=True))
+    short = dict(zip(names, distinct_texts(names, 16), strict=True))
     return [(short[str(a)], short[str(b)]) for a, b in pairs[["a", "b"]].to_numpy()]

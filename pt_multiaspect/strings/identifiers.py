@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, refuse_surrogates
 
 
 def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
@@ -16,10 +16,21 @@ def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
     values = column.to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(values, skipna=False)
     if kind in ("string", "empty"):
-        return values
+        return values if is_arrow(column) else _checked(values, what)
     missing = pd.isna(values)
     if missing.any():
         raise MultiAspectError(
             f"{what}: expected a {column.name} in every row, got none in row {int(np.argmax(missing))}"
         )
-    return np.array([str(value) for value in values.tolist()], dtype=object)
+    return _checked(np.array([str(value) for value in values.tolist()], dtype=object), what)
+
+
+def is_arrow(column: pd.Series[Any]) -> bool:
+    """Return whether a column is stored by Arrow, in valid UTF-8 if it contains strings."""
+    return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
+
+
+def _checked(values: NDArray[np.object_], what: str) -> NDArray[np.object_]:
+    with refuse_surrogates(what):
+        "\0".join(values).encode()
+    return values

@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Ints
-from .identifiers import identifiers
+from ..errors import refuse_surrogates
+from .identifiers import identifiers, is_arrow
 
 Words = NDArray[np.uint64]
 
@@ -54,7 +55,7 @@ class Texts:
         Raises
         ------
         MultiAspectError
-            If an identifier is missing; `what` names the table.
+            If an identifier is missing or contains a lone surrogate; `what` names the table.
         """
         if isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy()
@@ -66,7 +67,8 @@ class Texts:
                 return texts
         else:
             try:
-                return cls.of_strings(column.to_numpy(dtype=object))
+                with refuse_surrogates(what):
+                    return cls.of_strings(column.to_numpy(dtype=object))
             except TypeError:
                 pass  # some values are not strings
         return cls.of_strings(identifiers(column, what))
@@ -82,7 +84,7 @@ class Texts:
             start[1:] = ends[:-1] + 1
             return cls(data, start, ends - start)
         # A zero byte within a string cannot be distinguished from its end.
-        size = np.array([len(value.encode("utf-8", "surrogatepass")) for value in values.tolist()])
+        size = np.array([len(value.encode()) for value in values.tolist()])
         return cls(data, _starts(size, 1), size)
 
     @classmethod
@@ -120,7 +122,7 @@ class Texts:
         ends = self.start + self.size
         pairs = zip(self.start.tolist(), ends.tolist(), strict=True)
         strings = np.empty(len(self), dtype=object)
-        strings[:] = [str(data[start:end], "utf-8", "surrogatepass") for start, end in pairs]
+        strings[:] = [str(data[start:end], "utf-8") for start, end in pairs]
         return strings
 
     def __len__(self) -> int:
@@ -276,7 +278,7 @@ def _joined(values: NDArray[np.object_]) -> bytes:
     # Joining is the only step in Python. It reads each string twice; the second time from the cache, if few are
     # joined at once.
     parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
-    return "\0".join([*parts, ""]).encode("utf-8", "surrogatepass")
+    return "\0".join([*parts, ""]).encode()
 
 
 def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -322,11 +324,6 @@ def _first_equal(*keys: NDArray[Any]) -> Ints:
     for key in keys:
         begins[1:] |= key[1:] != key[:-1]
     return np.asarray(np.maximum.accumulate(np.where(begins, np.arange(n), 0)), dtype=np.intp)
-
-
-def is_arrow(column: pd.Series[Any]) -> bool:
-    """Return whether a column is stored by Arrow."""
-    return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
 
 
 def _of_arrow(column: pd.Series[Any]) -> Texts | None:
