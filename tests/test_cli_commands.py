@@ -23,6 +23,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import (
     CAM,
     Aspects,
+    On,
     aggregate,
     analysis,
     datasets,
@@ -322,6 +323,71 @@ def test_correlate(cli):
     assert "at least two systems" in err
 
 
+def test_weightings(cli, trec_files):
+    scales = Aspects.from_file("scales.json")
+    qrels, runs = read_qrels(QRELS), {name: f"runs/{name}" for name in sorted(os.listdir("runs"))}
+    runs = {name.removesuffix(".gz"): path for name, path in runs.items()}
+    on = [On(aspect=aspect, base="nDCG@5", aspects=scales) for aspect in scales]
+    values = evaluate(runs, qrels, on, progress=False)
+    options = {"alpha": 0.1, "correction": "holm", "at_least": {"relevance": 0.25}}
+    arguments = ["--alpha", "0.1", "--correction", "holm", "--at-least", "relevance=0.25", "runs"]
+    code, out, err = cli("weightings", "-m", "CAM@5", "--aspects", "scales.json", *arguments)
+    assert (code, err) == (0, "")
+    expected = analysis.weightings(values, CAM(aspects=scales) @ 5, **options).pairs
+    pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+    code, out, err = cli(
+        "weightings", "-m", "CAM(gate=relevance)@5", "--aspects", "scales.json", "--baseline", "beta", "runs"
+    )
+    assert (code, err) == (0, "")
+    gated = CAM(gate="relevance", aspects=scales) @ 5
+    expected = analysis.weightings(values, gated, baseline="beta.run", runs=runs, qrels=qrels).pairs
+    assert read(out)["fraction"].tolist() == expected["fraction"].tolist()
+    assert set(read(out)["b"]) == {"beta.run"}
+    # Several measures are weighted themselves; a file of them gives the same.
+    code, several, err = cli("weightings", "-m", "AP", "RR", "--format", "csv", "runs")
+    assert (code, err) == (0, "")
+    assert cli("evaluate", "-m", "AP", "RR", "-q", "--format", "tot", "-o", "values.txt", "runs")[0] == 0
+    code, out, err = cli(
+        "weightings", "--values", "tot=values.txt", "-m", "AP", "-m", "RR", "-o", "out.csv", qrels=()
+    )
+    assert (code, err, out) == (0, "", "")
+    assert Path("out.csv").read_text() == several
+    code, out, err = cli(
+        "weightings", "--values", "tot=values.txt", "-m", "AP", "RR", "--format", "table", qrels=()
+    )
+    assert (code, err) == (0, "")
+    assert "of 6 pairs of runs change their order" in out
+    groups = "\n".join(f"q{topic} {'even' if topic % 2 == 0 else 'odd'}" for topic in range(6))
+    Path("groups.txt").write_text(groups)
+    code, out, _ = cli("weightings", "-m", "CAM", "--aspects", "scales.json", "--by", "groups.txt", "runs")
+    assert code == 0
+    assert read(out)["group"].unique().tolist() == ["even", "odd", "all"]
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["-m", "AP", "runs"], "expected a mean over aspects, such as CAM"),
+        (["-m", "CAM"], "missing values: give --qrels, -m and runs, or --values FORMAT=FILE"),
+        (["runs"], "missing values: give --qrels, -m and runs"),
+        (["-m", "CAM", "--values", "tot=values.txt"], "omit qrels and runs"),
+        (["-m", "CAM", "--at-least", "relevance", "runs"], "--at-least: expected ASPECT=WEIGHT, got 'relevance'"),
+        (["-m", "CAM", "--at-least", "trust=0.5", "runs"], "--at-least: expected aspects (relevance, credibility)"),
+        (
+            ["-m", "CAM", "--at-least", "relevance=1.5", "runs"],
+            "--at-least: expected weights that sum to at most 1",
+        ),
+        (["-m", "CAM", "--baseline", "none", "runs"], "--baseline: expected one of the runs"),
+        (["-m", "CAM", "runs/beta.run"], "at least two systems"),
+    ],
+)
+def test_weightings_says_what_is_wrong(cli, options, part):
+    code, out, err = cli("weightings", "--aspects", "scales.json", *options)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert "measures=" not in err
+
+
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
 def test_correlations_of_two_runs_are_doubted(cli, rank_by):
     code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
@@ -341,11 +407,18 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report"])
+@pytest.mark.parametrize(
+    "name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report", "weightings"]
+)
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())
     runs = ["runs/beta.run", "runs/alpha.run"][: {"bounds": 0, "explain": 1}.get(name, 2)]
-    others = {"correlate": ["RR"], "explain": ["--query", "q0"], "report": ["-o", "page.html"]}.get(name, [])
+    others = {
+        "correlate": ["RR"],
+        "weightings": ["RR"],
+        "explain": ["--query", "q0"],
+        "report": ["-o", "page.html"],
+    }.get(name, [])
     code, _, err = cli(name, "relevance.txt", *runs, "-m", "AP", *others, qrels=())
     assert (code == 0) is says_so, err
 

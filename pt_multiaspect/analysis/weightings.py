@@ -23,6 +23,7 @@ from ..evaluation.topic_groups import ALL
 from ..integration.parsing import parse_one
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, weighted_sum
 from ..measures.means import CAM, AspectMean
+from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import directions, matrix, select_measures
 from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
@@ -307,6 +308,15 @@ def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
     draws = qmc.Sobol(n_aspects - 1, seed=seed).random_base2(int(n_points).bit_length() - 1)
     # The gaps between sorted uniform numbers are uniform on the simplex.
     return np.diff(np.sort(draws, axis=1), axis=1, prepend=0.0, append=1.0)
+
+
+def measures_of_aspects(measure: ir_measures.Measure | str, qrels: Any) -> dict[str, ir_measures.Measure]:
+    """Return the measures, by label, whose values a mean over aspects combines."""
+    mean = _read_mean(measure)
+    scales = mean.spec if isinstance(mean.spec, Aspects) else None
+    names = [view.name for view in mean.views(Judgments.of(qrels))]
+    parts = [On(aspect=name, base=mean.bases.of(name).text, aspects=scales) for name in names]
+    return {str(part): part for part in parts}
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def verb(
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
-            if options.get("qrels") == ():
+            if options.get("qrels") == () and values.get("values_file") is None:
                 options |= _first_as_qrels(options.get("runs", ()), params)
             output = options.get("output")
             format = choose_format(options.get("format"), output, formats)
@@ -216,7 +216,7 @@ def verb(
             shown = shown if result is None else result.shown
             if shown is not None:
                 write(shown, format, output)
-                if states_inputs and output is not None and not is_special(output):
+                if states_inputs and options["qrels"] and output is not None and not is_special(output):
                     _write_provenance(inputs, output)
             for error in [] if result is None else result.errors:
                 tell(f"error: {error}")
