@@ -370,6 +370,8 @@ REWORDED = [
         "error: expected distinct aspects, got 'relevance'",
     ),
     ("evaluate -m AP --resume foreign runs", "--resume: expected an empty directory"),
+    ("weightings -m CAM --aspects scales.json --at-least trust=1 runs", "--at-least: expected aspects (relevance"),
+    ("weightings -m AP runs", "-m: expected a mean over aspects"),
     ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
 ]
 

@@ -70,8 +70,7 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
         r"^at_least: ": "--at-least: ",
-        r"^measures?: expected a mean": "-m: expected a mean",
-        r"^measures: expected measures of the frame": "-m: expected measures of the file",
+        r"^measure: expected a mean": "-m: expected a mean",
         r"^by: ": "--by: ",
     }.items()
 )
