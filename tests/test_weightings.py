@@ -189,6 +189,18 @@ def test_words_name_the_taker_and_the_givers() -> None:
     assert pairs["distance"].item() == pytest.approx(0.2 / 3 / 0.7)
 
 
+def test_words_show_small_changes() -> None:
+    rows = [
+        (name, qid, aspect, value)
+        for aspect, more in (("relevance", 0.4), ("trust", -0.3995))
+        for qid in ("q1", "q2")
+        for name, value in (("a", 0.5 + more), ("b", 0.5))
+    ]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    pairs = weightings(perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1).pairs
+    assert pairs["reversal"].item() == "trust 0.5003 instead of 0.5000, relevance 0.4997"
+
+
 # -- the frame ----------------------------------------------------------------------------------------------
 
 

@@ -663,6 +663,8 @@ def _reversal_in_words(weights: Floats, world: _World) -> str:
         return ""
     change = weights - world.weights
     taker = int(change.argmax())
-    givers = [f"{world.aspects[column]} {weights[column]:.2f}" for column in np.flatnonzero(change < 0)]
-    words = f"{world.aspects[taker]} {weights[taker]:.2f} instead of {world.weights[taker]:.2f}"
+    digits = max(2, -int(np.floor(np.log10(change[taker]))))  # of small changes, too
+    givers = [f"{world.aspects[column]} {weights[column]:.{digits}f}" for column in np.flatnonzero(change < 0)]
+    before, after = (f"{point[taker]:.{digits}f}" for point in (world.weights, weights))
+    words = f"{world.aspects[taker]} {after} instead of {before}"
     return ", ".join([words, *givers])
