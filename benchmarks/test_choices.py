@@ -66,7 +66,7 @@ def test_weightings(clef: tuple[dict[str, pd.DataFrame], ma.Judgments]) -> None:
         min(seconds(lambda n=n: weightings(values, n_resamples=n)) for _ in range(3)) for n in (1, 1000)
     )
     print(
-        f"\nweightings of 630 pairs: {taken:.2f} s (at most .5); with intervals {with_intervals:.2f} s (at most 2)"
+        f"\nweightings of 630 pairs: {taken:.2f} s (at most .5), with intervals {with_intervals:.2f} s (at most 2)"
     )
     assert taken < 0.5
     assert with_intervals < 2
