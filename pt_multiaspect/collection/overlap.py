@@ -143,15 +143,17 @@ def warn_of_answers(documents: Collection[Mapping[str, str]], labels: Iterable[s
     documents : collection of mapping of str to str
         The `single_documents` of each run.
     labels : iterable of str
-        The measures whose values depend on the documents of other runs.
+        The measures whose values depend on the documents of other runs; read if the documents look like answers.
     """
-    named = list(labels)
-    if not named or len(documents) < 2 or not all(documents):
+    if len(documents) < 2 or not all(documents):
         return
     distinct = [docno for run in documents for docno in {*run.values()}]
     topics = Counter(qid for run in documents for qid in run)
     n_shared = sum(times > 1 for times in topics.values())
     if len(set(distinct)) < len(distinct) or n_shared < _MIN_SHARED or 2 * n_shared <= len(topics):
+        return
+    named = list(labels)
+    if not named:
         return
     warn_once(
         f"each of the {len(documents)} runs has one document per topic, and no document is in two runs, as if the "

@@ -17,6 +17,7 @@ from ..errors import Cause, MultiAspectError, reissue, warn, warn_of_runs
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
+from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, titled
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
@@ -134,12 +135,12 @@ def evaluate(
     skip = errors == "skip"
     average_over = check_average_over(average_over, measures)
     labelled = parse_all(measures)
-    named, qrels = NamedRuns.on_topics(runs, qrels, topics, progress=progress)
+    named = NamedRuns.on_topics(runs, topics, progress=progress)
     if not skip:
         named.check_files()
     if out is None and not collect:
         raise MultiAspectError("collect=False discards the values: expected a directory to write them to, out=...")
-    plan = Plan(Judgments.of(qrels), labelled, average_over)
+    plan = Plan(select_topics(Judgments.of(qrels), named.topics), labelled, average_over)
     own = filter(supports, labelled.values())
     warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)
@@ -164,10 +165,8 @@ def evaluate(
                 warn(f"skipped: {reasons.pop(0)}")
     finally:
         warn_of_runs(of_runs)
-    warn_of_answers(
-        [outcome.documents for outcome in evaluated.values()],
-        dict.fromkeys(label for outcome in evaluated.values() for label in outcome.relative),
-    )
+    documents = [outcome.documents for outcome in evaluated.values()]
+    warn_of_answers(documents, plan.relative_measures(documents))
     if not evaluated:
         raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
     if collect:

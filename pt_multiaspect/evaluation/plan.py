@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,9 @@ from ..io.runs import join
 from .long_frames import COLUMNS
 from .topics import TOPICS, counted_topics
 
+#: The maximum number of runs that are evaluated again, to tell whether measures depend on the documents of others.
+_MOST_COMPARED = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -45,8 +50,6 @@ class Outcome:
     reused: bool = False
     #: The document of each topic if there is only one, see `single_documents`.
     documents: Mapping[str, str] = field(default_factory=dict)
-    #: The measures whose values would differ if only these documents were judged.
-    relative: Collection[str] = ()
 
 
 class Plan:
@@ -106,40 +109,43 @@ class Plan:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
             warn_of_missing_topics(self.judgments, answered_topics(rankings), np.any(self.counted, axis=0))
-            documents = single_documents(rankings)
-            values = self.values(rankings)
-            relative = self._relative_measures(rankings, values) if documents else ()
-            return Outcome(name, values, causes, documents=documents, relative=relative)
+            return Outcome(name, self.values(rankings), causes, documents=single_documents(rankings))
 
-    def _relative_measures(self, rankings: Rankings, values: Floats) -> list[str]:
-        """Return the measures whose values would differ if only the documents of this run were judged.
+    def relative_measures(self, documents: Iterable[Mapping[str, str]]) -> Iterator[str]:
+        """Yield the measures whose values differ if only the documents of one run are judged.
 
-        These are divided by an ideal or by the number of relevant documents. Functions of users are not called
-        again, and diversity measures read the qrels by subtopic.
+        These are divided by an ideal or by the number of relevant documents. Functions of users are not called,
+        and diversity measures read the qrels by subtopic.
+
+        Parameters
+        ----------
+        documents : iterable of mapping of str to str
+            The `single_documents` of each run, of which the first ones are evaluated.
         """
         judgments = self.judgments
-        rows = {
-            label: row
-            for row, (label, measure) in enumerate(zip(self.labels, self.measures, strict=True))
+        labelled = {
+            label: measure
+            for label, measure in zip(self.labels, self.measures, strict=True)
             if function_of(measure) is None and not is_diversity_measure(measure)
         }
-        kept = np.zeros(len(judgments), dtype=np.bool_)
-        kept[rankings.hits.row] = True
-        try:
-            with silenced():
+        for run in islice(documents, _MOST_COMPARED):
+            if not labelled:
+                return
+            relative: list[str] = []
+            with silenced(), suppress(MultiAspectError):  # a measure may not do without the other documents
+                rankings = Rankings({qid: {docno: 1.0} for qid, docno in run.items()}, judgments)
+                kept = np.zeros(len(judgments), dtype=np.bool_)
+                kept[rankings.hits.row] = True
+                labels = {name: np.where(kept, judgments.labels(name), np.nan) for name in judgments.label_names}
                 alone = judgments.relabelled(
-                    {
-                        name: judgments.of_rows(np.where(kept, judgments.labels(name), np.nan))
-                        for name in judgments.label_names
-                    },
-                    scales=judgments,
+                    {name: judgments.of_rows(values) for name, values in labels.items()}, scales=judgments
                 )
-                plan = Plan(alone, {label: self.measures[row] for label, row in rows.items()})
-                expected = plan.values(rankings.relabelled(alone)) if rows else values[:0]
-        except MultiAspectError:  # a measure cannot do without the other documents, such as a list of ideal ranks
-            return []
-        alike = np.isclose(values[[*rows.values()]], expected)
-        return [label for label, equal in zip(rows, alike, strict=True) if not equal.all()]
+                values = Plan(judgments, labelled).values(rankings)
+                values_alone = Plan(alone, labelled).values(rankings.relabelled(alone))
+                is_equal = np.isclose(values, values_alone).all(axis=1).tolist()
+                relative = [label for label, equal in zip(labelled, is_equal, strict=True) if not equal]
+            yield from relative
+            labelled = {label: measure for label, measure in labelled.items() if label not in relative}
 
     def values(self, rankings: Rankings) -> Floats:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""

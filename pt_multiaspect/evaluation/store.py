@@ -168,8 +168,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 values[plan.counted] = part["value"]
                 about = json.loads(part["about"].tobytes())
                 earlier = [Cause(*cause) for cause in about["causes"]]
-                single = {key: about[key] for key in ("documents", "relative") if key in about}
-                return Outcome(name, values, earlier, reused=True, **single)
+                return Outcome(name, values, earlier, reused=True, documents=about["documents"])
         # After this, readers no longer find values of earlier content under this name.
         files.clear()
     outcome = plan.evaluate(name, run, skip=skip)
@@ -219,7 +218,6 @@ def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
         "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
         "causes": outcome.causes,
         "documents": outcome.documents,
-        "relative": outcome.relative,
     }
     content = io.BytesIO()
     assert outcome.values is not None

@@ -11,6 +11,7 @@ from ..errors import MultiAspectError, choices, shown, silenced, warn_once
 from ..evaluation import evaluate
 from ..integration.parsing import as_measure, parse_one
 from ..integration.provider import supports
+from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
 from .explanation import Explanation
 from .parts import tolerance
@@ -101,8 +102,8 @@ def explain(
     parsed = parse_one(measure)
     explained = as_measure(parsed)
     explained.validate_params()
-    runs, qrels = NamedRuns.on_topics(run, qrels, topics)
-    judgments = Judgments.of(qrels)
+    runs = NamedRuns.on_topics(run, topics)
+    judgments = select_topics(Judgments.of(qrels), runs.topics)
     named = dict(runs)
     if len(named) > 1:
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")

@@ -19,7 +19,7 @@ from ..collection.rankings import Rankings
 from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
 from .file_contents import Content, name_in_utf8
-from .pipelines import is_pipeline, progress_bar, qrels_of_topics, retrieve, topics_frame
+from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
 from .run_files import check_readable, is_read_once, run_files
 from .trec_files import load_run, read_run
 
@@ -38,40 +38,25 @@ class NamedRuns:
     progress: bool = True
 
     @classmethod
-    def on_topics(
-        cls, runs: object, qrels: object, topics: object, *, progress: bool = True
-    ) -> tuple[NamedRuns, object]:
+    def on_topics(cls, runs: object, topics: object, *, progress: bool = True) -> NamedRuns:
         """Read runs and pipelines; each pipeline runs on `topics` once, when its turn comes.
 
         Parameters
         ----------
         runs : object
             The runs, as for `of`.
-        qrels : DataFrame, dict, iterable or Judgments
-            The qrels.
         topics : DataFrame, dataset of PyTerrier or None
             As in `pt.Experiment`. Pipelines require it.
         progress : bool, default True
             Whether to show a progress bar, if there are topics.
 
-        Returns
-        -------
-        NamedRuns
-            The runs.
-        object
-            The qrels; only those of `topics`, if given.
-
         Raises
         ------
         MultiAspectError
-            If the topics cannot be read, or none is judged; during the iteration over the runs, for pipelines
-            without topics.
+            If the topics cannot be read; during the iteration over the runs, for pipelines without topics.
         """
         named = cls.of(runs)
-        if topics is None:
-            return named, qrels
-        frame = topics_frame(topics)
-        return replace(named, topics=frame, progress=progress), qrels_of_topics(qrels, frame)
+        return named if topics is None else replace(named, topics=read_topics(topics), progress=progress)
 
     @classmethod
     def of(cls, runs: object) -> NamedRuns:
