@@ -408,8 +408,16 @@ class Judgments(Memo):
                 else ""
             )
             + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
-            + (f". {BY_QUERY}" if {*missing} <= {*self.qids} else "")
+            + (
+                f". {BY_QUERY}"
+                if {*missing} <= {*self.qids} or ("relevance" in missing and self._are_documents_queries())
+                else ""
+            )
         )
+
+    def _are_documents_queries(self) -> bool:
+        """Return whether the qrels look like a dict of aspects: most documents are judged for most queries."""
+        return self.columns[:2] == ["query_id", "doc_id"] and 2 * len(self) > self.n_queries * len({*self.docnos})
 
     # -- aspects ----------------------------------------------------------------------------
 
