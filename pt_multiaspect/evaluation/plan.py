@@ -142,8 +142,8 @@ class Plan:
                 )
                 values = Plan(judgments, labelled).values(rankings)
                 values_alone = Plan(alone, labelled).values(rankings.relabelled(alone))
-                is_equal = np.isclose(values, values_alone).all(axis=1).tolist()
-                relative = [label for label, equal in zip(labelled, is_equal, strict=True) if not equal]
+                pairs = zip(labelled, values, values_alone, strict=True)
+                relative = [label for label, row, row_alone in pairs if not np.allclose(row, row_alone)]
             yield from relative
             labelled = {label: measure for label, measure in labelled.items() if label not in relative}
 
