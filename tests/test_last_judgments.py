@@ -18,8 +18,8 @@ from door_world import CAM_10, IR_QRELS, IR_RUN, QRELS, SYSTEM_NAMES, SYSTEMS, T
 
 import pt_multiaspect as ma
 from pt_multiaspect import Judgments
-from pt_multiaspect.integration import last_judgments, provider
-from pt_multiaspect.integration.last_judgments import LastJudgments
+from pt_multiaspect.integration import provider
+from pt_multiaspect.integration.provider import LastJudgments
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Judgments]]:
         return judgments[-1]
 
     build.of = Judgments.of  # type: ignore[attr-defined]
-    monkeypatch.setattr(last_judgments, "Judgments", build)
+    monkeypatch.setattr(provider, "Judgments", build)
     monkeypatch.setattr(provider, "_last", LastJudgments())
     yield judgments
     judgments.clear()

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown, warn_once
-from ..evaluation.labels import is_measure_name, is_recorded, recorded
-from ..evaluation.long_frames import KEYS, read_long_frame
+from ..evaluation.long_frames import KEYS, is_measure_name, is_recorded, read_long_frame, recorded
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 

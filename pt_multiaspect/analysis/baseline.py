@@ -13,8 +13,8 @@ import pandas as pd
 from .._validation import proportion
 from ..collection.frames import as_pandas
 from ..errors import errors_of, refuse_repeated, refuse_unknown
+from ..evaluation.aggregation import ALL, read_topic_groups, rows_by_group
 from ..evaluation.long_frames import read_long_frame
-from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ._by_measure import by_measure, topics_differ
 from ._frames import matrix
 from ._significance import correct_groups, corrector, paired_test

@@ -14,8 +14,7 @@ from .._typing import Bools, Floats, Ints
 from .._validation import proportion
 from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown
 from ..evaluation.aggregation import without_missing
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import read_long_frame
+from ..evaluation.long_frames import read_long_frame, recorded
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.intervals import half_width
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals

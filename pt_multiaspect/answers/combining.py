@@ -11,11 +11,9 @@ from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError, choices, counted, errors_of, refuse_taken, refuse_unknown
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import check_distinct, read_long_frame
+from ..evaluation.long_frames import check_distinct, read_long_frame, recorded
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import parse_all
-from ..integration.records import RECORD, record
+from ..integration.parsing import RECORD, parse_all, record
 from ._frames import ROUNDING
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from ..analysis.prediction_powered import estimates_table, prediction_powered
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import recorded
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import written_values

@@ -15,7 +15,7 @@ from ..description.retrieved import retrieved
 from ..description.scales import read
 from ..errors import MultiAspectError, choices, silenced
 from ..evaluation import interval_columns
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import recorded
 from ..integration.aggregators import lower_aggregate_is_better
 from ..tables import systems_table
 from ..tables.content import DIFFERENT_TOPICS, best_marks

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ..analysis import compare_with_baseline
-from ..evaluation.labels import recorded
-from ..evaluation.topic_groups import ALL, rows_by_group
+from ..evaluation.aggregation import ALL, rows_by_group
+from ..evaluation.long_frames import recorded
 from ..integration.aggregators import lower_is_better
 from ..tables.content import test_name
 

@@ -18,15 +18,13 @@ from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..errors import Cause, MultiAspectError, choices, collected, counted, refuse_unknown, warn_of_runs
-from ..integration.parsing import parse_all
+from ..integration.parsing import parse_all, record
 from ..integration.provider import supports
-from ..integration.records import record
 from ..io.runs import join, no_common_query, run_of, titled
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
 from .long_frames import COLUMNS
-from .packing import forget_plan, pack_plan, unpack_plan
-from .plan import Plan, long_frame
+from .plan import Plan, forget_plan, long_frame, pack_plan, unpack_plan
 from .topics import check_all_topics
 
 #: The columns of the result as Spark declares them.

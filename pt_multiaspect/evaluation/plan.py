@@ -1,7 +1,9 @@
-"""Plan of an evaluation: judgments and measures, prepared once for any number of runs."""
+"""Plan of an evaluation: judgments and measures, prepared once for any number of runs and processes."""
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
+from numpy.typing import NDArray
 
 from .._typing import Bools, Floats
 from ..bases.delegated import (
@@ -21,6 +24,7 @@ from ..bases.delegated import (
     run_inputs,
 )
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
+from ..bases.pickling import pickled
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
 from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
@@ -33,6 +37,12 @@ from .topics import TOPICS, counted_topics
 
 #: The maximum number of runs that are evaluated again, to tell whether measures depend on the documents of others.
 _MOST_COMPARED = 20
+
+#: Plans by key: those that this process created or received.
+_plans: dict[str, Plan] = {}
+
+#: The maximum number of plans that a process keeps.
+_MOST_PLANS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,3 +229,35 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
             f"{choices(sorted(map(str, others)))} on such labels, where possible"
         )
     return StandardMeasures(others, judgments, labels)
+
+
+def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
+    """Return a key and the bytes of a plan.
+
+    The bytes are an array, which joblib sends to each worker only once. Measures that are defined in a
+    notebook or script are sent with their code.
+    """
+    content = pickled(plan)
+    key = hashlib.sha256(content).hexdigest()
+    _keep(key, plan)
+    return key, np.frombuffer(content, dtype=np.uint8)
+
+
+def unpack_plan(key: str, content: NDArray[np.uint8] | bytes) -> Plan:
+    """Return a plan, restored once per process."""
+    plan = _plans.get(key)
+    if plan is None:
+        plan = pickle.loads(content if isinstance(content, bytes) else content.data)
+        _keep(key, plan)
+    return plan
+
+
+def forget_plan(key: str) -> None:
+    """Remove a plan from those that this process keeps."""
+    _plans.pop(key, None)
+
+
+def _keep(key: str, plan: Plan) -> None:
+    _plans[key] = plan
+    for earlier in list(_plans)[:-_MOST_PLANS]:  # threads of the caller may add and remove others meanwhile
+        _plans.pop(earlier, None)

@@ -23,7 +23,7 @@ import pandas as pd
 from .._writing import TEMPORARY, write_file
 from ..collection.run import about_run
 from ..errors import Cause, MultiAspectError, choices, collected, number_of, shown, warn
-from ..integration.records import record
+from ..integration.parsing import record
 from ..io.file_contents import load
 from ..io.runs import titled
 from .digests import digest_of

@@ -10,8 +10,7 @@ import pandas as pd
 
 from .._validation import count
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, warn_once
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import read_long_frame
+from ..evaluation.long_frames import read_long_frame, recorded
 
 
 def largest_differences(

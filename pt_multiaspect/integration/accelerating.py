@@ -20,7 +20,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
 from ..strings.identifiers import is_arrow
-from .last_judgments import LastJudgments
+from .provider import LastJudgments
 
 if TYPE_CHECKING:
     from typing_extensions import Self

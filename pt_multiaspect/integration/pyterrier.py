@@ -24,9 +24,8 @@ from ..collection.columns import LABELLED_TOPICS
 from ..errors import MultiAspectError, choices, warn
 from ..measures import ALL
 from .aggregators import aggregated, lower_aggregate_is_better, lower_is_better
-from .parsing import MeasureName, parse
+from .parsing import MeasureName, parse, record
 from .provider import supports
-from .records import record
 
 __all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from .._validation import real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..evaluation.labels import measure_named
+from ..evaluation.long_frames import measure_named
 from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from .rows import as_numbers

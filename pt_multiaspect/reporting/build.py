@@ -20,9 +20,9 @@ from ..collection.judgments import Judgments
 from ..description import describe
 from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
-from ..evaluation.labels import recorded
+from ..evaluation.aggregation import read_topic_groups
+from ..evaluation.long_frames import recorded
 from ..evaluation.provenance import as_yaml, provenance
-from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, read_if_file, repeatable

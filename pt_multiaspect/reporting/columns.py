@@ -11,10 +11,9 @@ import pandas as pd
 
 from ..aspects.parameter import AspectSpec
 from ..errors import errors_of
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import recorded
 from ..integration.declared import with_aspects
-from ..integration.parsing import parse_all
-from ..integration.records import record
+from ..integration.parsing import parse_all, record
 from ..measures import CAM, MM, TOMA, On
 
 

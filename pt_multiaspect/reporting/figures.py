@@ -17,8 +17,8 @@ from ..analysis._significance import correct_groups
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
-from ..evaluation.labels import recorded
-from ..evaluation.topic_groups import ALL, rows_by_group
+from ..evaluation.aggregation import ALL, rows_by_group
+from ..evaluation.long_frames import recorded
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..analysis import PredictionPowered
-from ..evaluation.topic_groups import ALL
+from ..evaluation.aggregation import ALL
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from ..tables.content import best_marks
 from .figures import Figures, ends, fronts, of_group, wide

@@ -14,7 +14,7 @@ from ir_measures.measures import registry
 from .._version import __version__
 from ..collection.frames import to_pandas
 from ..errors import refuse_unknown, warn_once
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import recorded
 from ..integration.parsing import parse_all
 
 #: The software that computes the measures.

@@ -13,7 +13,7 @@ from ..analysis._by_measure import topics_differ
 from ..analysis._frames import Direction, Floats, words_in
 from ..analysis.baseline import compare_with_baseline
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
-from ..evaluation.labels import check_given, recorded
+from ..evaluation.long_frames import check_given, recorded
 from ..integration.parsing import parse_all
 from ..views import Mark, Sentence
 from .heads import Head

@@ -20,7 +20,7 @@ from ..aspects.wording import in_words
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
 from ..evaluation import aggregate, interval_columns
-from ..integration.records import record
+from ..integration.parsing import record
 from ..kernels.intervals import half_width
 from ..views import Cell, Column, Row, Sentence, Table, View, latex_of
 from .content import (

@@ -14,8 +14,7 @@ from ...aspects.parameter import AspectSpec, parse_aspects
 from ...collection.frames import as_pandas
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices
-from ...evaluation.labels import is_recorded, recorded
-from ...evaluation.long_frames import COLUMNS
+from ...evaluation.long_frames import COLUMNS, is_recorded, recorded
 from ...evaluation.topics import check_all_topics
 from ...integration import parsing
 from ...io.runs import join, named_runs
