@@ -96,7 +96,7 @@ def test_workers_are_fed_a_bounded_number_of_runs(qrels):
     from pt_multiaspect.io.runs import NamedRuns
 
     with joblib.parallel_config(backend="threading"):
-        found = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.of(runs()), n_jobs=2, skip=False)
+        found = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.read(runs()), n_jobs=2, skip=False)
         next(found)
         first = started
         assert sum(1 for _ in found) == 119
@@ -282,8 +282,8 @@ def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
     from pt_multiaspect.evaluation import evaluating
 
     sizes: list[int] = []
-    original = evaluating._work
-    monkeypatch.setattr(evaluating, "_work", lambda *args: sizes.append(len(args[2])) or original(*args))
+    original = evaluating._evaluate_task
+    monkeypatch.setattr(evaluating, "_evaluate_task", lambda *args: sizes.append(len(args[2])) or original(*args))
     with joblib.parallel_config(backend="threading", n_jobs=2):
         evaluate([run_of(qrels, seed % 5) for seed in range(100)], qrels, "AP", progress=False)
     assert sum(sizes) == 100

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pt_multiaspect as ma
-from pt_multiaspect.evaluation.value_files import FORMATS, written_values
+from pt_multiaspect.evaluation.value_files import FORMATS, format_values
 
 QRELS = ("relevance=relevance.txt", "credibility=credibility.txt")
 MEASURES = "nDCG@10 AP GMAP ESL(wanted=1) CAM@3"
@@ -110,7 +110,7 @@ def test_every_number_and_name_comes_back(tmp_path_factory, format, keys, number
         return
     means = pd.DataFrame({"name": ["run"], **{label: [0.5] for label in labels}})
     path = tmp_path_factory.getbasetemp() / f"{format}.txt"
-    path.write_text(written_values(values, means, format), encoding="utf-8", newline="\n")
+    path.write_text(format_values(values, means, format), encoding="utf-8", newline="\n")
     pd.testing.assert_frame_equal(ma.read_values(path, format=format), values, check_exact=True, check_dtype=False)
 
 

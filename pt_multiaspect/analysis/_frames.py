@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown, warn_once
-from ..evaluation.long_frames import KEYS, is_measure_name, is_recorded, read_long_frame, recorded
+from ..evaluation.long_frames import KEYS, is_measure_name, is_recorded, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
@@ -211,7 +211,7 @@ def directions(
         better.
     """
     labels = list(map(str, measures))
-    known = {**({} if set(labels) <= set(by_label) else recorded(perquery)), **by_label}
+    known = {**({} if set(labels) <= set(by_label) else measures_by_label(perquery)), **by_label}
     unknown = [
         label
         for label in labels

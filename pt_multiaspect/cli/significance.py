@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..analysis import compare_with_baseline
 from ..evaluation.aggregation import ALL, rows_by_group
-from ..evaluation.long_frames import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import lower_is_better
 from ..tables.content import test_name
 
@@ -72,7 +72,7 @@ def tested(
         the difference is significant, else ''. 'better' means lower where lower is better.
     """
     tests = compare_with_baseline(values, baseline, by=by, **significance.options)
-    known = recorded(values)
+    known = measures_by_label(values)
     counts = []
     groups = [(ALL, values), *(() if by is None else rows_by_group(values, by))]
     for (group, topics), measure in product(groups, tests["measure"].unique()):

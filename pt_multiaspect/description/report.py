@@ -90,7 +90,7 @@ def describe(
     """
     named: Mapping[str, object] = {}
     if runs is not None or topics is not None:
-        given = NamedRuns.on_topics({} if runs is None else runs, topics)
+        given = NamedRuns.read({} if runs is None else runs, topics)
         qrels = qrels if topics is None else select_topics(Judgments.of(qrels), given.topics)
         named = dict(given)
     with silenced():

@@ -32,11 +32,11 @@ from ..errors import (
     warn_once,
 )
 from ..groups.names import check_group_types, name_of_group
-from ..integration.aggregators import aggregated
+from ..integration.aggregators import aggregate_values
 from ..integration.provider import supports
 from ..io.file_contents import as_text, load
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from .long_frames import COLUMNS, check_distinct, read_long_frame, recorded
+from .long_frames import COLUMNS, check_distinct, measures_by_label, read_long_frame
 
 #: The name of the rows of all topics.
 ALL = "all"
@@ -182,8 +182,8 @@ def aggregate(
     interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
-    perquery = without_missing(perquery, "aggregate")
-    known = recorded(perquery, measures)
+    perquery = drop_missing(perquery, "aggregate")
+    known = measures_by_label(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
         raise MultiAspectError(
@@ -218,14 +218,14 @@ def aggregate(
                 [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
             )
             with errors_of(f"{label} of {name}{within}"):
-                aggregates = [over_topics(measure, part, weight) for part in parts]
+                aggregates = [weighted_aggregate(measure, part, weight) for part in parts]
             rows[name][label] = aggregates[0]
             if over is not None:
                 rows[name].update(zip((label, *columns[label]), mean_and_spread(aggregates), strict=True))
             if confidence is not None and (group == ALL or len(values) > 1):
                 with errors_of(f"no interval for {label} of {name}{within}"):
-                    at_ends = partial(interval, confidence=confidence, limits=limits[label])
-                    ends = _interval(measure, values["value"].tolist(), at_ends)
+                    interval_of_mean = partial(interval, confidence=confidence, limits=limits[label])
+                    ends = _interval(measure, values["value"].tolist(), interval_of_mean)
                 rows[name].update(zip(columns[label], ends, strict=True))
         return pd.DataFrame(list(rows.values()))
 
@@ -236,7 +236,7 @@ def aggregate(
     return pd.concat([*parts, whole.assign(group=ALL)], ignore_index=True)[["group", *whole]]
 
 
-def without_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
+def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
     """Warn about values that are NaN, and leave them out; the warning begins with the name of the caller."""
     missing = perquery[perquery["value"].isna()]
     if not len(missing):
@@ -270,8 +270,8 @@ def check_one_value(perquery: pd.DataFrame) -> None:
 def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
     """Warn if runs have values of a measure for different topics, as their means cannot be compared."""
     topics = perquery.groupby(["measure", "name"], sort=False)["qid"].agg(frozenset).reset_index()
-    for label, of_runs in topics.groupby("measure", sort=False):
-        names, sets = of_runs["name"].tolist(), of_runs["qid"].tolist()
+    for label, run_topics in topics.groupby("measure", sort=False):
+        names, sets = run_topics["name"].tolist(), run_topics["qid"].tolist()
         others = [name for name, qids in zip(names, sets, strict=True) if qids != sets[0]]
         if others:
             warn_once(
@@ -341,13 +341,13 @@ def _interval(
             f"expected at least two topics, got {len(values)}; evaluate more topics, or omit ci="
         )
 
-    def at(mean: float) -> float:
-        return aggregated(measure, [mean] * len(values))
+    def aggregate_of_mean(mean: float) -> float:
+        return aggregate_values(measure, [mean] * len(values))
 
-    at_mean, plain = at(float(values.mean())), aggregated(measure, values.tolist())
-    if not math.isclose(at_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
+    from_mean, plain = aggregate_of_mean(float(values.mean())), aggregate_values(measure, values.tolist())
+    if not math.isclose(from_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(at, ends(values)))
+    return sorted(map(aggregate_of_mean, ends(values)))
 
 
 def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float, float]:
@@ -401,7 +401,9 @@ def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
     return result
 
 
-def over_topics(measure: AnyMeasure | None, topics: pd.DataFrame, weights: Mapping[str, float] | None) -> float:
+def weighted_aggregate(
+    measure: AnyMeasure | None, topics: pd.DataFrame, weights: Mapping[str, float] | None
+) -> float:
     """Return the aggregate of a measure over the topics of one run, seed or fold, which may have weights.
 
     Raises
@@ -411,19 +413,19 @@ def over_topics(measure: AnyMeasure | None, topics: pd.DataFrame, weights: Mappi
     """
     values = topics["value"].tolist()
     if weights is None:
-        return aggregated(measure, values)
-    of_topics = [weights[str(qid)] for qid in topics["qid"]]
-    total = math.fsum(of_topics)
+        return aggregate_values(measure, values)
+    topic_weights = [weights[str(qid)] for qid in topics["qid"]]
+    total = math.fsum(topic_weights)
     if total == 0:
         raise MultiAspectError("expected at least one topic with a positive weight")
     mean = math.fsum(values) / len(values)
-    plain, at_mean = aggregated(measure, values), aggregated(measure, [mean])
-    if np.isfinite(mean) and not math.isclose(plain, at_mean, rel_tol=1e-9, abs_tol=1e-12):
+    plain, from_mean = aggregate_values(measure, values), aggregate_values(measure, [mean])
+    if np.isfinite(mean) and not math.isclose(plain, from_mean, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError(
             "weights are only defined for aggregates that are a function of the mean over topics"
         )
-    products = [weight * value for weight, value in zip(of_topics, values, strict=True) if weight]
-    return aggregated(measure, [math.fsum(products) / total])
+    products = [weight * value for weight, value in zip(topic_weights, values, strict=True) if weight]
+    return aggregate_values(measure, [math.fsum(products) / total])
 
 
 def check_repeats(perquery: pd.DataFrame, over: str) -> None:
@@ -501,7 +503,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
             f"{shown(by)} (columns: {choices(topics.columns)})"
         )
     groups: dict[str, str] = {}
-    distinct = dict.fromkeys(_checked(pairs))
+    distinct = dict.fromkeys(_read_pairs(pairs))
     check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), "by")
     for qid, value in distinct:
         group = "" if value is None else name_of_group(value).strip()
@@ -520,7 +522,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     return groups
 
 
-def _checked(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:
+def _read_pairs(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield the name of each topic and its group, which is None if it is missing."""
     for qid, group in pairs:
         if not is_scalar(group):

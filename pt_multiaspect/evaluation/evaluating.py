@@ -19,10 +19,10 @@ from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_answers, warn_of_unlabelled_topics
 from ..collection.run import Run
 from ..errors import Cause, MultiAspectError, reissue, warn, warn_of_runs
-from ..integration.parsing import parse_all, record
+from ..integration.parsing import parse_all, record_measures
 from ..integration.provider import supports
 from ..io.pipelines import select_topics
-from ..io.runs import NamedRuns, run_of, titled
+from ..io.runs import NamedRuns, run_of, run_title
 from .digests import digest_of
 from .plan import Outcome, Plan, forget_plan, pack_plan, unpack_plan
 from .store import RunFiles, Store, evaluate_stored
@@ -149,7 +149,7 @@ def evaluate(
     skip = errors == "skip"
     average_over = check_average_over(average_over, measures)
     labelled = parse_all(measures)
-    named = NamedRuns.on_topics(runs, topics, progress=progress)
+    named = NamedRuns.read(runs, topics, progress=progress)
     if not skip:
         named.check_files()
     if out is None and not collect:
@@ -162,14 +162,14 @@ def evaluate(
     evaluated: dict[str, Outcome] = {}
     skipped: list[str] = []
     reasons: list[str] = []
-    of_runs: list[tuple[str, Cause]] = []
+    run_causes: list[tuple[str, Cause]] = []
     try:
-        for outcome in _shown(evaluations, named.total, progress and topics is None):
+        for outcome in _show_progress(evaluations, named.total, progress and topics is None):
             for cause in outcome.causes:
                 if cause.remedy is None:
                     reissue(cause)
                 else:
-                    of_runs.append((titled(outcome.name), cause))
+                    run_causes.append((run_title(outcome.name), cause))
             if outcome.values is None:
                 skipped.append(outcome.name)
                 reasons.append(outcome.reason)
@@ -178,7 +178,7 @@ def evaluate(
             while evaluated and reasons:  # if no run can be evaluated, that is an error
                 warn(f"skipped: {reasons.pop(0)}")
     finally:
-        warn_of_runs(of_runs)
+        warn_of_runs(run_causes)
     documents = [outcome.documents for outcome in evaluated.values()]
     warn_of_answers(documents, plan.relative_measures(documents))
     if not evaluated:
@@ -187,7 +187,7 @@ def evaluate(
         result = plan.frame(
             list(evaluated), [outcome.values for outcome in evaluated.values() if outcome.values is not None]
         )
-        record(result, labelled)
+        record_measures(result, labelled)
     else:
         result = pd.DataFrame(
             {"name": list(evaluated), "reused": [outcome.reused for outcome in evaluated.values()]}
@@ -197,7 +197,7 @@ def evaluate(
     return result
 
 
-def _shown(evaluations: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:
+def _show_progress(evaluations: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:
     """Yield evaluations, and show their number if `progress`."""
     if not progress:
         yield from evaluations
@@ -246,13 +246,13 @@ def outcomes(
         n_workers = effective_n_jobs(n_jobs)
         if n_workers > 1:
             if runs.topics is not None:  # joblib iterates in other threads, in which pipelines may not work
-                runs = NamedRuns.of(list(runs))
-            yield from _parallel(plan, runs, n_jobs, n_workers, skip, store)
+                runs = NamedRuns.read(list(runs))
+            yield from _evaluate_in_parallel(plan, runs, n_jobs, n_workers, skip, store)
             return
     for name, run in runs:
-        item = _Item.of(name, run, plan.run_columns, skip, store)
+        item = _Item.read(name, run, plan.run_columns, skip, store)
         del run
-        outcome = _evaluated(plan, item, skip)
+        outcome = _evaluate_item(plan, item, skip)
         del item  # before the next one is read
         yield outcome
 
@@ -268,7 +268,7 @@ class _Item:
     digest: str | None = None
 
     @classmethod
-    def of(
+    def read(
         cls,
         name: str,
         run: object,
@@ -277,7 +277,7 @@ class _Item:
         store: Store | None,
     ) -> _Item:
         """Read a run, unless it is a path, which the evaluating process reads."""
-        files = None if store is None else store.files_of(name)
+        files = None if store is None else store.run_files(name)
         if isinstance(run, str | PathLike):
             return cls(name, run, files)
         try:
@@ -293,11 +293,11 @@ class _Item:
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows to send; 0 for a path."""
+        """The number of rows to send; 0 for a path."""
         return len(self.run) if isinstance(self.run, Run) else 0
 
 
-def _parallel(
+def _evaluate_in_parallel(
     plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, skip: bool, store: Store | None
 ) -> Iterator[Outcome]:
     from joblib import Parallel, delayed
@@ -308,8 +308,8 @@ def _parallel(
     key, array = pack_plan(plan)
     # Dask would keep an array only on some workers, which may be lost: bytes are sent with every task.
     content = array if type(backend).__name__ in _SHARING_ARRAYS else array.tobytes()
-    of_runs = _tasks(runs, plan.run_columns, n_workers, skip, store, failures)
-    tasks = (delayed(_work)(content, key, task, skip) for task in of_runs)
+    items = _tasks(runs, plan.run_columns, n_workers, skip, store, failures)
+    tasks = (delayed(_evaluate_task)(content, key, task, skip) for task in items)
     try:
         if backend.supports_return_generator:
             for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
@@ -352,7 +352,7 @@ def _tasks(
         for name, run in runs:
             if isinstance(run, str | PathLike):  # workers may have been started in another directory
                 run = os.path.abspath(os.path.expanduser(run))
-            task.append(_Item.of(name, run, columns, skip, store))
+            task.append(_Item.read(name, run, columns, skip, store))
             del run
             full = len(task) >= _n_runs(done, runs.total, n_workers)
             if full or sum(item.n_rows for item in task) >= _MOST_ROWS:
@@ -365,13 +365,13 @@ def _tasks(
         yield task
 
 
-def _work(content: NDArray[np.uint8] | bytes, key: str, task: list[_Item], skip: bool) -> list[Outcome]:
+def _evaluate_task(content: NDArray[np.uint8] | bytes, key: str, task: list[_Item], skip: bool) -> list[Outcome]:
     """Evaluate some runs in a worker."""
     plan = unpack_plan(key, content)
-    return [_evaluated(plan, item, skip) for item in task]
+    return [_evaluate_item(plan, item, skip) for item in task]
 
 
-def _evaluated(plan: Plan, item: _Item, skip: bool) -> Outcome:
+def _evaluate_item(plan: Plan, item: _Item, skip: bool) -> Outcome:
     """Evaluate a run, unless its values are stored already or it could not be read."""
     if isinstance(item.run, Outcome):
         return item.run

@@ -55,10 +55,10 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     check_filled(frame, KEYS)
     # Groups of categories include those without rows in pandas 2.
     names = {column: frame[column].astype(object) for column in KEYS}
-    return frame.assign(**names, value=values_of(frame)).reset_index(drop=True)
+    return frame.assign(**names, value=float_values(frame)).reset_index(drop=True)
 
 
-def values_of(perquery: pd.DataFrame) -> Floats:
+def float_values(perquery: pd.DataFrame) -> Floats:
     """Return the values of a long frame as floats.
 
     Raises
@@ -104,7 +104,7 @@ def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
     return isinstance(written, Mapping) and label in written
 
 
-def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
+def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
     """Look up the measures of a long frame.
 
     Parameters
@@ -127,7 +127,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
         labelled = parse_all(measures)
-        check_given(labels, labelled)
+        check_labels(labels, labelled)
         return {label: labelled[label] for label in labels}
     written = perquery.attrs.get(RECORD)
     if not isinstance(written, Mapping):
@@ -138,7 +138,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
             known[label] = None
             continue
         text = written.get(label)
-        measure = text.measure if isinstance(text, MeasureName) else measure_named(label if text is None else text)
+        measure = text.measure if isinstance(text, MeasureName) else find_measure(label if text is None else text)
         if measure is None and text is not None:
             warn_once(
                 f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
@@ -149,7 +149,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     return known
 
 
-def check_given(labels: Sequence[str], known: Collection[str]) -> None:
+def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
     """Raise an error if measures= does not contain all labels of a long frame."""
     missing = [label for label in labels if label not in known]
     if missing:
@@ -168,7 +168,7 @@ def is_measure_name(text: str) -> bool:
     return len(set(map(lower_is_better, members))) == 1
 
 
-def measure_named(text: object) -> ir_measures.Measure | None:
+def find_measure(text: object) -> ir_measures.Measure | None:
     """Return the measure that a name refers to, or None."""
     try:
         members = parse(str(text))

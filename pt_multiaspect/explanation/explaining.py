@@ -102,7 +102,7 @@ def explain(
     parsed = parse_one(measure)
     explained = as_measure(parsed)
     explained.validate_params()
-    runs = NamedRuns.on_topics(run, topics)
+    runs = NamedRuns.read(run, topics)
     judgments = select_topics(Judgments.of(qrels), runs.topics)
     named = dict(runs)
     if len(named) > 1:

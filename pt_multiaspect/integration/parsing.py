@@ -41,7 +41,7 @@ class MeasureName(str):
         name = str.__str__(self)
         if function_of(self.measure) is None:
             return type(self), (self.measure, name)
-        return _restored, (pickled(self.measure), name)
+        return _restore_name, (pickled(self.measure), name)
 
     def __copy__(self) -> MeasureName:
         return self
@@ -50,7 +50,7 @@ class MeasureName(str):
         return self
 
 
-def _restored(content: bytes, name: str) -> MeasureName:
+def _restore_name(content: bytes, name: str) -> MeasureName:
     return MeasureName(pickle.loads(content), name)
 
 
@@ -305,7 +305,7 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     return on_relevance(measure)
 
 
-def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
+def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
     """Record in the frame the measures of its labels; None for a label that does not name a measure.
 
     Printed measures, as read from files, are parsed when they are looked up.

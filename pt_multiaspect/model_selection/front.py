@@ -11,7 +11,7 @@ import pandas as pd
 from .._validation import real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..evaluation.long_frames import measure_named
+from ..evaluation.long_frames import find_measure
 from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from .rows import as_numbers
@@ -44,7 +44,7 @@ def _read(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd
         return pd.DataFrame(searched_params, index=scores.index), scores
     for name in names:
         # Values that are never positive are already negated, as by AspectFusion.sweep.
-        if (scores[name] > 0).any() and lower_aggregate_is_better(measure_named(name)):
+        if (scores[name] > 0).any() and lower_aggregate_is_better(find_measure(name)):
             raise MultiAspectError(
                 f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
                 f"table.assign(negated=-table[{name!r}]), and use 'negated' as the metric"

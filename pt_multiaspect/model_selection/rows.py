@@ -24,7 +24,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, counted, number_of, warn, warn_once
 from ..integration import parsing
-from ..integration.aggregators import aggregated
+from ..integration.aggregators import aggregate_values
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
@@ -353,7 +353,7 @@ class LabelledRows:
         """Return the aggregate over queries."""
         if not len(self):
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
-        return aggregated(measure, self.values(measure, rankings).tolist())
+        return aggregate_values(measure, self.values(measure, rankings).tolist())
 
 
 def _linear(measure: Measure, judgments: Judgments) -> bool:

@@ -21,11 +21,11 @@ from ..description import describe
 from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.aggregation import read_topic_groups
-from ..evaluation.long_frames import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..evaluation.provenance import as_yaml, provenance
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
-from ..io.runs import NamedRuns, read_if_file, repeatable
+from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables import systems_table
 from ..tables.content import test_name
 from ..views import Block, Heading, Sentence, View
@@ -170,9 +170,9 @@ def report(
     depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
-    given_runs = NamedRuns.on_topics(runs, topics, progress=progress)
+    given_runs = NamedRuns.read(runs, topics, progress=progress)
     judgments = select_topics(Judgments.of(qrels), given_runs.topics)
-    named = {name: repeatable(run) for name, run in given_runs}
+    named = {name: as_repeatable(run) for name, run in given_runs}
     if baseline is not None:
         refuse_unknown([baseline], named, "one of the runs", "baseline")
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
@@ -192,7 +192,7 @@ def report(
         named,
         judged,
         judgments,
-        {label: measure for label, measure in recorded(perquery).items() if measure is not None},
+        {label: measure for label, measure in measures_by_label(perquery).items() if measure is not None},
         baseline=baseline,
         test={"name": test_name(test, None), "correction method": options.family_correction or "none"},
     )

@@ -18,7 +18,7 @@ from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.aggregation import ALL, rows_by_group
-from ..evaluation.long_frames import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of
@@ -84,7 +84,7 @@ class Figures:
 
     def __post_init__(self) -> None:
         perquery = self.perquery
-        known = recorded(perquery)
+        known = measures_by_label(perquery)
         self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
         self.heads = heads_of(self.measures)
         self.systems, self.notes = _systems_table(perquery, self.options.ci, self.groups)
@@ -135,7 +135,7 @@ def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Float
 
 def _systems_table(perquery: pd.DataFrame, ci: float, groups: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates, with intervals if they are defined, and the reasons if they are not."""
-    known = recorded(perquery)
+    known = measures_by_label(perquery)
     parts, notes = [], []
     for label, of_measure in perquery.groupby("measure", sort=False):
         measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
@@ -230,7 +230,7 @@ def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> di
 
 def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
     """Return the rows of the systems that no other system dominates on several measures."""
-    known = recorded(perquery)
+    known = measures_by_label(perquery)
     gains = {
         str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
         for column, label in enumerate(labels)
