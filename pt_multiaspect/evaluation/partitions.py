@@ -233,21 +233,19 @@ class Evaluator:
             With ``by="query"``, in one message for all runs, if runs lack judged topics, as in `evaluate`.
         """
         rows = to_pandas(perquery)
-        missing = [column for column in COLUMNS if rows is None or column not in rows.columns]
-        if rows is None or missing:
+        if rows is None or not {*COLUMNS} <= {*rows.columns}:
             raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
         rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
         labels, judgments = self._plan.labels, self._plan.judgments
-        run_names = rows["name"].unique()
-        order = sorted(run_names) if names is None else [str(name) for name in names]
-        refuse_unknown(run_names, order, "values of the runs")
-        unjudged = rows["value"].isna() & ~rows["qid"].isin(judgments.qids)
-        rows, others = rows[~unjudged], rows[unjudged]
+        order = sorted(rows["name"].unique()) if names is None else [str(name) for name in names]
+        refuse_unknown(rows["name"].unique(), order, "values of the runs")
+        is_unjudged = rows["value"].isna() & ~rows["qid"].isin(judgments.qids)
+        rows, unjudged = rows[~is_unjudged], rows[is_unjudged]
         check_one_value(rows)
-        run_names = rows["name"].unique()
-        lost = [name for name in order if name not in set(run_names)]
+        evaluated = set(rows["name"])
+        lost = [name for name in order if name not in evaluated]
         for name in lost:
-            qids = others.loc[others["name"] == name, "qid"].unique().tolist()
+            qids = unjudged.loc[unjudged["name"] == name, "qid"].unique().tolist()
             if qids:
                 raise no_common_query(name, judgments, qids)
         if not order:
