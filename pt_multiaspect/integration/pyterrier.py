@@ -79,16 +79,6 @@ _running: ContextVar[_Experiment | None] = ContextVar("_running", default=None)
 def experiment(call: Call) -> Any:
     """Call `pt.Experiment` so that its averages are the aggregates of the measures.
 
-    Parameters
-    ----------
-    call : Call
-        The call.
-
-    Returns
-    -------
-    object
-        The result of `pt.Experiment`.
-
     Warns
     -----
     MultiAspectWarning
@@ -177,18 +167,7 @@ def aggregates(
 
 
 def grid_scan(call: Call) -> Any:
-    """Call `pt.GridScan` with names that other processes also know.
-
-    Parameters
-    ----------
-    call : Call
-        The call.
-
-    Returns
-    -------
-    object
-        The result of `pt.GridScan`.
-    """
+    """Call `pt.GridScan` with names that other processes also know."""
     metrics = call.arguments["metrics"]
     _by_column(metrics)
     call.replace(
@@ -200,16 +179,6 @@ def grid_scan(call: Call) -> Any:
 
 def grid_search(call: Call) -> Any:
     """Call `pt.GridSearch` or `pt.KFoldGridSearch` with a name that other processes also know.
-
-    Parameters
-    ----------
-    call : Call
-        The call.
-
-    Returns
-    -------
-    object
-        The result of the function.
 
     Warns
     -----
