@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ir_measures
@@ -115,6 +115,20 @@ def test_each_pipeline_runs_once_per_call() -> None:
         assert [pipeline.times for pipeline in counted.values()] == [times] * len(counted)
     ma.explain(CAM_10, counted["first"], QRELS, "q1", topics=TOPICS)
     assert counted["first"].times == len(calls) + 1
+
+
+def test_qrels_are_read_before_pipelines_run() -> None:
+    counted, faulty = Counted(FIRST), QRELS.drop(columns="docno")
+    calls: list[Callable[[], object]] = [
+        lambda: ma.evaluate(counted, faulty, CAM_10, topics=TOPICS),
+        lambda: ma.report(counted, faulty, CAM_10, topics=TOPICS, progress=False),
+        lambda: ma.describe(faulty, runs=counted, topics=TOPICS),
+        lambda: ma.explain(CAM_10, counted, faulty, "q1", topics=TOPICS),
+    ]
+    for call in calls:
+        with pytest.raises(MultiAspectError, match="docno"):
+            call()
+    assert counted.times == 0
 
 
 @pytest.mark.slow
