@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import pickle
 import re
@@ -38,6 +39,8 @@ from strategies import NAMES, NAN, examples, forget_warnings
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On
 from pt_multiaspect import uRBP as URBP
+from pt_multiaspect.collection import Rankings
+from pt_multiaspect.model_selection.rows import LabelledRows
 
 GRADES = {"relevance": 2, "credibility": 3}
 ASPECTS = ma.Aspects(GRADES)
@@ -860,3 +863,79 @@ def test_without_queries_a_scorer_of_several_measures_raises(table: Table) -> No
         pytest.raises(MultiAspectError, match="query of every row"),
     ):
         scorer(CountsPredictions(), table.X, table.Y)
+
+
+# -- rows as judgments and rankings ------------------------------------------------------------------
+
+#: Two queries, whose rows are mixed; documents d1 and d3 of q1 are tied.
+ROWS = pd.DataFrame(
+    {
+        "qid": ["q2", "q1", "q1", "q2", "q1"],
+        "docno": ["d5", "d1", "d2", "d4", "d3"],
+        "label": [1, 2, 0, 0, 1],
+        "credibility": [0, 1, 2, 3, 1],
+        "score": [0.1, 0.5, 0.9, 0.4, 0.5],
+    }
+)
+
+
+def labelled(*, named: bool = True, qrels: ma.Judgments | None = None) -> LabelledRows:
+    """Return ROWS as training data, with the names of the documents or without."""
+    labels = ROWS[["label", "credibility"]]
+    return LabelledRows(labels.set_index(ROWS["docno"]) if named else labels, ROWS["qid"], qrels=qrels)
+
+
+def attributes(obj: object) -> set[str]:
+    """Return the attributes that an object sets, and the properties of its class."""
+    properties = {
+        name for cls in type(obj).__mro__ for name, value in vars(cls).items()
+        if isinstance(value, property | functools.cached_property)
+    }  # fmt: skip
+    return {*vars(obj), *properties} - {"_results"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("pooled", [True, False])
+def test_rows_have_all_attributes_of_judgments_and_rankings(named: bool, pooled: bool) -> None:
+    """An attribute that Judgments or Rankings gain is set for rows, too."""
+    judgments = ma.Judgments(ROWS.drop(columns="score"))
+    rows = labelled(named=named or pooled, qrels=judgments if pooled else None)
+    for parent, child in [
+        (judgments, rows.judgments),
+        (Rankings(ROWS, judgments), rows.rankings(ROWS["score"])),
+    ]:
+        assert isinstance(child, type(parent))
+        missing = [name for name in sorted(attributes(parent)) if not hasattr(child, name)]
+        assert missing == []
+
+
+def test_rows_are_the_judgments_and_rankings_of_their_qrels_and_run() -> None:
+    judgments = ma.Judgments(ROWS.drop(columns="score"))
+    run = ROWS.assign(score=ROWS["score"] - 0.01 * (ROWS["docno"] == "d1"))  # without ties
+    rankings = Rankings(run, judgments)
+    rows = labelled()
+    ranked = rows.rankings(run["score"])
+    assert rows.judgments.label_names == judgments.label_names
+    assert rows.judgments.qids.tolist() == rows.judgments.original_qids.tolist() == judgments.qids.tolist()
+    pairs, known_pairs = (
+        set(zip(known.pool_query.tolist(), known.docnos.tolist(), strict=True))
+        for known in (rows.judgments, judgments)
+    )
+    assert pairs == known_pairs
+    assert len(rows.judgments) == len(judgments) == 5
+    for known, own in zip(rankings.documents(None), ranked.documents(None), strict=True):
+        assert own.tolist() == known.tolist()
+    assert ranked.levels.tolist() == rankings.levels.tolist()
+    assert ranked.some_documents == rankings.some_documents == ["d2", "d3", "d1"]
+    assert ranked.n_common == rankings.n_common == 2
+    pd.testing.assert_frame_equal(ranked.rescored(), rankings.rescored())
+    pd.testing.assert_frame_equal(ranked.cut(1).rescored(), rankings.cut(1).rescored())
+    order = ["query_id", "doc_id"]
+    frames = [known.source.to_pandas().sort_values(order, ignore_index=True) for known in (ranked, rankings)]
+    pd.testing.assert_frame_equal(*frames)
+
+
+def test_documents_of_rows_without_names_are_row_numbers() -> None:
+    rows = labelled(named=False)
+    assert rows.judgments.docnos.tolist() == ["1", "2", "4", "0", "3"]
+    assert rows.rankings(ROWS["score"]).documents(1)[2].tolist() == ["2", "3"]

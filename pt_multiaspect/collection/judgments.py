@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..aspects.parameter import AspectSpec
 from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, refuse_unknown, warn_once
 from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
+from ..strings.order import inverse_permutation
 from ..strings.pairs import PairTable
 from ..strings.texts import Texts
 from .columns import (
@@ -81,16 +83,16 @@ class Judgments(Memo):
     """
 
     def __init__(self, qrels: object) -> None:
-        frame, self._positional = qrels_frame(qrels)
+        frame, positional = qrels_frame(qrels)
         if frame is qrels:
             # Labels are read later, when the caller may have sorted or changed the frame.
             frame = frame.copy()
-        of_relevance = [column for column in frame.columns if column in ("label", "relevance")]
-        if len(of_relevance) > 1 and "relevance" in of_relevance:
+        relevance_columns = [column for column in frame.columns if column in ("label", "relevance")]
+        if len(relevance_columns) > 1 and "relevance" in relevance_columns:
             raise MultiAspectError(
-                f"qrels: expected one column for the aspect relevance, got {' and '.join(of_relevance)}, which "
-                "both mean it: PyTerrier renames label to relevance. Before the evaluation, drop or rename one "
-                f"(columns: {choices(frame.columns)})"
+                f"qrels: expected one column for the aspect relevance, got {' and '.join(relevance_columns)}, "
+                "which both mean it: PyTerrier renames label to relevance. Before the evaluation, drop or rename "
+                f"one (columns: {choices(frame.columns)})"
             )
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
@@ -100,25 +102,12 @@ class Judgments(Memo):
         docnos = identifiers(document_column, "qrels")
         document, _ = Texts.of_strings(docnos).codes()
         by_name = np.argsort(qids)
-        rank_of = np.empty(len(qids), dtype=np.intp)
-        rank_of[by_name] = np.arange(len(qids))
-        #: The queries, sorted by name; all results are in this order.
-        self.qids: NDArray[np.object_] = qids[by_name]
-        self._query_index = pd.Index(self.qids, dtype=object)
-        pairs = rank_of[query] * (document.max(initial=0) + 1) + document
+        query = inverse_permutation(by_name)[query]
         # Rows of the frame that repeat a pair are merged.
-        _, self._first, self._pair = np.unique(pairs, return_index=True, return_inverse=True)
-        #: Query and document of each judged pair, sorted by query.
-        self.pool_query: Ints = rank_of[query[self._first]]
-        self.docnos: NDArray[np.object_] = docnos[self._first]
-        self._frame = frame
-        self._labels: dict[str, Floats] = {}
-        #: The judgments from which undeclared scales are inferred, if not these.
-        self._origin: Judgments | None = None
-        #: The queries as the user names them; different from `qids` if a query is repeated.
-        self.original_qids: NDArray[np.object_] = self.qids
-        #: The aspects of measures that do not name any.
-        self.label_names: tuple[str, ...] = self._names_of(frame)
+        _, first, pair = np.unique(
+            query * (document.max(initial=0) + 1) + document, return_index=True, return_inverse=True
+        )
+        self._set_arrays(frame, qids[by_name], query, first, pair, docnos, positional=positional)
         names = self.label_names
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(
@@ -126,9 +115,61 @@ class Judgments(Memo):
                 f"{choices(frame.columns)}. {SWAPPED}"
             )
 
+    def _set_arrays(
+        self,
+        frame: pd.DataFrame,
+        qids: NDArray[np.object_],
+        query: Ints,
+        first: Ints,
+        pair: Ints,
+        docnos: NDArray[np.object_] | None,
+        *,
+        positional: bool = False,
+    ) -> None:
+        """Set all attributes: the constructor from arrays, which subclasses call.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The columns of labels. Each row is a judgment.
+        qids : ndarray of str, shape (n_queries,)
+            The queries, sorted.
+        query : ndarray of int, shape (n_rows,)
+            The query of each row, as a position in `qids`.
+        first : ndarray of int, shape (n_pairs,)
+            The first row of each judged pair. Pairs are sorted by query.
+        pair : ndarray of int, shape (n_rows,)
+            The judged pair of each row.
+        docnos : ndarray of str, shape (n_rows,), optional
+            The document of each row. By default, documents are named by row number.
+        positional : bool, default False
+            Whether the columns of labels have no names.
+        """
+        self._frame, self._first, self._pair, self._positional = frame, first, pair, positional
+        self._row_docnos = docnos
+        #: The queries, sorted by name; all results are in this order.
+        self.qids: NDArray[np.object_] = qids
+        self._query_index = pd.Index(qids, dtype=object)
+        #: The query of each judged pair, non-decreasing.
+        self.pool_query: Ints = query[first]
+        self._labels: dict[str, Floats] = {}
+        #: The judgments from which undeclared scales are inferred, if not these.
+        self._origin: Judgments | None = None
+        #: The queries as the user names them; different from `qids` if a query is repeated.
+        self.original_qids: NDArray[np.object_] = qids
+        #: The aspects of measures that do not name any.
+        self.label_names: tuple[str, ...] = self._aspect_names()
+
+    @cached_property
+    def docnos(self) -> NDArray[np.object_]:
+        """The document of each judged pair."""
+        if self._row_docnos is None:
+            return self._first.astype(str).astype(object)
+        return self._row_docnos[self._first]
+
     def __len__(self) -> int:
         """Return the number of judged (query, document) pairs."""
-        return len(self.docnos)
+        return len(self._first)
 
     def __repr__(self) -> str:
         return (
@@ -167,8 +208,7 @@ class Judgments(Memo):
 
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
-        position = np.empty(len(self), dtype=np.intp)
-        position[np.lexsort((self.docno_codes, self.pool_query))] = np.arange(len(self))
+        position = inverse_permutation(np.lexsort((self.docno_codes, self.pool_query)))
         # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
         ordered = Judgments(self._frame.iloc[np.argsort(position[self._pair], kind="stable")])
         ordered._positional, ordered.original_qids = self._positional, self.original_qids
@@ -215,6 +255,10 @@ class Judgments(Memo):
         result._origin, result._positional, result.label_names = self, self._positional, self.label_names
         result.original_qids = np.repeat(self.original_qids[query : query + 1], times)
         return result
+
+    def infer_scales_from(self, judgments: Judgments) -> None:
+        """Infer undeclared scales from the labels of other judgments instead of these."""
+        self._origin = judgments
 
     @property
     def docno_codes(self) -> Ints:
@@ -267,7 +311,7 @@ class Judgments(Memo):
         """
         result = copy(self)  # without the cached properties
         result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
-        result._origin = scales
+        result.infer_scales_from(scales)
         return result
 
     def queries_of(self, qids: NDArray[np.object_]) -> Ints:
@@ -309,13 +353,13 @@ class Judgments(Memo):
             self._labels[name] = self._read_labels(name)
         return self._labels[name]
 
-    def _names_of(self, frame: pd.DataFrame) -> tuple[str, ...]:
-        """Return the aspects of a frame, relevance first."""
+    def _aspect_names(self) -> tuple[str, ...]:
+        """Return the aspects of the columns, relevance first."""
         names: list[str] = []
-        for column in frame.columns:
+        for column in self._frame.columns:
             if isinstance(column, str) and column not in (*NOT_ASPECTS, KNOWN):
                 relevance = aspect_name(column) == "relevance"
-                if relevance or is_numeric(frame[column]):
+                if relevance or is_numeric(self._frame[column]):
                     names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
         return tuple(names)
 

@@ -445,7 +445,7 @@ def metric_for(
     y, qid = in_memory(y), in_memory(qid)
     rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
     warn_of_single_rows(rows.judgments, "metric_for")
-    columns = rows.judgments._frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
+    columns = rows.frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
     others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
     names = [name for name in columns if name not in others and is_numeric(columns[name])]
     return LibraryMetric(library, evaluated.on(rows), rows, columns[names])

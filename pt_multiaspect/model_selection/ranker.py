@@ -366,7 +366,7 @@ class AspectRanker(Wrapper):
         if evaluated is not None and sets:
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
-                rows.judgments._origin = judgments  # undeclared scales are those of the training set
+                rows.judgments.infer_scales_from(judgments)  # with the training set
             evaluation = Evaluation([evaluated.on(rows) for rows in labelled][-1], labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
             self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)

@@ -22,6 +22,7 @@ from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.run import Run
 from ..errors import MultiAspectError, choices, counted, number_of, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregated
@@ -29,6 +30,7 @@ from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
 from ..strings.identifiers import identifiers
+from ..strings.order import inverse_permutation
 from ..strings.texts import Texts
 
 
@@ -54,23 +56,10 @@ class RowJudgments(Judgments):
         qids: NDArray[np.object_],
         documents: NDArray[np.object_] | None = None,
     ) -> None:
-        self._first: Ints = np.argsort(query, kind="stable")
-        self._pair = np.empty(len(query), dtype=np.intp)
-        self._pair[self._first] = np.arange(len(query))
-        self.pool_query: Ints = query[self._first]
-        self.qids = self.original_qids = qids
-        self._query_index = pd.Index(qids, dtype=object)
-        self._frame, self._positional, self._origin = frame, False, None
-        self._labels = {}
-        self.label_names = self._names_of(frame)
+        first = np.argsort(query, kind="stable")
+        self._set_arrays(frame, qids, query, first, inverse_permutation(first), documents)
         #: Whether documents have names, which may be repeated.
         self.has_documents = documents is not None
-        self._documents = documents
-
-    @cached_property
-    def docnos(self) -> NDArray[np.object_]:  # type: ignore[override]
-        """The names of the documents."""
-        return self._first.astype(str).astype(object) if self._documents is None else self.pooled(self._documents)
 
     @cached_property
     def _earliest(self) -> Ints:
@@ -97,9 +86,6 @@ class RowJudgments(Judgments):
                 f"{self._where(int(repeated[0]))} {counted(len(repeated), 'row')}; drop duplicates. Only "
                 "the rows that fit learns from may be repeated: split before oversampling"
             )
-
-    def __len__(self) -> int:
-        return len(self._first)
 
     def pooled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return one value per row in the order of the judged pairs."""
@@ -145,7 +131,8 @@ class Pool:
         kept = np.zeros(qrels.n_queries, dtype=np.bool_)
         kept[position] = True
         judgments = qrels.of_queries(kept)
-        judgments._origin = rows._origin = qrels  # undeclared scales are those of all qrels
+        judgments.infer_scales_from(qrels)
+        rows.infer_scales_from(qrels)
         if not qrels._positional:
             judgments.label_names = rows.label_names
         return cls(judgments, judgments.pairs.lookup(rows.pool_query, Texts.of_strings(rows.docnos))[0])
@@ -187,23 +174,20 @@ class RowRankings(Rankings):
 
     def __init__(self, rows: RowJudgments, scores: Floats, pool: Pool | None = None) -> None:
         self.rows = rows
-        self.qids, self.n_common, self.n_rows = rows.qids, rows.n_queries, len(scores)
-        self._scores = rows.pooled(scores) + 0.0  # -0 and 0 are tied
-        query, rank, n_ret = rows.pool_query, rows.rank, rows.n_ret
-        self._sorted: Ints = rows.shuffled[self._descending(self._scores[rows.shuffled])]
+        scores = rows.pooled(scores) + 0.0  # -0 and 0 are tied
+        query = rows.pool_query
+        self._sorted: Ints = rows.shuffled[self._descending(scores[rows.shuffled])]
         #: The rankings with all rows as hits.
-        self._all = Hits(rows.n_queries, query, query, rank, self._sorted, n_ret)
+        self._all = Hits(rows.n_queries, query, query, rows.rank, self._sorted, rows.n_ret)
         #: The position of each ranked row among the judged documents, -1 if it is not one of them.
         self._judged: Ints = self._sorted if pool is None else pool.position[self._sorted]
-        if pool is None:
-            self.judgments, self.hits = rows, self._all
-        else:
-            known = self._judged >= 0
-            self.judgments = pool.judgments
-            self.hits = replace(
-                self._all.select(known), pool_query=self.judgments.pool_query, row=self._judged[known]
-            )
-        ranked = self._scores[self._sorted]
+        judgments: Judgments = rows
+        hits = self._all
+        if pool is not None:
+            judgments, known = pool.judgments, self._judged >= 0
+            hits = replace(hits.select(known), pool_query=judgments.pool_query, row=self._judged[known])
+        self._set_arrays(judgments, query, scores, inverse_permutation(self._sorted), hits, rows.n_queries)
+        ranked = scores[self._sorted]
         #: Whether each ranked row is tied with the next one.
         self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
 
@@ -222,14 +206,14 @@ class RowRankings(Rankings):
         return order + begins
 
     @cached_property
-    def _rows(self) -> tuple[Ints, Floats, Texts]:  # type: ignore[override]
-        return self.rows.pool_query, self._scores, Texts.of_strings(self.rows.docnos)
+    def _docnos(self) -> Texts:  # type: ignore[override]
+        return Texts.of_strings(self.rows.docnos)
 
     @cached_property
-    def _position(self) -> Ints:  # type: ignore[override]
-        position = np.empty(len(self._sorted), dtype=np.intp)
-        position[self._sorted] = np.arange(len(position))
-        return position
+    def source(self) -> Run:  # type: ignore[override]
+        """The rows as a run."""
+        scores = np.asarray(self._scores, dtype=np.float64)
+        return Run(self.rows.qids, self.rows.pool_query, self._docnos, scores)
 
     @property
     def is_constant(self) -> bool:
@@ -290,8 +274,9 @@ class LabelledRows:
     ) -> None:
         frame = label_frame(y, aspects, measure)
         query, qids = query_codes(check_length(qid, len(frame), "qid"))
-        documents = named_documents(frame)
-        self.judgments = RowJudgments(frame.reset_index(drop=True), query, qids, documents)
+        #: The labels, one column per aspect, with row numbers as index.
+        self.frame = frame.reset_index(drop=True)
+        self.judgments = RowJudgments(self.frame, query, qids, named_documents(frame))
         self._qrels = qrels
         self.pool = None if qrels is None else Pool.from_qrels(qrels, self.judgments)
         self.names = list(frame.columns)
@@ -306,18 +291,18 @@ class LabelledRows:
 
     def take(self, kept: Ints) -> LabelledRows:
         """Return some rows, on the scales of all rows."""
-        rows, frame = self.judgments, self.judgments._frame.iloc[kept]
+        rows, frame = self.judgments, self.frame.iloc[kept]
         if rows.has_documents:
             documents = rows.of_rows(rows.docnos)[kept]
             frame = frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
         part = LabelledRows(frame, self.queries[kept], qrels=self._qrels)
-        part.judgments._origin = self.judgments
+        part.judgments.infer_scales_from(self.judgments)
         return part
 
     def share_scales(self, fitted: pd.DataFrame) -> None:
         """Infer undeclared scales from the labels of a fit, too."""
-        frame = pd.concat([fitted, self.judgments._frame], ignore_index=True)
-        self.judgments._origin = LabelledRows(frame, np.zeros(len(frame), dtype=np.intp)).judgments
+        frame = pd.concat([fitted, self.frame], ignore_index=True)
+        self.judgments.infer_scales_from(LabelledRows(frame, np.zeros(len(frame), dtype=np.intp)).judgments)
 
     def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
         """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""

@@ -11,6 +11,13 @@ from .texts import Texts
 Scores = NDArray[np.float32] | NDArray[np.float64]
 
 
+def inverse_permutation(order: Ints) -> Ints:
+    """Return the position of each index in an order of all indices."""
+    position = np.empty(len(order), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    return position
+
+
 def heads(query: Ints) -> Ints:
     """Return the first row of each block of adjacent rows of the same query."""
     return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
@@ -46,8 +53,7 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
     else:
         keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
         order = np.argsort(keys)
-        position = np.empty(len(order), dtype=np.intp)
-        position[order] = np.arange(len(order))
+        position = inverse_permutation(order)
         keys = keys[order]
         same = np.append(keys[1:] == keys[:-1], False)
         adjacent = np.flatnonzero(same | np.append(False, same[:-1]))
