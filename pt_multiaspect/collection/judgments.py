@@ -257,7 +257,13 @@ class Judgments(Memo):
         return result
 
     def infer_scales_from(self, judgments: Judgments) -> None:
-        """Infer undeclared scales from the labels of other judgments instead of these."""
+        """Infer undeclared scales from the labels of other judgments instead of these.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The other judgments.
+        """
         self._origin = judgments
 
     @property

@@ -17,7 +17,6 @@ from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, is_numeric
 from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, number_of, warn
-from .labels import MOST_LEVELS, levels
 from .rows import (
     EvaluatedMeasure,
     LabelledRows,
@@ -27,6 +26,7 @@ from .rows import (
     warn_if_constant,
     warn_of_single_rows,
 )
+from .targets import MOST_LEVELS, levels
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
