@@ -928,8 +928,8 @@ def test_rows_are_the_judgments_and_rankings_of_their_qrels_and_run() -> None:
     assert ranked.levels.tolist() == rankings.levels.tolist()
     assert ranked.some_documents == rankings.some_documents == ["d2", "d3", "d1"]
     assert ranked.n_common == rankings.n_common == 2
-    pd.testing.assert_frame_equal(ranked.rescored(), rankings.rescored())
-    pd.testing.assert_frame_equal(ranked.cut(1).rescored(), rankings.cut(1).rescored())
+    pd.testing.assert_frame_equal(ranked.frame_by_rank(), rankings.frame_by_rank())
+    pd.testing.assert_frame_equal(ranked.cut(1).frame_by_rank(), rankings.cut(1).frame_by_rank())
     order = ["query_id", "doc_id"]
     frames = [known.source.to_pandas().sort_values(order, ignore_index=True) for known in (ranked, rankings)]
     pd.testing.assert_frame_equal(*frames)

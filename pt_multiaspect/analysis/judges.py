@@ -95,7 +95,7 @@ def judge_agreement(
     judged = _read(frame, criterion, value, judge, aspects, warn=False)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
-        of_aspect = judged.of(number)
+        of_aspect = judged.criterion_mask(number)
         n_labels = np.bincount(judged.pair[of_aspect], minlength=judged.n_pairs)
         kept = np.flatnonzero(of_aspect)[n_labels[judged.pair[of_aspect]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,8 @@ from .columns import (
     doubt,
     id_column,
     is_numeric,
+    join_some,
     read_labels,
-    shortened,
     text_remedy,
     texts_like_labels,
 )
@@ -45,7 +44,7 @@ from .views import AspectView
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 
-def numbered(times: int) -> list[str]:
+def numbered_names(times: int) -> list[str]:
     """Return query names whose alphabetical order is that of their numbers."""
     return [f"{number:09d}" for number in range(times)]
 
@@ -97,10 +96,10 @@ class Judgments(Memo):
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
-        query, distinct = Texts.of_column(query_column, "qrels").codes()
+        query, distinct = Texts.from_column(query_column, "qrels").codes()
         qids = distinct.decode()
         docnos = identifiers(document_column, "qrels")
-        document, _ = Texts.of_strings(docnos).codes()
+        document, _ = Texts.from_strings(docnos).codes()
         by_name = np.argsort(qids)
         query = inverse_permutation(by_name)[query]
         # Rows of the frame that repeat a pair are merged.
@@ -160,9 +159,13 @@ class Judgments(Memo):
         #: The aspects of measures that do not name any.
         self.label_names: tuple[str, ...] = self._aspect_names()
 
-    @cached_property
+    @property
     def docnos(self) -> NDArray[np.object_]:
         """The document of each judged pair."""
+        docnos: NDArray[np.object_] = self.cached("docnos", self._pair_docnos)
+        return docnos
+
+    def _pair_docnos(self) -> NDArray[np.object_]:
         if self._row_docnos is None:
             return self._first.astype(str).astype(object)
         return self._row_docnos[self._first]
@@ -206,7 +209,7 @@ class Judgments(Memo):
         except ValueError:  # pandas 2 cannot compare arrays within lists
             return False
 
-    def in_order(self) -> Judgments:
+    def with_sorted_documents(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
         position = inverse_permutation(np.lexsort((self.docno_codes, self.pool_query)))
         # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
@@ -214,7 +217,7 @@ class Judgments(Memo):
         ordered._positional, ordered.original_qids = self._positional, self.original_qids
         return ordered
 
-    def of_queries(self, kept: Bools) -> Judgments:
+    def select_queries(self, kept: Bools) -> Judgments:
         """Return the judgments of some queries, whose scales are inferred from these alone.
 
         Parameters
@@ -231,7 +234,7 @@ class Judgments(Memo):
         result._positional, result.label_names = self._positional, self.label_names
         return result
 
-    def repeated(self, query: int, times: int) -> Judgments:
+    def repeat_query(self, query: int, times: int) -> Judgments:
         """Return judgments of `times` queries, each with the judged documents and the scales of one query.
 
         Parameters
@@ -250,7 +253,7 @@ class Judgments(Memo):
         rows = rows[np.argsort(self.docnos[self._pair[rows]], kind="stable")]
         frame = self._frame.iloc[np.tile(rows, times)].reset_index(drop=True)
         column = id_column(frame, QUERY_COLUMNS, "qrels").name
-        frame[column] = np.repeat(np.array(numbered(times), dtype=object), len(rows))
+        frame[column] = np.repeat(np.array(numbered_names(times), dtype=object), len(rows))
         result = Judgments(frame)
         result._origin, result._positional, result.label_names = self, self._positional, self.label_names
         result.original_qids = np.repeat(self.original_qids[query : query + 1], times)
@@ -277,7 +280,7 @@ class Judgments(Memo):
         return len(self.qids)
 
     def rows(self, columns: Sequence[str]) -> pd.DataFrame:
-        """Return columns of the qrels as they were given, in the order of `of_rows`.
+        """Return columns of the qrels as they were given, in the order of `row_values`.
 
         Parameters
         ----------
@@ -296,11 +299,11 @@ class Judgments(Memo):
         """Return the columns of the qrels."""
         return [str(column) for column in self._frame.columns]
 
-    def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+    def row_values(self, values: NDArray[Any]) -> NDArray[Any]:
         """Map values per judged pair to the rows of the qrels, in their original order."""
         return np.asarray(values[self._pair])
 
-    def relabelled(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
+    def with_labels(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
         """Return judgments of the same pairs with other labels, for rankings that are already joined.
 
         Parameters
@@ -320,11 +323,11 @@ class Judgments(Memo):
         result.infer_scales_from(scales)
         return result
 
-    def queries_of(self, qids: NDArray[np.object_]) -> Ints:
+    def query_positions(self, qids: NDArray[np.object_]) -> Ints:
         """Return the position of each of `qids` among the judged queries, or -1."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
-    def query_of(self, qid: object) -> int:
+    def query_position(self, qid: object) -> int:
         """Return the position of a judged query.
 
         Parameters
@@ -344,12 +347,12 @@ class Judgments(Memo):
         """
         (name,) = identifiers(pd.Series([qid], name="qid"), "qid") if np.isscalar(qid) else [qid]
         refuse_unknown([name], self.qids, "a topic of the qrels", "qid")
-        return int(self.queries_of(np.array([name], dtype=object))[0])
+        return int(self.query_positions(np.array([name], dtype=object))[0])
 
     @property
     def pairs(self) -> PairTable:
         """Return the judged pairs as a hash table."""
-        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.of_strings(self.docnos)))
+        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
 
     # -- labels -----------------------------------------------------------------------------
 
@@ -366,23 +369,23 @@ class Judgments(Memo):
             if isinstance(column, str) and column not in (*NOT_ASPECTS, KNOWN):
                 relevance = aspect_name(column) == "relevance"
                 if relevance or is_numeric(self._frame[column]):
-                    names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
+                    names.insert(0, "relevance") if relevance else names.append(self._column_aspect(column))
         return tuple(names)
 
-    def _aspect_of(self, column: str) -> str:
+    def _column_aspect(self, column: str) -> str:
         """Return the aspect of a column; credibility is misspelt in some qrels of ir_datasets."""
         return _CREDIBILITY if column == _MISSPELT and _CREDIBILITY not in self._frame.columns else column
 
-    def _column_of(self, name: str) -> str | None:
+    def _aspect_column(self, name: str) -> str | None:
         candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(
             name, (name,)
         )
         return next((column for column in candidates if column in self._frame.columns), None)
 
     def _read_labels(self, name: str) -> Floats:
-        column_name = self._column_of(name)
+        column_name = self._aspect_column(name)
         if column_name is None:
-            raise self._missing([name])
+            raise self._missing_aspect_error([name])
         if column_name == _MISSPELT and name == _CREDIBILITY:
             warn_once(
                 f"the column {_MISSPELT} of the qrels is read as {_CREDIBILITY}. Rename it, as in "
@@ -395,7 +398,7 @@ class Judgments(Memo):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]
             shown = "an integer beyond 1.8e308" if isinstance(value, int) else repr(value)
             raise MultiAspectError(
-                f"invalid label {shown} in column {column_name} for {self._where(self._pair[row])}: expected a "
+                f"invalid label {shown} in column {column_name} for {self._pair_text(self._pair[row])}: expected a "
                 "finite number, or NaN if unjudged"
             )
         result = values[self._first]
@@ -410,12 +413,12 @@ class Judgments(Memo):
             row = int(conflicts[0])
             columns = [subtopic for subtopic in SUBTOPIC_COLUMNS if subtopic in self._frame.columns]
             raise MultiAspectError(
-                f"expected one label in column {column} for {self._where(pair[row])}, got "
+                f"expected one label in column {column} for {self._pair_text(pair[row])}, got "
                 f"{spell(float(kept[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
                 + (f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}" if columns else "")
             )
 
-    def _where(self, row: int) -> str:
+    def _pair_text(self, row: int) -> str:
         return f"document {self.docnos[row]}, query {self.qids[self.pool_query[row]]}"
 
     @property
@@ -436,7 +439,7 @@ class Judgments(Memo):
 
         return self.cached("text columns", make)
 
-    def _missing(self, missing: Sequence[str]) -> MultiAspectError:
+    def _missing_aspect_error(self, missing: Sequence[str]) -> MultiAspectError:
         from multiprocessing import current_process
 
         registered = choices(Aspects.registry)
@@ -486,9 +489,9 @@ class Judgments(Memo):
         columns: Mapping[str, str] = {name: name for name in names}
         if self._positional and len(names) == len(self.label_names) and spec is not None:
             columns = dict(zip(names, self.label_names, strict=True))
-        missing = [name for name in names if self._column_of(columns[name]) is None]
+        missing = [name for name in names if self._aspect_column(columns[name]) is None]
         if missing:
-            raise self._missing(missing)
+            raise self._missing_aspect_error(missing)
         if not names:
             raise MultiAspectError(
                 "qrels: expected a numeric label column, such as label or relevance, got the columns "
@@ -545,7 +548,7 @@ class Judgments(Memo):
             labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
         if inferred:
-            aspect = self._inferred(name, column, aspect, labels)
+            aspect = self._infer_grades(name, column, aspect, labels)
         return AspectView(
             name=name,
             aspect=aspect,
@@ -556,7 +559,7 @@ class Judgments(Memo):
             grade_index=self._grade_index(name, labels, aspect.scale),
         )
 
-    def _inferred(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
+    def _infer_grades(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
         """Return the aspect with grades inferred from all labels."""
         if self._origin is not None:
             return self._origin._view(name, column, aspect).aspect
@@ -569,9 +572,9 @@ class Judgments(Memo):
             sign = 1.0 if scale.greater_is_better else -1.0
             above = sign * labels[row] > sign * scale.grades[-1]
             known = f"{spell(scale.grades[-1])} is its top grade" if above else "no grade is missing"
-            listed = shortened([spell(label) for label in np.unique(labels[wrong]).tolist()])
+            listed = join_some([spell(label) for label in np.unique(labels[wrong]).tolist()])
             raise MultiAspectError(
-                f"invalid {name} label {spell(float(labels[row]))} for {self._where(row)}, "
+                f"invalid {name} label {spell(float(labels[row]))} for {self._pair_text(row)}, "
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
                 f"first, {scale} {counted(len(wrong), 'label')}. Check first that these are the labels of {name}, "
                 f"not of another file or column, and that {known}: {listed} may belong to the grades. Declare them "

@@ -139,7 +139,7 @@ def from_long(
     judged = LongJudgments.read(frame, criterion, value, judge, aspects)
     columns, scales, notes = {}, {}, []
     for number, (aspect, scale) in enumerate(judged.aspects.items()):
-        rows = judged.of(number)
+        rows = judged.criterion_mask(number)
         pair, grade = judged.pair[rows], judged.grade[rows]
         n_labels = np.bincount(pair, minlength=judged.n_pairs)
         several = bool((n_labels > 1).any())
@@ -148,14 +148,14 @@ def from_long(
             labels = _means(scale, pair, grade, judged.n_pairs)
             scales[aspect] = _with_means(aspect, scale, labels)
         else:
-            index = judged.combined(pair, grade, combine)
+            index = judged.combine_labels(pair, grade, combine)
             labels = np.where(index < 0, np.nan, scale.scale.grades[index])
             scales[aspect] = scale
         if combine == "majority" and several:
             notes[-1] += _ties(aspect, pair, grade, n_labels)
         columns[aspect] = labels
     notes += [f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}" for aspect in judged.inferred]
-    result = judged.wide(columns)
+    result = judged.to_wide(columns)
     # As text, which can be saved in Parquet files.
     result.attrs = {"aspects": Aspects(scales, name=name).to_json(), "notes": notes}
     return result
@@ -276,13 +276,13 @@ class LongJudgments:
         document, docnos = pd.factorize(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
         code, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
         names = _names(criteria.tolist())
-        of_judge, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
+        judge_codes, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
         if judge is not None:
-            of_judge, judges = pd.factorize(identifiers(table[judge], _WHAT))
-            of_judge, judges = np.argsort(np.argsort(judges))[of_judge], np.sort(judges)
+            judge_codes, judges = pd.factorize(identifiers(table[judge], _WHAT))
+            judge_codes, judges = np.argsort(np.argsort(judges))[judge_codes], np.sort(judges)
         if not len(table):
             raise MultiAspectError(f"{_WHAT}: expected at least one row, got none")
-        declared = _declared(aspects, names)
+        declared = _declared_scales(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
         position = np.array([ordered.index(name) for name in names])
         labels = read_labels(table[value])
@@ -300,11 +300,11 @@ class LongJudgments:
             rows = rows[~np.isin(labels[rows], aspect.unjudged)]
             scales[name] = _with_grades(name, aspect, labels[rows])
             doubts[name] = None if aspect.grades is not None else _doubt(name, scales[name], labels[rows])
-            grade[rows] = where.grades(name, scales[name], labels, rows, pair, of_judge)
-        kept = where.distinct(pair, position[code], of_judge, grade)
+            grade[rows] = where.grades(name, scales[name], labels, rows, pair, judge_codes)
+        kept = where.distinct_rows(pair, position[code], judge_codes, grade)
         for doubt in filter(None, doubts.values() if warn else ()):
             warn_once(doubt)
-        kept = kept[np.lexsort((of_judge[kept], pair[kept], position[code][kept]))]
+        kept = kept[np.lexsort((judge_codes[kept], pair[kept], position[code][kept]))]
         return cls(
             qids=where.qids,
             docnos=where.docnos,
@@ -312,7 +312,7 @@ class LongJudgments:
             judges=where.judges,
             pair=pair[kept],
             criterion=position[code][kept],
-            judge=of_judge[kept],
+            judge=judge_codes[kept],
             grade=grade[kept],
             inferred=tuple(name for name in ordered if name not in declared or declared[name].grades is None),
         )
@@ -322,17 +322,17 @@ class LongJudgments:
         """Return the number of (query, document) pairs."""
         return len(self.qids)
 
-    def of(self, number: int) -> Bools:
+    def criterion_mask(self, number: int) -> Bools:
         """Return a mask of the labels of one criterion, given by its number."""
         return np.asarray(self.criterion == number)
 
-    def combined(self, pair: Ints, grade: Ints, combine: str) -> Ints:
+    def combine_labels(self, pair: Ints, grade: Ints, combine: str) -> Ints:
         """Combine labels of one criterion into grade indices, by 'median' or 'majority'; -1 without labels."""
         if combine == "median":
             return opinions.median(pair, grade, self.n_pairs)
         return opinions.majority(pair, grade, self.n_pairs)[0]
 
-    def wide(self, columns: Mapping[str, Floats]) -> pd.DataFrame:
+    def to_wide(self, columns: Mapping[str, Floats]) -> pd.DataFrame:
         """Return wide qrels with one label per pair and aspect; relevance is the column ``label``."""
         frame: dict[str, Any] = {"qid": self.qids, "docno": self.docnos}
         for name, labels in columns.items():
@@ -350,7 +350,7 @@ class _Rows:
     criteria: tuple[str, ...]
     judges: tuple[str, ...]
 
-    def _where(self, pair: int, criterion: int, judge: int | None = None) -> str:
+    def _label_text(self, pair: int, criterion: int, judge: int | None = None) -> str:
         by = f", judge {self.judges[judge]}" if judge is not None and self.judges != ("",) else ""
         return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {self.criteria[criterion]}{by}"
 
@@ -362,7 +362,7 @@ class _Rows:
             value = column.iloc[row]
             shown = repr(value) if isinstance(value, str) else value
             raise MultiAspectError(
-                f"invalid label {shown} for {self._where(pair[row], criterion[row])}: expected a "
+                f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: expected a "
                 f"finite number, or NaN if there is none {counted(len(faulty), 'label')}"
             )
 
@@ -376,14 +376,14 @@ class _Rows:
             row = int(rows[faulty[0]])
             number = self.criteria.index(name)
             raise MultiAspectError(
-                f"invalid label {spell(float(labels[row]))} for {self._where(pair[row], number, judge[row])}: "
-                f"expected one of the grades, lowest first, {aspect.scale} {counted(len(faulty), 'label')}. "
+                f"invalid label {spell(float(labels[row]))} for {self._label_text(pair[row], number, judge[row])}"
+                f": expected one of the grades, lowest first, {aspect.scale} {counted(len(faulty), 'label')}. "
                 f"Declare codes that mean 'no judgment', as in aspects={{{name!r}: Aspect(…, unjudged=[…])}}, or "
                 "another scale"
             )
         return index
 
-    def distinct(self, pair: Ints, criterion: Ints, judge: Ints, grade: Ints) -> Ints:
+    def distinct_rows(self, pair: Ints, criterion: Ints, judge: Ints, grade: Ints) -> Ints:
         """Return the rows with a label, once per judge, which must not contradict themselves."""
         rows = np.flatnonzero(grade >= 0)
         order = rows[np.lexsort((grade[rows], judge[rows], criterion[rows], pair[rows]))]
@@ -400,8 +400,9 @@ class _Rows:
                 else ". Keep one of a judge's labels, or combine them first"
             )
             raise MultiAspectError(
-                f"expected one label for {self._where(pair[first], criterion[first], judge[first])}, got several "
-                f"(rows {min(first, second)} and {max(first, second)}) {counted(len(twice), 'case')}{remedy}"
+                f"expected one label for {self._label_text(pair[first], criterion[first], judge[first])}, got "
+                f"several (rows {min(first, second)} and {max(first, second)}) "
+                f"{counted(len(twice), 'case')}{remedy}"
             )
         return order[np.append(True, ~same)] if len(order) else order
 
@@ -423,7 +424,7 @@ def _names(criteria: Sequence[Any]) -> list[str]:
     return [aspect_name(criterion) for criterion in names.values()]
 
 
-def _declared(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
+def _declared_scales(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
     spec = parse_aspects(aspects)
     if spec is not None and not isinstance(spec, Aspects):
         raise MultiAspectError(

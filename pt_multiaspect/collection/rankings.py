@@ -13,7 +13,7 @@ from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
 from ..kernels.memo import Memo
-from ..strings.order import Scores, begins, heads, inverse_permutation, positions
+from ..strings.order import Scores, heads, inverse_permutation, positions, query_starts
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words
 from .judgments import Judgments
@@ -41,8 +41,8 @@ class Ranking(Hits):
         return self.judgments.labels(column)
 
     def frame(self) -> pd.DataFrame:
-        """Return the whole run as a frame with decreasing integer scores, see `Rankings.rescored`."""
-        return self.run.rescored()
+        """Return the whole run as a frame with decreasing integer scores, see `Rankings.frame_by_rank`."""
+        return self.run.frame_by_rank()
 
 
 ScoreType = type[np.float32] | type[np.float64]
@@ -72,8 +72,8 @@ class Rankings(Memo):
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         source = Run.of(run)
-        docnos, scores = source.docnos, _rounded(source, dtype)
-        common = judgments.queries_of(source.qids)
+        docnos, scores = source.docnos, _round_scores(source, dtype)
+        common = judgments.query_positions(source.qids)
         n_common = int((common >= 0).sum())
         query = common[source.query]
         if n_common < len(source.qids):
@@ -96,7 +96,7 @@ class Rankings(Memo):
             n_queries=judgments.n_queries,
             pool_query=judgments.pool_query,
             query=query[judged],
-            rank=position[judged] - begins(n_ret)[query[judged]] + 1,
+            rank=position[judged] - query_starts(n_ret)[query[judged]] + 1,
             row=row[judged],
             n_ret=n_ret,
         )
@@ -137,8 +137,8 @@ class Rankings(Memo):
         order: Ints = self.cached("order", lambda: inverse_permutation(self._position))
         return order
 
-    def relabelled(self, judgments: Judgments) -> Rankings:
-        """Return the same rankings with `judgments` of the same pairs, see `Judgments.relabelled`."""
+    def with_judgments(self, judgments: Judgments) -> Rankings:
+        """Return the same rankings with `judgments` of the same pairs, see `Judgments.with_labels`."""
         result = copy(self)  # without the cached properties
         result.judgments = judgments
         return result
@@ -148,7 +148,7 @@ class Rankings(Memo):
         hits: Hits = self.hits if cutoff is None else self.cached(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
-    def ranked(self, query: int) -> tuple[NDArray[np.object_], Scores]:
+    def ranked_documents(self, query: int) -> tuple[NDArray[np.object_], Scores]:
         """Return the documents retrieved for a query in the order of their ranks, and their scores."""
         end = int(np.cumsum(self.hits.n_ret)[query])
         rows = self._order[end - int(self.hits.n_ret[query]) : end]
@@ -158,7 +158,7 @@ class Rankings(Memo):
         """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
         order = self._order
         query = self._query[order]
-        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[query]
+        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[query]
         if cutoff is not None:
             kept = rank <= cutoff
             order, query, rank = order[kept], query[kept], rank[kept]
@@ -167,7 +167,7 @@ class Rankings(Memo):
     def cut(self, cutoff: int) -> Rankings:
         """Return the rankings cut at rank `cutoff`, with documents below it not retrieved."""
         order = self._order
-        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[self._query[order]]
+        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[self._query[order]]
         kept = order[rank <= cutoff]
         queries, codes = np.unique(self._query[kept], return_inverse=True)
         scores = self._scores[kept]
@@ -186,7 +186,7 @@ class Rankings(Memo):
         levels: Ints = self.cached("levels", make)
         return levels
 
-    def rescored(self) -> pd.DataFrame:
+    def frame_by_rank(self) -> pd.DataFrame:
         """Return the run as a frame whose scores count down to 1, for measures computed by other libraries.
 
         Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
@@ -203,7 +203,7 @@ class Rankings(Memo):
         )
 
 
-def _rounded(run: Run, dtype: ScoreType) -> Scores:
+def _round_scores(run: Run, dtype: ScoreType) -> Scores:
     """Return the scores in the precision of comparisons."""
     with np.errstate(over="ignore"):
         # -0 and 0 are the same score, also if a small number is rounded to one of them.

@@ -17,12 +17,12 @@ from .label_rules import (
     MIN_POOL,
     LabelCounts,
     LabelFinding,
-    constant,
-    doubtful_threshold,
-    far_above,
-    labels_below,
-    never_judged,
-    starts_above_zero,
+    find_constant,
+    find_doubtful_threshold,
+    find_far_label,
+    find_labels_below,
+    find_start_above_zero,
+    find_unjudged,
 )
 
 
@@ -55,9 +55,9 @@ class AspectView:
         return self.grade_index
 
     def _warn_of_codes(self) -> None:
-        if (finding := far_above(self.label_counts)) is not None:
+        if (finding := find_far_label(self.label_counts)) is not None:
             self._warn(finding, key=str(self.scale), group="codes")
-        finding = labels_below(self.label_counts)
+        finding = find_labels_below(self.label_counts)
         if finding:
             self._warn(finding, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
 
@@ -98,7 +98,7 @@ class AspectView:
 
     def check_start(self) -> None:
         """Warn if the scale is declared by its top grade alone, but may start at 1."""
-        if not self.inferred and (finding := starts_above_zero(self.label_counts)) is not None:
+        if not self.inferred and (finding := find_start_above_zero(self.label_counts)) is not None:
             self._warn(finding, key=str(self.scale), group="threshold")
 
     def check_threshold(self) -> None:
@@ -108,8 +108,8 @@ class AspectView:
 
     @cached_property
     def _threshold_finding(self) -> LabelFinding | None:
-        finding = doubtful_threshold(self.label_counts)
-        return finding and (constant(self.label_counts) or finding)
+        finding = find_doubtful_threshold(self.label_counts)
+        return finding and (find_constant(self.label_counts) or finding)
 
     @cached_property
     def probability(self) -> Floats:
@@ -141,7 +141,7 @@ class AspectView:
 
     def check_judged(self) -> None:
         """Warn if no document is judged on this aspect."""
-        finding = never_judged(self.label_counts)
+        finding = find_unjudged(self.label_counts)
         if finding:
             warn_once(f"{finding.text}. {finding.advice}", key=f"not judged: {self.name}")
 
@@ -203,7 +203,7 @@ class AspectView:
             gain[self.label == label] = max(value, 0.0)
         return gain
 
-    def gated(self, passed: Bools) -> AspectView:
+    def with_gate(self, passed: Bools) -> AspectView:
         """Return the aspect with the lowest grade for documents that do not pass; unjudged ones remain so."""
         lowest = np.where(self.known, self.scale.grades[0], np.nan)
         return replace(

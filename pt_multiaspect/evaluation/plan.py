@@ -127,15 +127,15 @@ class Plan:
         kept[rankings.hits.row] = True
         try:
             with silenced():
-                alone = judgments.relabelled(
+                alone = judgments.with_labels(
                     {
-                        name: judgments.of_rows(np.where(kept, judgments.labels(name), np.nan))
+                        name: judgments.row_values(np.where(kept, judgments.labels(name), np.nan))
                         for name in judgments.label_names
                     },
                     scales=judgments,
                 )
                 plan = Plan(alone, {label: self.measures[row] for label, row in rows.items()})
-                expected = plan.values(rankings.relabelled(alone)) if rows else values[:0]
+                expected = plan.values(rankings.with_judgments(alone)) if rows else values[:0]
         except MultiAspectError:  # a measure cannot do without the other documents, such as a list of ideal ranks
             return []
         alike = np.isclose(values[[*rows.values()]], expected)
@@ -150,7 +150,7 @@ class Plan:
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:
-            elsewhere.update(self._diverse.values(rankings.rescored()))
+            elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
         return np.stack(
             [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
         )

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..collection.judgments import Judgments, numbered
+from ..collection.judgments import Judgments, numbered_names
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
@@ -53,7 +53,7 @@ class Topic:
 
     def alone(self) -> Topic:
         """Return the topic with judgments of this topic only, on the same scales."""
-        return replace(self, judgments=self.judgments.repeated(self.query, 1), query=0)
+        return replace(self, judgments=self.judgments.repeat_query(self.query, 1), query=0)
 
     @property
     def is_alone(self) -> bool:
@@ -100,8 +100,8 @@ class Topic:
         parts = []
         for start in range(0, len(lengths), at_once):
             some = lengths[start : start + at_once].tolist()
-            judgments = self.judgments.repeated(self.query, len(some))
-            parts.append(evaluate(judgments, self._join(judgments, numbered(len(some)), some)))
+            judgments = self.judgments.repeat_query(self.query, len(some))
+            parts.append(evaluate(judgments, self._join(judgments, numbered_names(len(some)), some)))
         return np.concatenate(parts, axis=1)
 
     def best(self) -> Topic | None:

@@ -78,7 +78,7 @@ def qrels_of_topics(qrels: object, topics: pd.DataFrame) -> object:
             f"{choices(wanted[:3])}, the qrels have queries such as {choices(pd.unique(judged)[:3])}. Check the "
             "query ids"
         )
-    return judgments.of_queries(kept) if isinstance(judgments, Judgments) else judgments[kept]
+    return judgments.select_queries(kept) if isinstance(judgments, Judgments) else judgments[kept]
 
 
 def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:

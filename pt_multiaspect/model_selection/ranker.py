@@ -19,17 +19,17 @@ from .._typing import Ints
 from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import in_memory, to_pandas
+from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import TOMA, Measure
 from .boosters import (
-    OPTIONS_OF_LIBRARIES,
+    LIBRARY_OPTIONS,
     Evaluation,
-    fit_evaluated,
-    labels_for,
+    boosting_library,
+    fit_with_evaluation,
     last_step,
-    library_of,
+    objective_labels,
     query_parameter,
     warn_of_columns,
 )
@@ -38,16 +38,16 @@ from .rows import (
     LabelledRows,
     check_known,
     check_length,
+    document_ids,
+    fill_masked,
     find_queries,
     label_frame,
-    named_documents,
     query_codes,
-    unmasked,
     weight_per_query,
     with_scales,
 )
 from .scorer import RankingScorer
-from .targets import gains, nested_params, read_target, with_params
+from .targets import nested_params, read_target, target_gains, with_params
 
 #: Arguments of estimators' fit methods, and what to pass instead.
 _INSTEAD = {
@@ -182,7 +182,7 @@ class AspectRanker(Wrapper):
 
     # Requested even if routing was disabled when the object was created; unused if nothing is passed.
     __metadata_request__fit = dict.fromkeys(
-        ("qid", "sample_weight", "eval_set", "eval_fraction", *OPTIONS_OF_LIBRARIES), True
+        ("qid", "sample_weight", "eval_set", "eval_fraction", *LIBRARY_OPTIONS), True
     )
     # Searches and pipelines also pass the sample_weight of fit to score, which ignores it, as without metadata
     # routing. Under a name of its own, so that weights passed to score itself are an error.
@@ -237,7 +237,7 @@ class AspectRanker(Wrapper):
         super().set_params(**params)
         return self
 
-    def _evaluated(self) -> EvaluatedMeasure | None:
+    def _evaluated_measure(self) -> EvaluatedMeasure | None:
         """Return the measure of evaluation; None if only a target is given that is not a measure."""
         if self.measure is not None:
             return EvaluatedMeasure(self.measure, self.aspects, self.missing)
@@ -313,16 +313,16 @@ class AspectRanker(Wrapper):
                 f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels "
                 "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
             )
-        evaluated = self._evaluated()
+        evaluated = self._evaluated_measure()
         measure = None if evaluated is None else evaluated.measure
         target = with_scales(read_target(self.target, measure), parse_aspects(self.aspects))
         named = target if isinstance(target.spec, Aspects) else measure
         # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
-        is_catboost = library_of(self.estimator) == "catboost"
+        is_catboost = boosting_library(self.estimator) == "catboost"
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
-        y, sample_weight = in_memory(y), in_memory(sample_weight)
-        train = self._part(X, y, qid, target, named, sample_weight=sample_weight)
+        y, sample_weight = materialise(y), materialise(sample_weight)
+        train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
         if sample_weight is not None:
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
             train = replace(train, weights=weights)
@@ -334,7 +334,7 @@ class AspectRanker(Wrapper):
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
             sets.append(train.take(held))
             train = train.take(kept)
-        if sets and (library_of(last) is None or evaluated is None):
+        if sets and (boosting_library(last) is None or evaluated is None):
             raise MultiAspectError(
                 f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
                 if evaluated is None
@@ -345,31 +345,33 @@ class AspectRanker(Wrapper):
         if needed is not None:
             train = train.by_query()
         sets = [part.by_query() for part in sets]
-        judgments = self._judged([train, *sets], target)
+        judgments = self._join_labels([train, *sets], target)
         # `score` infers undeclared scales from these, too.
         self._distinct_labels = {
             name: np.asarray(labels.dropna().unique()) for name, labels in judgments._frame.items()
         }
         ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
-        label, *others = labels_for(last, np.split(judgments.of_rows(gains(judgments, target)), ends))
+        label, *others = objective_labels(
+            last, np.split(judgments.row_values(target_gains(judgments, target)), ends)
+        )
         warn_of_columns(train.X, train.labels, train.codes)
         passed = dict(fit_params)
         if needed is not None:
             passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
         if train.weights is not None:
             passed["sample_weight"] = train.weights
-            if needed is not None and library_of(last) == "xgboost":
+            if needed is not None and boosting_library(last) == "xgboost":
                 passed["sample_weight"] = weight_per_query(train.weights, train.codes, len(np.unique(train.codes)))
-        features = self._transformed(label, train.X, *(part.X for part in sets))
+        features = self._transform_features(label, train.X, *(part.X for part in sets))
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if evaluated is not None and sets:
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
                 rows.judgments.infer_scales_from(judgments)  # with the training set
-            evaluation = Evaluation([evaluated.on(rows) for rows in labelled][-1], labelled)
+            evaluation = Evaluation([evaluated.bind(rows) for rows in labelled][-1], labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
-            self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)
+            self.best_iteration_ = fit_with_evaluation(last, features[0], label, passed, data, evaluation)
             self.evals_result_ = {
                 f"valid_{index}": {str(evaluated.measure): values}
                 for index, values in enumerate(evaluation.history)
@@ -383,9 +385,11 @@ class AspectRanker(Wrapper):
         self._resolved = (self.measure, self.target)
         return self
 
-    def _part(self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any) -> _Part:
+    def _read_part(
+        self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any
+    ) -> _Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
-        X, y, qid = map(in_memory, (X, y, qid))
+        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid, **others)
         features = self._features(X)
         frame = label_frame(y, self.aspects, named, self._columns if what else ())
@@ -416,7 +420,7 @@ class AspectRanker(Wrapper):
                     f"got {type(part).__name__}"
                 )
             X, y, qid = (*part, None)[:3]
-            sets.append(self._part(X, y, qid, target, named, f"eval_set[{index}]: "))
+            sets.append(self._read_part(X, y, qid, target, named, f"eval_set[{index}]: "))
         return sets
 
     def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
@@ -435,7 +439,7 @@ class AspectRanker(Wrapper):
         held = np.isin(train.query, np.random.default_rng(seed).permutation(queries)[:n_held])
         return np.flatnonzero(~held), np.flatnonzero(held)
 
-    def _judged(self, parts: list[_Part], target: Measure) -> Judgments:
+    def _join_labels(self, parts: list[_Part], target: Measure) -> Judgments:
         """Return the labels of all parts. They are aggregated together, so they have the same scales."""
         columns = list(parts[0].labels.columns)
         for index, part in enumerate(parts[1:]):
@@ -445,7 +449,7 @@ class AspectRanker(Wrapper):
                     f"got {choices(part.labels.columns)}"
                 )
         frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
-        documents = [named_documents(part.labels) for part in parts]
+        documents = [document_ids(part.labels) for part in parts]
         if any(names is not None for names in documents):
             named = [
                 np.arange(len(part.labels)) if names is None else names
@@ -467,7 +471,7 @@ class AspectRanker(Wrapper):
             target._check_views(views)
         return judgments
 
-    def _transformed(self, label: NDArray[Any], *features: Any) -> list[Any]:
+    def _transform_features(self, label: NDArray[Any], *features: Any) -> list[Any]:
         """Fit the steps of a pipeline before the last one, and return the features for the last one."""
         if not isinstance(self.estimator_, Pipeline) or len(self.estimator_.steps) == 1:
             return list(features)
@@ -477,15 +481,15 @@ class AspectRanker(Wrapper):
         return transformed
 
     def _features(self, X: Any) -> Any:
-        X = in_memory(X)
+        X = materialise(X)
         frame = to_pandas(X)
         if frame is not None:
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
-        return X if hasattr(X, "shape") else unmasked(X)
+        return X if hasattr(X, "shape") else fill_masked(X)
 
     # -- predicting --------------------------------------------------------------------------
 
-    def _checked(self, X: Any) -> Any:
+    def _check_features(self, X: Any) -> Any:
         """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
         X = self._features(X)
@@ -499,7 +503,7 @@ class AspectRanker(Wrapper):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict one score per row of X. Higher scores rank first."""
-        features = self._checked(X)
+        features = self._check_features(X)
         return np.asarray(self.estimator_.predict(features))
 
     @available_if(  # type: ignore[untyped-decorator]
@@ -507,14 +511,14 @@ class AspectRanker(Wrapper):
     )
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the decision function of the estimator."""
-        features = self._checked(X)
+        features = self._check_features(X)
         return np.asarray(self.estimator_.decision_function(features))
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
         """Return the importances of the estimator, or the absolute values of its coefficients."""
         last = last_step(self.estimator_)
-        if library_of(last) == "catboost":  # the default ones of rankers require the training set
+        if boosting_library(last) == "catboost":  # the default ones of rankers require the training set
             return np.asarray(last.get_feature_importance(type="PredictionValuesChange"))
         if hasattr(last, "feature_importances_"):
             return np.asarray(last.feature_importances_)
@@ -538,7 +542,7 @@ class AspectRanker(Wrapper):
         float
             The score, where higher is better: the values of lower-is-better measures are negated.
         """
-        measure = self.measure_ if self._is_resolved() else getattr(self._evaluated(), "measure", None)
+        measure = self.measure_ if self._is_resolved() else getattr(self._evaluated_measure(), "measure", None)
         searched = getattr(self, "_searched", None)
         if searched == "target" and self.measure is not None:
             searched = None
@@ -555,7 +559,7 @@ class AspectRanker(Wrapper):
                 )
             warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
             raise MultiAspectError(message)
-        X, y, qid = map(in_memory, (X, y, qid))
+        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid)
         if to_pandas(y) is None:
             check_is_fitted(self)

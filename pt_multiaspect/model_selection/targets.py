@@ -15,7 +15,7 @@ from .._validation import choice
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS
-from ..collection.frames import in_memory, plain_column, to_pandas
+from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..integration import parsing
@@ -125,7 +125,7 @@ def aggregate_labels(
     measure = with_scales(read_target(target), declared)
     known_form = None if form is None else choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
-    is_qrels = isinstance(y, dict | Judgments) or _holds_records(y)
+    is_qrels = isinstance(y, dict | Judgments) or _is_record_iterable(y)
     if is_qrels or (frame is not None and any(column in frame.columns for column in DOCUMENT_COLUMNS)):
         judgments = Judgments.of(y if frame is None else frame)
         what = "qrels"
@@ -134,7 +134,7 @@ def aggregate_labels(
             if "aspects" in measure.SUPPORTED_PARAMS and measure["aspects"] is None:
                 measure = measure(aspects=declared)
     else:
-        y, qid, what = in_memory(y), in_memory(qid), "y"
+        y, qid, what = materialise(y), materialise(qid), "y"
         rows = label_frame(y, declared, measure)
         if measure.GAIN_PER_QUERY:
             queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
@@ -145,29 +145,29 @@ def aggregate_labels(
                 rows = rows.reset_index(drop=True)
         judgments = LabelledRows(rows, plain_column(queries)).judgments
     check_known(missing, measure, judgments, what)
-    labels, params = formed(judgments.of_rows(gains(judgments, measure)), known_form)
+    labels, params = learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
     if what == "y":
         return Labels(labels, params)
     columns = {
-        "qid": judgments.of_rows(judgments.qids[judgments.pool_query]),
-        "docno": judgments.of_rows(judgments.docnos),
+        "qid": judgments.row_values(judgments.qids[judgments.pool_query]),
+        "docno": judgments.row_values(judgments.docnos),
         "label": labels,
     }
     return Labels(pd.DataFrame(columns, index=None if frame is None else frame.index), params)
 
 
-def _holds_records(y: object) -> bool:
+def _is_record_iterable(y: object) -> bool:
     """Return whether y is an iterable of namedtuples, such as those of ir_datasets."""
     if isinstance(y, list | tuple):
         return bool(y) and hasattr(y[0], "_fields")
     return hasattr(y, "__next__")
 
 
-def formed(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
+def learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return gains as the labels of a learner, and its parameters."""
     if form == "lightgbm":
-        codes, gains_of_levels = levels(gain, MOST_LEVELS)
-        return codes, {"objective": "lambdarank", "label_gain": gains_of_levels}
+        codes, level_gains = gain_levels(gain, MOST_LEVELS)
+        return codes, {"objective": "lambdarank", "label_gain": level_gains}
     if form == "unit":
         return gain / (gain.max(initial=0.0) or 1.0), {}
     whole = bool((gain == np.floor(gain)).all()) and gain.max(initial=0.0) < 2**53
@@ -175,7 +175,7 @@ def formed(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]
     return (gain.astype(np.int64) if whole else gain), params
 
 
-def levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float]]:
+def gain_levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float]]:
     """Return the level of each gain, from 0 for the gain 0, and the gain of each level.
 
     Levels are the distinct gains or, if there are more than `most` of them, intervals of equal width, whose gain is
@@ -218,7 +218,7 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
 
     The scaled sum has the aspects of `measure`.
     """
-    if isinstance(target, Rejected):
+    if isinstance(target, RejectedTarget):
         return target.bind()
     if isinstance(target, parsing.MeasureName):
         target = target.measure
@@ -235,14 +235,14 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
     gain = getattr(type(named), "document_gain", Measure.document_gain)
     if len(parsed) == 1 and gain is not Measure.document_gain:
         return cast(Measure, named)
-    raise _no_labels(target)
+    raise _no_gain_error(target)
 
 
 def _is_aspect(target: object) -> bool:
     return isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry
 
 
-def _no_labels(target: object) -> MultiAspectError:
+def _no_gain_error(target: object) -> MultiAspectError:
     return MultiAspectError(
         "expected a measure with a gain per document (TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, "
         "RBU, MDCU, nMDCU, Subtopics, IRec, DnDCG, DSharpnDCG, On, MeanOf these), 'scaled sum', the name of an "
@@ -251,15 +251,15 @@ def _no_labels(target: object) -> MultiAspectError:
     )
 
 
-def gains(judgments: Judgments, measure: Measure) -> Floats:
+def target_gains(judgments: Judgments, measure: Measure) -> Floats:
     """Return the gain of each judged document that `measure` sums over the ranks."""
     gain = measure.document_gain(judgments)
     if gain is None:
-        raise _no_labels(measure)
+        raise _no_gain_error(measure)
     return gain
 
 
-class Rejected:
+class RejectedTarget:
     """A target with parameters that it does not accept, kept until `fit` raises the error.
 
     As scikit-learn's own estimators do, `set_params` stores values and `fit` validates them, so that in a search
@@ -280,7 +280,7 @@ class Rejected:
 
 def nested_params(target: object) -> dict[str, Any]:
     """Return the parameters of the measure that a target is or names; empty for aspects and orders."""
-    if isinstance(target, Rejected):
+    if isinstance(target, RejectedTarget):
         return nested_params(target.target) | target.params
     if isinstance(target, parsing.MeasureName):
         target = target.measure
@@ -295,7 +295,7 @@ def nested_params(target: object) -> dict[str, Any]:
 
 def with_params(target: object, params: Mapping[str, Any]) -> object:
     """Return a new target with the given parameters of its measure; the given target is not changed."""
-    if isinstance(target, Rejected):
+    if isinstance(target, RejectedTarget):
         params = {**target.params, **params}
         target = target.target
     known = nested_params(target)
@@ -306,4 +306,4 @@ def with_params(target: object, params: Mapping[str, Any]) -> object:
     try:
         return measure(**params)
     except MultiAspectError:
-        return Rejected(target, params)
+        return RejectedTarget(target, params)

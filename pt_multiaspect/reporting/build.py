@@ -16,7 +16,7 @@ from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import in_memory, is_frame
+from ..collection.frames import is_frame, materialise
 from ..collection.judgments import Judgments
 from ..description import describe
 from ..errors import choices, refuse_unknown
@@ -174,7 +174,7 @@ def report(
     named = {name: repeatable(run) for name, run in of_topics}
     if baseline is not None:
         refuse_unknown([baseline], named, "one of the runs", "baseline")
-    qrels = in_memory(qrels)
+    qrels = materialise(qrels)
     judgments = Judgments.of(qrels)
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
     # Columns without names, as in tuples, are named after the aspects.
