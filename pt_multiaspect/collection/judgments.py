@@ -187,7 +187,7 @@ class Judgments(Memo):
 
     @property
     def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:
-        """Return everything that the values of measures depend on, for digests."""
+        """Everything that the values of measures depend on, for digests."""
         # Values do not depend on the row index.
         return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
@@ -271,12 +271,12 @@ class Judgments(Memo):
 
     @property
     def docno_codes(self) -> Ints:
-        """Return one number per judged pair, in the order of the docnos, equal for equal docnos."""
+        """One number per judged pair, in the order of the docnos, equal for equal docnos."""
         return self.cached("docno codes", lambda: pd.factorize(self.docnos, sort=True)[0])
 
     @property
     def n_queries(self) -> int:
-        """Return the number of queries with judgments."""
+        """The number of queries with judgments."""
         return len(self.qids)
 
     def rows(self, columns: Sequence[str]) -> pd.DataFrame:
@@ -296,7 +296,7 @@ class Judgments(Memo):
 
     @property
     def columns(self) -> list[str]:
-        """Return the columns of the qrels."""
+        """The columns of the qrels."""
         return [str(column) for column in self._frame.columns]
 
     def row_values(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -351,7 +351,7 @@ class Judgments(Memo):
 
     @property
     def pairs(self) -> PairTable:
-        """Return the judged pairs as a hash table."""
+        """The judged pairs as a hash table."""
         return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
 
     # -- labels -----------------------------------------------------------------------------
@@ -423,7 +423,7 @@ class Judgments(Memo):
 
     @property
     def text_columns(self) -> dict[str, list[str]]:
-        """Return the columns of text that may be labels, with their distinct texts."""
+        """The columns of text that may be labels, with their distinct texts."""
 
         def make() -> dict[str, list[str]]:
             query = self.pool_query[self._pair]

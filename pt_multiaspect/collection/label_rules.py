@@ -44,12 +44,12 @@ class LabelCounts:
 
     @property
     def n_judged(self) -> int:
-        """Return the number of documents judged on the aspect."""
+        """The number of documents judged on the aspect."""
         return int(self.counts.sum())
 
     @property
     def positive(self) -> float:
-        """Return the fraction of the judged documents that reach the threshold."""
+        """The fraction of the judged documents that reach the threshold."""
         return float(self.counts[self.aspect.scale.threshold :].sum() / max(self.n_judged, 1))
 
 

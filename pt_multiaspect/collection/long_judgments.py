@@ -319,7 +319,7 @@ class LongJudgments:
 
     @property
     def n_pairs(self) -> int:
-        """Return the number of (query, document) pairs."""
+        """The number of (query, document) pairs."""
         return len(self.qids)
 
     def criterion_mask(self, number: int) -> Bools:

@@ -28,12 +28,12 @@ class Ranking(Hits):
 
     @property
     def judgments(self) -> Judgments:
-        """Return the judgments."""
+        """The judgments of the run."""
         return self.run.judgments
 
     @property
     def ties(self) -> Ints:
-        """Return one number per retrieved document of the run, which is equal for tied documents of a query."""
+        """One number per retrieved document of the run, which is equal for tied documents of a query."""
         return self.run.levels
 
     def labels(self, column: str) -> Floats:
@@ -176,7 +176,7 @@ class Rankings(Memo):
 
     @property
     def levels(self) -> Ints:
-        """Return one number per retrieved document, equal for tied documents of a query."""
+        """One number per retrieved document, equal for tied documents of a query."""
 
         def make() -> Ints:
             query, score = self._query[self._order], self._scores[self._order]

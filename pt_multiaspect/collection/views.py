@@ -46,7 +46,7 @@ class AspectView:
 
     @property
     def grade(self) -> Ints:
-        """Return grade indices; 0 for the lowest grade, labels below it, and missing labels.
+        """Grade indices; 0 for the lowest grade, labels below it, and missing labels.
 
         Issues a warning about labels that are likely to be codes. Measures that use the labels themselves, such as
         preference codes, do not call it.
@@ -67,7 +67,7 @@ class AspectView:
 
     @cached_property
     def label_counts(self) -> LabelCounts:
-        """Return the number of documents per grade, for the rules of labels."""
+        """The number of documents per grade, for the rules of labels."""
         if self.ungated is not None:
             return self.ungated.label_counts
         label, lowest = self.label, self.scale.grades[0]
@@ -83,17 +83,17 @@ class AspectView:
 
     @property
     def scale(self) -> Scale:
-        """Return the aspect's scale as arrays."""
+        """The scale of the aspect as arrays."""
         return self.aspect.scale
 
     @cached_property
     def known(self) -> Bools:
-        """Return a mask of the documents with a label."""
+        """A mask of the documents with a label."""
         return ~np.isnan(self.label)
 
     @cached_property
     def positive(self) -> Bools:
-        """Return a mask of the documents at or above the threshold."""
+        """A mask of the documents at or above the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
 
     def check_start(self) -> None:
@@ -113,7 +113,7 @@ class AspectView:
 
     @cached_property
     def probability(self) -> Floats:
-        """Return P of the gain family; the last element is for unjudged documents."""
+        """The probability P of the gain family per document; the last element is for unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
         self._warn_of_codes()
@@ -129,7 +129,7 @@ class AspectView:
 
     @cached_property
     def top_probability(self) -> float:
-        """Return the maximum P of the scale."""
+        """The maximum probability P of the scale."""
         return 1.0 if self.scale.identity else float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
@@ -167,7 +167,7 @@ class AspectView:
 
     @cached_property
     def junk(self) -> Floats:
-        """Return the negative part of labels (from the lowest grade if lower is better), or 0; NaN if unjudged."""
+        """The negative part of labels (from the lowest grade if lower is better), or 0; NaN if unjudged."""
         upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
         return np.minimum(upwards, 0.0)
 
@@ -215,7 +215,7 @@ class AspectView:
 
     @cached_property
     def target(self) -> Target:
-        """Return the gains of the aspect as the input of base measures."""
+        """The gains of the aspect as the input of base measures."""
         gains = self.scale.gains if self.aspect.has_negative_gains else np.maximum(self.scale.gains, 0.0)
         return Target(
             n_queries=self.n_queries,

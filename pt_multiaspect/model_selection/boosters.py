@@ -143,12 +143,12 @@ class Evaluation:
 
     @property
     def best(self) -> int:
-        """Return the index of the first of the best values on the last set."""
+        """The index of the first of the best values on the last set."""
         return int(np.argmax(self.history[-1]) if self.maximize else np.argmin(self.history[-1]))
 
     @property
     def is_best(self) -> bool:
-        """Return whether the last value on the last set is better than all before."""
+        """Whether the last value on the last set is better than all before."""
         return self.best == len(self.history[-1]) - 1
 
     def is_stale(self, patience: int) -> bool:

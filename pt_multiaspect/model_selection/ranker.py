@@ -516,7 +516,7 @@ class AspectRanker(Wrapper):
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Return the importances of the estimator, or the absolute values of its coefficients."""
+        """The importances of the estimator, or the absolute values of its coefficients."""
         last = last_step(self.estimator_)
         if boosting_library(last) == "catboost":  # the default ones of rankers require the training set
             return np.asarray(last.get_feature_importance(type="PredictionValuesChange"))

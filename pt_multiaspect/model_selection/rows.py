@@ -217,7 +217,7 @@ class RowRankings(Rankings):
 
     @property
     def is_constant(self) -> bool:
-        """Return whether the predictions are equal in every query, and some query has two or more rows."""
+        """Whether the predictions are equal in every query, and some query has two or more rows."""
         several = self.rows.n_ret.max(initial=0) > 1
         return bool(several and self.tied.sum() == len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret))
 

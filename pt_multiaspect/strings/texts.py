@@ -145,7 +145,7 @@ class Texts:
 
     @cached_property
     def _words(self) -> Words:
-        """Return the 8 bytes from each position of the buffer on, as one number (a view)."""
+        """The 8 bytes from each position of the buffer on, as one number (a view)."""
         return np.ndarray((len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,))
 
     def _word(self, index: int, rows: Any = slice(None)) -> Words:
