@@ -293,15 +293,15 @@ class LibraryMetric(Evaluation):
         labels = np.asarray(labels)
         kept = np.arange(len(self._all)) if part is None else np.asarray(part, dtype=np.intp)
         if len(scores) != len(kept):
-            remedy = (
-                "evaluate on that set only, not on the training set"
-                if self._library != "xgboost"
-                else "evaluate on that set only, not on the training set, and not in xgb.cv, which does not tell "
-                "which rows are in a fold: pass an AspectRanker to scikit-learn's cross_validate"
-            )
             raise MultiAspectError(
                 f"metric {self.name}: expected predictions for its validation set of {len(kept)} rows, "
-                f"got {len(scores)}; {remedy}"
+                f"got {len(scores)}; evaluate on that set only, not on the training set"
+                + (
+                    ", and not in xgb.cv, which does not tell which rows are in a fold: pass an AspectRanker to "
+                    "scikit-learn's cross_validate"
+                    if self._library == "xgboost"
+                    else ""
+                )
             )
         key = kept.tobytes()
         if key not in self._known:
@@ -343,13 +343,15 @@ class LibraryMetric(Evaluation):
             return
         shared = min(len(expected), len(sizes))
         differing = np.flatnonzero(expected[:shared] != np.asarray(sizes)[:shared])
-        at = int(differing[0]) if len(differing) else shared
-        here = f"{expected[at]} rows of query {queries[begins[at]]}" if at < len(expected) else "no rows"
-        there = sizes[at] if at < len(sizes) else "none"
+        group = int(differing[0]) if len(differing) else shared
+        rows_of_y = (
+            f"{expected[group]} rows of query {queries[begins[group]]}" if group < len(expected) else "no rows"
+        )
+        size = sizes[group] if group < len(sizes) else "none"
         raise MultiAspectError(
             f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
-            f"group {at} (counted from 0) has {here} in y, but {there} in the set. Pass y and qid in the order of "
-            "the rows of the set, sorted by query, and the validation set only"
+            f"group {group} (counted from 0) has {rows_of_y} in y, but {size} in the set. Pass y and qid in the order "
+            "of the rows of the set, sorted by query, and the validation set only"
         )
 
     def _check_labels(self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]) -> None:
@@ -471,8 +473,7 @@ class _Stopping:
 
 
 def _patience(params: dict[str, Any]) -> int:
-    given = [params[name] for name in _PATIENCE if params.get(name) is not None]
-    return int(given[0]) if given else _DEFAULT_PATIENCE
+    return int(next((params[name] for name in _PATIENCE if params.get(name) is not None), _DEFAULT_PATIENCE))
 
 
 def fit_with_evaluation(
@@ -544,11 +545,11 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, eva
                     best[:] = [model.save_raw()]
             return evaluation.is_stale(patience)
 
-    given = params.get("callbacks")
+    callbacks = params.get("callbacks")
     # The scikit-learn interface evaluates a metric query by query, and would stop by its own default metric.
-    estimator.set_params(callbacks=[*(given or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
+    estimator.set_params(callbacks=[*(callbacks or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
     estimator.fit(X, label, **passed)
-    estimator.set_params(callbacks=given)
+    estimator.set_params(callbacks=callbacks)
     if best:
         estimator.get_booster().load_model(best[0])
     return int(estimator.best_iteration) + 1
@@ -590,11 +591,12 @@ def warn_of_columns(X: Any, labels: Any, codes: Ints) -> None:
         if values.dtype.kind not in "biufO":
             continue
         name = X.columns[index] if named else index
-        for aspect in (aspect for aspect, label in varied.items() if np.array_equal(values, label)):
-            warn(
-                f"the column {name} of X equals the labels of {aspect}, so the model sees what it should predict: "
-                "drop it from X"
-            )
+        for aspect, label in varied.items():
+            if np.array_equal(values, label):
+                warn(
+                    f"the column {name} of X equals the labels of {aspect}, so the model sees what it should "
+                    "predict: drop it from X"
+                )
         if several and len(set(values[first].tolist())) == len(first) and (values[first][codes] == values).all():
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "

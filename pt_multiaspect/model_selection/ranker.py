@@ -34,6 +34,7 @@ from .boosters import (
     warn_of_columns,
 )
 from .rows import (
+    ADD_QID,
     EvaluatedMeasure,
     LabelledRows,
     check_known,
@@ -185,7 +186,7 @@ class AspectRanker(Wrapper):
         ("qid", "sample_weight", "eval_set", "eval_fraction", *LIBRARY_OPTIONS), True
     )
     # Searches and pipelines also pass the sample_weight of fit to score, which ignores it, as without metadata
-    # routing. Under a name of its own, so that weights passed to score itself are an error.
+    # routing. There, it has another name, so that sample_weight passed to score itself is an error.
     __metadata_request__score = {"qid": True, "sample_weight": False, "weight_of_fit": "sample_weight"}
 
     def __init__(
@@ -224,8 +225,8 @@ class AspectRanker(Wrapper):
         """
         prefix = "target__"
         inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
-        # In a search, each candidate would be scored by its own measure or, without measure=, its own target.
-        # Otherwise, to set a measure is to choose that of `score`: searches set the parameters of clones.
+        # Searches set the parameters of clones: each candidate would be scored by its own measure or, without
+        # measure=, its own target. To set the measure of the ranker itself is to choose that of `score`.
         if "measure" in params and hasattr(self, "_is_clone"):
             self._searched = "measure"
         elif inner or "target" in params:
@@ -239,14 +240,12 @@ class AspectRanker(Wrapper):
 
     def _evaluated_measure(self) -> EvaluatedMeasure | None:
         """Return the measure of evaluation; None if only a target is given that is not a measure."""
-        if self.measure is not None:
-            return EvaluatedMeasure(self.measure, self.aspects, self.missing)
-        measure = read_target(self.target)
-        return (
-            EvaluatedMeasure(measure, self.aspects, self.missing)
-            if type(measure)._evaluate is not Measure._evaluate
-            else None
-        )
+        measure = self.measure
+        if measure is None:
+            measure = read_target(self.target)
+            if type(measure)._evaluate is Measure._evaluate:
+                return None
+        return EvaluatedMeasure(measure, self.aspects, self.missing)
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -316,12 +315,12 @@ class AspectRanker(Wrapper):
         evaluated = self._evaluated_measure()
         measure = None if evaluated is None else evaluated.measure
         target = with_scales(read_target(self.target, measure), parse_aspects(self.aspects))
-        named = target if isinstance(target.spec, Aspects) else measure
+        named = _naming_measure(target, measure)
         # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
         is_catboost = boosting_library(self.estimator) == "catboost"
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
-        y, sample_weight = materialise(y), materialise(sample_weight)
+        sample_weight = materialise(sample_weight)
         train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
         if sample_weight is not None:
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
@@ -369,7 +368,8 @@ class AspectRanker(Wrapper):
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
                 rows.judgments.infer_scales_from(judgments)  # with the training set
-            evaluation = Evaluation([evaluated.bind(rows) for rows in labelled][-1], labelled)
+                bound = evaluated.bind(rows)
+            evaluation = Evaluation(bound, labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
             self.best_iteration_ = fit_with_evaluation(last, features[0], label, passed, data, evaluation)
             self.evals_result_ = {
@@ -397,15 +397,13 @@ class AspectRanker(Wrapper):
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
         if queries is not None:
             return _Part(features, frame, *query_codes(check_length(queries, len(frame), f"{what}qid")))
-        needs = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
-        if query_parameter(self.estimator_) is None:
-            needs = f"the label of {target} is normalised per query"
-            if not target.GAIN_PER_QUERY:
-                return _Part(features, frame, None, np.empty(0, dtype=object))
-        raise MultiAspectError(
-            f"{what}{needs}, so fit needs the query of every row: pass qid, or add an index level or a column qid "
-            "to y or X"
-        )
+        if query_parameter(self.estimator_) is not None:
+            cause = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
+        elif target.GAIN_PER_QUERY:
+            cause = f"the label of {target} is normalised per query"
+        else:
+            return _Part(features, frame, None, np.empty(0, dtype=object))
+        raise MultiAspectError(f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}")
 
     def _evaluation_sets(self, given: Any, target: Measure, named: Any) -> list[_Part]:
         """Read the evaluation sets."""
@@ -426,9 +424,7 @@ class AspectRanker(Wrapper):
     def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
         """Return the rows of the training set and of held-out queries."""
         if train.query is None:
-            raise MultiAspectError(
-                "eval_fraction holds out whole queries: pass qid, or add an index level or a column qid to y or X"
-            )
+            raise MultiAspectError(f"eval_fraction holds out whole queries: pass qid, or {ADD_QID}")
         params = last_step(self.estimator_).get_params()
         seeds = [params.get(name) for name in ("random_state", "random_seed")]
         seed = next((seed for seed in seeds if isinstance(seed, int | np.integer)), 0)
@@ -450,12 +446,12 @@ class AspectRanker(Wrapper):
                 )
         frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
         documents = [document_ids(part.labels) for part in parts]
-        if any(names is not None for names in documents):
-            named = [
-                np.arange(len(part.labels)) if names is None else names
-                for part, names in zip(parts, documents, strict=True)
+        if any(docnos is not None for docnos in documents):
+            filled = [
+                np.arange(len(part.labels)) if docnos is None else docnos
+                for part, docnos in zip(parts, documents, strict=True)
             ]
-            frame.index = pd.Index(np.concatenate(named), name="docno")
+            frame.index = pd.Index(np.concatenate(filled), name="docno")
         # A single part keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
@@ -547,24 +543,21 @@ class AspectRanker(Wrapper):
         if searched == "target" and self.measure is not None:
             searched = None
         if measure is None or searched:
-            needs = f"needs measure=, as the target {self.target!r}"
-            message = f"score {needs} is not a measure"
-            if searched:
-                cause = (
-                    f"does not evaluate by the measure {self.measure!r}, as it" if searched == "measure" else needs
-                )
-                message = (
-                    f"score {cause} was set by set_params: in a search, each candidate would be scored by its own "
-                    f"{searched}"
-                )
+            message = f"score needs measure=, as the target {self.target!r}"
+            if searched == "measure":
+                message = f"score does not evaluate by the measure {self.measure!r}, as it"
+            message += (
+                f" was set by set_params: in a search, each candidate would be scored by its own {searched}"
+                if searched
+                else " is not a measure"
+            )
             warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
             raise MultiAspectError(message)
         X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid)
         if to_pandas(y) is None:
             check_is_fitted(self)
-            target = read_target(self.target, measure)
-            named = target if isinstance(target.spec, Aspects) else measure
+            named = _naming_measure(read_target(self.target, measure), measure)
             y = label_frame(y, self.aspects, named, self._columns)
         scorer = RankingScorer(measure, self.aspects, missing=self.missing)
         if hasattr(self, "_distinct_labels"):
@@ -577,8 +570,15 @@ class AspectRanker(Wrapper):
 
     def _is_resolved(self) -> bool:
         """Return whether measure and target are those of `fit`."""
-        given = zip(getattr(self, "_resolved", (self,)), (self.measure, self.target), strict=False)
-        return all(known is now or (isinstance(known, str) and known == now) for known, now in given)
+        if not hasattr(self, "_resolved"):
+            return False
+        pairs = zip(self._resolved, (self.measure, self.target), strict=True)
+        return all(fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs)
+
+
+def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
+    """Return the target or the measure, whose aspects name the columns of arrays: the target if it declares any."""
+    return target if isinstance(target.spec, Aspects) else measure
 
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:

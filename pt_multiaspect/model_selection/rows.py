@@ -33,6 +33,9 @@ from ..strings.identifiers import identifiers
 from ..strings.order import inverse_permutation
 from ..strings.texts import Texts
 
+#: The remedy for rows without queries, after "pass qid, or".
+ADD_QID = "add an index level or a column qid to y or X"
+
 
 class RowJudgments(Judgments):
     """Judgments of one document per row.
@@ -301,16 +304,14 @@ class LabelledRows:
 
     def share_scales(self, fitted: pd.DataFrame) -> None:
         """Infer undeclared scales from the labels of a fit, too."""
-        frame = pd.concat([fitted, self.frame], ignore_index=True)
-        self.judgments.infer_scales_from(LabelledRows(frame, np.zeros(len(frame), dtype=np.intp)).judgments)
+        self.judgments.infer_scales_from(_label_judgments(pd.concat([fitted, self.frame], ignore_index=True)))
 
     def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
         """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""
         views = measure.views(self.judgments)
         if not all(view.name in fitted.columns for view in views):
             return
-        known = LabelledRows(fitted, np.zeros(len(fitted), dtype=np.intp)).judgments
-        scales = {view.name: view.scale for view in measure.views(known)}
+        scales = {view.name: view.scale for view in measure.views(_label_judgments(fitted))}
         for view in measure.inferred_views(views):
             name, scale, before = view.name, view.scale, scales[view.name]
             if scale.grades.tolist() != before.grades.tolist():
@@ -339,6 +340,11 @@ class LabelledRows:
         if not len(self):
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
         return aggregated(measure, self.values(measure, rankings).tolist())
+
+
+def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
+    """Return labels as judgments of a single query, from which scales are inferred."""
+    return LabelledRows(labels, np.zeros(len(labels), dtype=np.intp)).judgments
 
 
 def _has_linear_terms(measure: Measure, judgments: Judgments) -> bool:
@@ -556,7 +562,8 @@ def label_frame(
         declared = tuple(columns)
     if declared is None:
         spec = getattr(measure, "spec", None)
-        if isinstance(spec, Aspects) and not n_columns == len(spec) > 1:
+        # The order of the aspects of a measure is not that of several columns.
+        if isinstance(spec, Aspects) and (n_columns == 1 or n_columns != len(spec)):
             declared = spec
         elif n_columns == 1:
             name = getattr(y, "name", None)  # of a series of pandas or Polars
@@ -568,10 +575,10 @@ def label_frame(
             )
     names = [aspect_name(name) for name in declared]
     if len(names) != n_columns:
-        ltr = "pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
+        remedy = ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
         raise MultiAspectError(
             f"y has {n_columns} columns, but there are {len(names)} aspects: {choices(names)}"
-            + (f". {ltr}" if n_columns == 1 else "")
+            + (remedy if n_columns == 1 else "")
         )
     return pd.DataFrame(array, columns=names, index=y.index if isinstance(y, pd.Series) else None)
 
@@ -595,9 +602,7 @@ def require_queries(
     """Return the query of each row, or raise an error that starts with `owner`; see `find_queries`."""
     queries = find_queries(y, X, qid, reference, **others)
     if queries is None:
-        raise MultiAspectError(
-            f"{owner} needs the query of every row: pass {how}, or add an index level or a column qid to y or X"
-        )
+        raise MultiAspectError(f"{owner} needs the query of every row: pass {how}, or {ADD_QID}")
     return queries
 
 
@@ -627,13 +632,13 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
                 f"{name}.to_numpy() if they already are"
             )
         _check_same_queries(reference, queries, name, _query_ids(rows))
-    named = [known for known in (queries, _query_ids(X)) if known is not None]
+    known = [named for named in (queries, _query_ids(X)) if named is not None]
     if qid is None:
-        return named[0] if named else None
-    given = flatten_column(qid)
-    for known in named:
-        _check_same_queries("the index", known, "qid", given)
-    return given
+        return known[0] if known else None
+    passed = flatten_column(qid)
+    for named in known:
+        _check_same_queries("the index", named, "qid", passed)
+    return passed
 
 
 def _is_rearranged(index: object, other: object) -> bool:

@@ -21,6 +21,7 @@ from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn, warn_once
 from .boosters import has_qid_parameter, trained_queries
 from .rows import (
+    ADD_QID,
     EvaluatedMeasure,
     as_numbers,
     check_length,
@@ -140,12 +141,12 @@ class RankingScorer:
     ) -> None:
         choice("response_method", "predict", "decision_function", "predict_proba")(response_method)
         self._several = isinstance(measure, Mapping)
-        named = measure if isinstance(measure, Mapping) else {"": measure}
-        if not named:
+        measures = measure if isinstance(measure, Mapping) else {"": measure}
+        if not measures:
             raise MultiAspectError("expected at least one measure, got an empty dict")
         judgments = None if qrels is None else Judgments.of(qrels)
         self._measures = {
-            str(name): EvaluatedMeasure(given, aspects, missing, judgments) for name, given in named.items()
+            str(name): EvaluatedMeasure(single, aspects, missing, judgments) for name, single in measures.items()
         }
         self._response_method = response_method
         #: Labels of a fit, from which undeclared scales are inferred, too.
@@ -158,8 +159,7 @@ class RankingScorer:
         if queries is None:
             message = (
                 f"{self!r} needs the query of every row: pass qid with metadata routing "
-                "(sklearn.set_config(enable_metadata_routing=True)), or add an index level or a column qid to "
-                "y or X"
+                f"(sklearn.set_config(enable_metadata_routing=True)), or {ADD_QID}"
             )
             # A search converts the error to NaN and nevertheless selects parameters.
             warn_once(
@@ -190,9 +190,9 @@ class RankingScorer:
         """Score predictions for the rows of y."""
         values: dict[str, float] = {}
         ranked: dict[tuple[str, ...], Any] = {}
-        named = to_pandas(y) is not None  # otherwise, each measure may name the columns
+        is_array = to_pandas(y) is None
         for name, evaluated in self._measures.items():
-            if not (ranked and named):
+            if is_array or not ranked:  # each measure may name the columns of an array
                 rows = evaluated.rows(y, qid)
                 if self.fitted is not None:
                     rows.share_scales(self.fitted)
@@ -353,8 +353,8 @@ def ranking_score(
     if not isinstance(on_rows.aggregator(), MeanAgg):
         raise MultiAspectError(f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights")
     judgments = rows.judgments
-    given = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
-    if not np.isfinite(given).all() or (given < 0).any() or not given.any():
+    row_weights = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
+    if not np.isfinite(row_weights).all() or (row_weights < 0).any() or not row_weights.any():
         raise MultiAspectError("sample_weight: expected finite, non-negative weights that are not all 0")
-    weights = weight_per_query(judgments.pair_values(given), judgments.pool_query, judgments.n_queries)
+    weights = weight_per_query(judgments.pair_values(row_weights), judgments.pool_query, judgments.n_queries)
     return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())

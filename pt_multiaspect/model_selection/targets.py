@@ -136,13 +136,13 @@ def aggregate_labels(
     else:
         y, qid, what = materialise(y), materialise(qid), "y"
         rows = label_frame(y, declared, measure)
+        queries: NDArray[Any] | None
         if measure.GAIN_PER_QUERY:
             queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
         else:
-            known = find_queries(y, None, qid)
-            queries = np.zeros(len(rows), dtype=np.intp) if known is None else known
-            if known is None:  # documents of unknown queries may have equal names
-                rows = rows.reset_index(drop=True)
+            queries = find_queries(y, None, qid)
+            if queries is None:  # documents of unknown queries may have equal names
+                queries, rows = np.zeros(len(rows), dtype=np.intp), rows.reset_index(drop=True)
         judgments = LabelledRows(rows, plain_column(queries)).judgments
     check_known(missing, measure, judgments, what)
     labels, params = learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
