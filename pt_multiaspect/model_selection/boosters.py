@@ -344,13 +344,11 @@ class LibraryMetric(Evaluation):
         shared = min(len(expected), len(sizes))
         differing = np.flatnonzero(expected[:shared] != np.asarray(sizes)[:shared])
         group = int(differing[0]) if len(differing) else shared
-        rows_of_y = (
-            f"{expected[group]} rows of query {queries[begins[group]]}" if group < len(expected) else "no rows"
-        )
+        known = f"{expected[group]} rows of query {queries[begins[group]]}" if group < len(expected) else "no rows"
         size = sizes[group] if group < len(sizes) else "none"
         raise MultiAspectError(
             f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
-            f"group {group} (counted from 0) has {rows_of_y} in y, but {size} in the set. Pass y and qid in the order "
+            f"group {group} (counted from 0) has {known} in y, but {size} in the set. Pass y and qid in the order "
             "of the rows of the set, sorted by query, and the validation set only"
         )
 

@@ -20,7 +20,6 @@ from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import materialise, to_pandas
-from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import TOMA, Measure
 from .boosters import (
@@ -344,10 +343,11 @@ class AspectRanker(Wrapper):
         if needed is not None:
             train = train.by_query()
         sets = [part.by_query() for part in sets]
-        judgments = self._join_labels([train, *sets], target)
+        joined = self._join_labels([train, *sets], target)
+        judgments = joined.judgments
         # `score` infers undeclared scales from these, too.
         self._distinct_labels = {
-            name: np.asarray(labels.dropna().unique()) for name, labels in judgments._frame.items()
+            name: np.asarray(labels.dropna().unique()) for name, labels in joined.frame.items()
         }
         ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
         label, *others = objective_labels(
@@ -435,7 +435,7 @@ class AspectRanker(Wrapper):
         held = np.isin(train.query, np.random.default_rng(seed).permutation(queries)[:n_held])
         return np.flatnonzero(~held), np.flatnonzero(held)
 
-    def _join_labels(self, parts: list[_Part], target: Measure) -> Judgments:
+    def _join_labels(self, parts: list[_Part], target: Measure) -> LabelledRows:
         """Return the labels of all parts. They are aggregated together, so they have the same scales."""
         columns = list(parts[0].labels.columns)
         for index, part in enumerate(parts[1:]):
@@ -454,9 +454,9 @@ class AspectRanker(Wrapper):
             frame.index = pd.Index(np.concatenate(filled), name="docno")
         # A single part keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
-        judgments = LabelledRows(frame, np.concatenate(queries)).judgments
-        check_known(self.missing, target, judgments, remedy=" to AspectRanker")
-        views = target.views(judgments)
+        joined = LabelledRows(frame, np.concatenate(queries))
+        check_known(self.missing, target, joined.judgments, remedy=" to AspectRanker")
+        views = target.views(joined.judgments)
         for view in views:
             if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
                 warn(
@@ -465,7 +465,7 @@ class AspectRanker(Wrapper):
                 )
         if len(views) == 1 and target.spec is None and "aspects" in target.SUPPORTED_PARAMS and len(columns) == 1:
             target._check_views(views)
-        return judgments
+        return joined
 
     def _transform_features(self, label: NDArray[Any], *features: Any) -> list[Any]:
         """Fit the steps of a pipeline before the last one, and return the features for the last one."""
