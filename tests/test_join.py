@@ -175,7 +175,7 @@ def test_hashes_depend_on_the_string_alone(texts: list[str], other: list[str]) -
 @given(st.lists(st.tuples(st.integers(0, 2), strings), max_size=25))
 def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
     texts = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
-    order = texts.descending(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
+    order = texts.descending_order(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
     by_bytes = sorted(range(len(rows)), key=lambda n: rows[n][1].encode("utf-8", "surrogatepass"), reverse=True)
     expected = sorted(by_bytes, key=lambda n: rows[n][0])
     assert [rows[n] for n in order] == [rows[n] for n in expected]

@@ -209,11 +209,11 @@ class Texts:
         heads = self.heads()
         head_codes = self.take(heads)
         codes, _ = pd.factorize(head_codes.hashes())
-        first = _first_of(codes)
+        first = _first_positions(codes)
         if not head_codes.equals(head_codes.take(first[codes])).all():  # two strings have the same hash
             seen: dict[str, int] = {}
             codes = np.array([seen.setdefault(string, len(seen)) for string in head_codes.decode()])
-            first = _first_of(codes)
+            first = _first_positions(codes)
         sizes = np.diff(heads, append=len(self))
         return np.repeat(codes.astype(np.intp, copy=False), sizes), head_codes.take(first)
 
@@ -233,7 +233,7 @@ class Texts:
             changes[rows.start + 1 : rows.stop + 1] = changed
         return np.flatnonzero(changes)
 
-    def descending(self, group: Ints) -> Ints:
+    def descending_order(self, group: Ints) -> Ints:
         """Return the order by `group`, then by string, descending."""
         order = np.argsort(group, kind="stable")
         # The rank of each string is that of the first string that has not yet been distinguished from it.
@@ -300,7 +300,7 @@ def _fast_index(mask: Bools) -> Any:
     return slice(None) if mask.all() else np.flatnonzero(mask)
 
 
-def _first_of(codes: Ints) -> Ints:
+def _first_positions(codes: Ints) -> Ints:
     """Return the position of the first occurrence of each code."""
     first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # for equal codes, the last assignment counts
