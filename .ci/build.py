@@ -25,7 +25,13 @@ def main(output: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "source")
         source.mkdir()
-        for name in ("pyproject.toml", "README.md", "LICENSE", "pt_multiaspect_pyterrier.py"):
+        for name in (
+            "pyproject.toml",
+            "README.md",
+            "LICENSE",
+            "pt_multiaspect_pyterrier.py",
+            "pt_multiaspect_shell.py",
+        ):
             shutil.copy(ROOT / name, source)
         shutil.copytree(
             ROOT / "pt_multiaspect", source / "pt_multiaspect", ignore=shutil.ignore_patterns("__pycache__")

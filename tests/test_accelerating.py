@@ -150,6 +150,7 @@ def test_the_original_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
             ir_measures.calc_aggregate([*ACCELERATED, Bpref], qrels, run)
 
 
+@pytest.mark.filterwarnings("ignore:official is evaluated without gm_map")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("perquery", [False, True])
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from strategies import examples
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, On
 from pt_multiaspect.analysis import attainable_front
-from pt_multiaspect.analysis.fronts import hull, points
+from pt_multiaspect.analysis.fronts import hull
 from pt_multiaspect.analysis.fronts.hull import Hull
 from pt_multiaspect.kernels.pareto import front_of as best_of
-from pt_multiaspect.kernels.pareto import on_front, staircases
+from pt_multiaspect.kernels.pareto import is_on_front, staircases
 
 NAMES = ("a", "b", "c")
 Table = dict[str, dict[str, dict[str, float]]]
@@ -345,7 +345,7 @@ def test_gaps_are_stated_and_true(monkeypatch) -> None:
     assert fine.points["gap"].max() < 1e-11
     small = wide(*([tuple(row) for row in rng.integers(0, 4, (6, 2)).tolist()] for _ in range(4)))
     exact = found(attainable_front(small, nDCG, aspects="a,b", kind="all"))
-    monkeypatch.setattr(points, "MOST_MEANS", {2: 60})
+    monkeypatch.setattr(hull, "MOST_MEANS", {2: 60})
     thinned = attainable_front(small, nDCG, aspects="a,b", kind="all")
     gap = thinned.mean["gap"].iloc[0]
     assert len(exact) > 60 >= len(found(thinned))
@@ -522,7 +522,7 @@ def test_volumes_in_three_columns(drawn) -> None:
     values = values[best_of(values)]
     cells = sum(any(all(c < v for c, v in zip(cell, each, strict=True)) for each in drawn)
                 for cell in itertools.product(range(6), repeat=3))  # fmt: skip
-    assert points.Points(values).volume(np.zeros(3)) == pytest.approx(cells)
+    assert hull.Points(values).volume(np.zeros(3)) == pytest.approx(cells)
     corners = hull.corners(values)
     assert Hull.of(corners).volume(np.zeros(3)) >= cells - 1e-9
 
@@ -700,7 +700,7 @@ def test_non_dominated_sets(n_columns: int) -> None:
         places = best_of(noisy)
         assert len(places) == len(expected)
         assert set(map(tuple, np.round(exact[places], 9).tolist())) == expected
-        assert {tuple(each) for each in np.round(exact[on_front(noisy)], 9).tolist()} == expected
+        assert {tuple(each) for each in np.round(exact[is_on_front(noisy)], 9).tolist()} == expected
         group = rng.integers(0, 3, len(exact))
         kept = staircases(noisy, group)
         for number in range(3):
@@ -712,8 +712,8 @@ def test_several_sets_at_once() -> None:
     rng = np.random.default_rng(8)
     sets = rng.integers(0, 4, (30, 9, 3)).astype(float)
     sets[0, 0, 0] = np.nan
-    assert on_front(sets).tolist() == [on_front(each).tolist() for each in sets]
-    assert not on_front(sets)[0, 0]
+    assert is_on_front(sets).tolist() == [is_on_front(each).tolist() for each in sets]
+    assert not is_on_front(sets)[0, 0]
 
 
 # -- the plot -------------------------------------------------------------------------------------

@@ -83,3 +83,34 @@ def test_bad_input(perquery, baseline, options, message):
     given = first if baseline == "FIRST" else [first if name == "FIRST" else name for name in baseline]
     with pytest.raises(MultiAspectError, match=message):
         compare_with_baseline(perquery, baseline if baseline == "nobody" else given, **options)
+
+
+@pytest.mark.parametrize("by", [None, {"q0": "x", "q1": "x", "q2": "x", "q3": "y"}])
+def test_wins_and_verdicts_follow_the_direction_of_the_measure(by):
+    """Of labels that name no known measure, the direction is not assumed; differences of rounding are ties."""
+    values = {
+        "base": [1.0, 1.0, 1.0, 1.0],
+        "more": [2.0, 2.1, 2.2, 2.0],
+        "equal": [0.1 + 0.9, 1.0, 1.0 + 1e-15, 1.0],
+    }
+    rows = [
+        (name, f"q{topic}", measure, value)
+        for measure in ("ESL", "DCG", "odd")
+        for name in values
+        for topic, value in enumerate(values[name])
+    ]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    tests = compare_with_baseline(perquery, "base", by=by)
+    if by is not None:
+        single = tests[(tests["group"] == "y") & (tests["name"] == "more")].set_index("measure")
+        assert single[["wins", "losses", "ties", "verdict"]].to_numpy().tolist() == [
+            [0, 1, 0, ""], [1, 0, 0, ""], [1, 0, 0, ""],
+        ]  # fmt: skip
+        tests = tests[tests["group"] == "all"]
+    more = tests[tests["name"] == "more"].set_index("measure")
+    assert more["verdict"].to_dict() == {"ESL": "worse", "DCG": "better", "odd": "higher"}
+    assert more["wins"].to_dict() == {"ESL": 0, "DCG": 4, "odd": 4}
+    assert more["losses"].to_dict() == {"ESL": 4, "DCG": 0, "odd": 0}
+    equal = tests[tests["name"] == "equal"]
+    assert equal["ties"].tolist() == [4, 4, 4]
+    assert equal["verdict"].tolist() == ["", "", ""]

@@ -569,7 +569,7 @@ def test_attainable_counts_topics() -> None:
 
 
 def test_attainable_says_what_the_search_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["pt_multiaspect.analysis.upper_bounds.attainable"]
+    module = sys.modules["pt_multiaspect.analysis.upper_bounds.upper_bound"]
     found = pd.DataFrame({"value": [1.0, 0.5, 0.5], "bound": [1.0, 1.0, 0.75]})
     monkeypatch.setattr(module, "upper_bound", lambda *_, **__: found)
     (row,) = attainable({"q": {"d": 1}}, "nDCG").to_dict("records")
@@ -616,6 +616,35 @@ def test_bad_input(call: object, message: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "measure",
+    [
+        ma.nCRP,
+        ma.CRPRecovery,
+        ma.HelpfulCompat,
+        ma.GMAP,
+        ma.IRec(aspects=TWO),
+        ma.DSharpnDCG(aspects=TWO),
+        CAM(base="CRP", aspects=TWO),
+    ],
+    ids=str,
+)
+def test_the_error_states_a_condition_and_excludes_no_measure_with_a_bound(measure: ma.Measure) -> None:
+    judged = {
+        "q": {
+            "a": {"relevance": 1, "credibility": 0},
+            "b": {"relevance": 0, "credibility": 1},
+            "c": {"relevance": 1},
+        }
+    }
+    table = upper_bound(judged, measure)
+    assert np.isfinite(table[["value", "bound"]].to_numpy()).all()
+    with pytest.raises(MultiAspectError) as error:
+        upper_bound(judged, NLRE(aspects=TWO))
+    assert "bases are computed rank by rank, such as" in str(error.value)
+    assert "sums over ranks, such as" in str(error.value)
+
+
 def test_measures_of_ir_measures_and_names_are_taken() -> None:
     judged = {"a": {"relevance": 0}, "b": {"relevance": 1}}
     for measure in (nDCG @ 10, AP, "nDCG@10", "map", "On(base='AP')"):
@@ -653,7 +682,9 @@ def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
     measure = CAM(base=base, aspects=TWO, normalized=normalized)
     qrels = graded(60, n_queries=4)
     reduced = upper_bound(qrels, measure)
-    monkeypatch.setattr(best_ranking, "_needed", lambda linear, gains, index, documents, ranks: (documents, ranks))
+    monkeypatch.setattr(
+        best_ranking, "_required_documents", lambda linear, gains, index, documents, ranks: (documents, ranks)
+    )
     whole = upper_bound(qrels, measure)
     assert reduced["value"].tolist() == pytest.approx(whole["value"].tolist(), rel=1e-13)
     assert reduced["bound"].tolist() == pytest.approx(whole["bound"].tolist(), rel=1e-13)

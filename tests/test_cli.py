@@ -24,6 +24,19 @@ from pt_multiaspect.integration.measure_lists import parse_list, split
 from pt_multiaspect.measures import ALL
 
 
+@pytest.mark.parametrize(
+    ("name", "left_out"), [("official", "without gm_map, which"), ("all_trec", "11pt_avg, G, Rndcg")]
+)
+def test_only_the_result_is_printed_for_sets_of_trec_eval(cli, name, left_out):
+    code, out, err = cli("evaluate", "-m", name, "--format", "json", "runs")
+    assert code == 0
+    assert "AP" in json.loads(out)[0]
+    assert f"warning: {name} is evaluated without" in err
+    assert left_out in err
+    assert len(err.splitlines()) == 1
+    assert cli("evaluate", "-m", "set_F map P", "runs")[2] == ""
+
+
 @pytest.fixture
 def files(tmp_path):
     (tmp_path / "qrels.txt").write_text("1 0 d1 2\n1 0 d2 0\n2 0 d1 1\n2 0 d3 2\n")

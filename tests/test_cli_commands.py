@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.shell_completion import BashComplete
+from click.shell_completion import get_completion_class
 from printed_tables import read_table
 from shared_data import shared_path
 
@@ -516,15 +519,70 @@ def test_completion_scripts(cli, shell):
     assert "_PT_MULTIASPECT_COMPLETE" in out
 
 
-def test_completion_completes_commands_options_and_measures():
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_completes_commands_options_and_measures(shell):
     def completed(words, incomplete):
-        bash = BashComplete(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE")
-        return [item.value for item in bash.get_completions(words, incomplete)]
+        kind = get_completion_class(shell)(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE")
+        return [item.value or item.type for item in kind.get_completions(words, incomplete)]
 
     assert completed([], "ev") == ["evaluate"]
     assert completed(["evaluate"], "--ba") == ["--baseline"]
     assert "TOMA" in completed(["evaluate", "-m"], "TO")
     assert "CAM" in completed(["measures"], "C")
+    assert completed(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
+    if shell != "bash":  # which splits words
+        assert completed(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
+    for *words, option in (["--qrels"], ["--qrels", "relevance=x"], ["-m", "AP"], ["--aspects"], ["--human"]):
+        (item,) = get_completion_class(shell)(program, {}, "x", "X").get_completions(
+            ["evaluate", *words, option], "ru"
+        )
+        assert item.type == "file", option
+
+
+@pytest.fixture
+def bash(tmp_path):
+    """Return what the completion in bash proposes for the last of the words."""
+    if shutil.which("bash") is None:
+        pytest.skip("requires bash")
+    start = "import sys; from pt_multiaspect_shell import main; sys.exit(main())"
+    script = tmp_path / "pt-multiaspect"
+    script.write_text(f"#!{shutil.which('bash')}\nexec {shlex.quote(sys.executable)} -c '{start}' \"$@\"\n")
+    script.chmod(0o755)
+    source = get_completion_class("bash")(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE").source()
+    commands = f"""
+        complete() {{ :; }}
+        compopt() {{ COMPREPLY+=("$*"); }}
+        {source}
+        COMP_WORDS=(pt-multiaspect "$@")
+        COMP_CWORD=$#
+        _pt_multiaspect_completion pt-multiaspect
+        echo "${{COMPREPLY[*]}}"
+    """
+    paths = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parent.parent)}
+
+    def propose(*words):
+        command = ["bash", "-c", commands, "bash", *words]
+        ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | paths, check=True)
+        assert ended.stderr == ""
+        return " ".join(ended.stdout.split())
+
+    return propose
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "proposed"),
+    [
+        ("evaluate --qrels relevance = qrels", "-o default"),
+        ("evaluate -m AP NW", "NWCS"),
+        ("evaluate -m LABEL = NW", "NWCS"),
+        ("evaluate -m AP runs/", "-o default"),
+        ("correlate --sui", "--suite"),
+    ],
+)
+def test_completion_in_bash(bash, words, proposed):
+    """As bash splits words at =, and completes file names itself if it is told so."""
+    assert bash(*words.split()) == proposed
 
 
 # -- all commands -------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 
 from pt_multiaspect import MultiAspectError, read_run
 from pt_multiaspect.cli import main
-from pt_multiaspect.cli.wording import in_options
+from pt_multiaspect.cli.wording import reword
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
 
@@ -33,6 +33,7 @@ FILES = {
     "table.csv": "name,AP\n",
     "groups.txt": "d00 a\n",
     "broken.json": "{relevance: 2}",
+    "other.txt": "x9 0 d00 1\n",
 }
 
 EVALUATE = ("evaluate", "-m", "AP")
@@ -146,12 +147,29 @@ MISTAKES = [
     ("report -o nowhere/x.html runs", "--output: there is no directory nowhere"),
     ("explain -m AP --query q0 -o nowhere/x.html runs/beta.run", "there is no directory nowhere"),
     ("axioms -m TOMA -o nowhere/x.csv", "there is no directory nowhere"),
+    (
+        "describe -o same.txt --write-aspects ./same.txt",
+        "--output and --write-aspects are the same file, ./same.txt",
+    ),
+    ("describe --qrels =relevance.txt a=b", "got '=relevance.txt'; write ASPECT=relevance.txt"),
+    ("datasets health -o -", "--output: expected a directory, got -"),
+    ("evaluate -m AP --resume - runs", "--resume: expected a directory, got -"),
+    ("evaluate -m Precision runs", "P requires the parameter cutoff, as in P@10"),
+    ("report -o x.html --suite trec-misinfo-2021 runs", "add --average-over judged to evaluate its measures"),
+    (
+        "report -o x.html --average-over positive -m AP runs",
+        "--average-over: a report compares measures on the same",
+    ),
+    (
+        "evaluate -m TOMA --qrels relevance=relevance.txt credibility=other.txt runs",
+        "read them anyway with --no-check",
+    ),
     ("measures TOMA CAM", "unexpected argument CAM"),
     ("completion powershell", "SHELL: expected one of bash, zsh, fish, got 'powershell'"),
 ]
 
 #: Commands that take no qrels.
-WITHOUT_QRELS = ("axioms", "completion", "measures")
+WITHOUT_QRELS = ("axioms", "completion", "datasets", "measures")
 
 
 @pytest.fixture
@@ -233,6 +251,14 @@ def test_a_home_that_is_unknown_is_a_directory_that_is_not_there(cli):
     assert "there is no directory ~nobody-of-this-name; create it first" in err
 
 
+def test_options_that_messages_advise_do_what_they_say(cli, mistaken):
+    other = ("relevance=relevance.txt", "credibility=other.txt")
+    assert cli("evaluate", "-m", "AP", "runs", qrels=other)[0] == 2
+    assert cli("evaluate", "-m", "AP", "--no-check", "runs", qrels=other)[0] == 0
+    topics = ("--average-over", "judged", "--base", "AP", "-o", "x.html", "runs")
+    assert cli("report", "-m", "AP", *topics)[0] == 0
+
+
 def test_a_file_of_earlier_results_is_replaced(cli, trec_files):
     (trec_files / "table.csv").write_text("earlier")
     assert cli(*EVALUATE, "-o", "table.csv", "runs")[:2] == (0, "")
@@ -285,11 +311,11 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
     ],
 )  # fmt: skip
 def test_words(message, expected):
-    assert in_options(message) == expected
+    assert reword(message) == expected
 
 
 def test_the_messages_that_are_reworded_exist():
-    """The texts that `in_options` replaces occur in messages: if a message changes, so must its replacement."""
+    """The texts that `reword` replaces occur in messages: if a message changes, so must its replacement."""
     from pathlib import Path
 
     import pt_multiaspect
@@ -322,6 +348,10 @@ REWORDED = [
     (
         'evaluate -m MM(base=AP) --aspects \'{"relevance": 2, "credibility": 10}\' runs',
         'Declare the lowest positive grade in --aspects FILE, as "threshold"',
+    ),
+    (
+        "evaluate -m TOMA --qrels relevance=relevance.txt rank=credibility.txt runs",
+        "(by its name). Select the aspects by their files in --qrels, or",
     ),
     (
         "evaluate -m TOMA --qrels relevance=times.txt credibility=credibility.txt runs",
@@ -361,7 +391,7 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
     said = []
     for module in ("options", "program"):  # errors, and warnings
         monkeypatch.setattr(
-            f"pt_multiaspect.cli.{module}.in_options", lambda message: said.append(message) or in_options(message)
+            f"pt_multiaspect.cli.{module}.reword", lambda message: said.append(message) or reword(message)
         )
     line, expected = REWORDED[at]
     arguments = shlex.split(line)
@@ -392,11 +422,11 @@ def test_the_other_names_in_patterns(cli, mistaken, line, option):
 def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, given):
     said = []
     monkeypatch.setattr(
-        "pt_multiaspect.cli.options.in_options", lambda message: said.append(message) or in_options(message)
+        "pt_multiaspect.cli.options.reword", lambda message: said.append(message) or reword(message)
     )
     _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", given, "runs")
     assert len(said) == 1
-    assert err == f"pt-multiaspect: error: {in_options(said[0])}\n"
+    assert err == f"pt-multiaspect: error: {reword(said[0])}\n"
     assert err.count("--aspects: ") == 1
     assert "--aspects: aspects: " not in err
 

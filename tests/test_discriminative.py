@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from scipy.stats import ttest_rel
 from test_correlation import GOOD, frame
 
-from pt_multiaspect.analysis import discriminative_power
+from pt_multiaspect.analysis import DiscriminativePower, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 B = 200
@@ -236,8 +237,67 @@ def test_the_result(values):
         assert group["asl"].is_monotonic_decreasing
         asl = power.pairs.loc[power.pairs["measure"] == measure, "asl"]
         assert sorted(group["asl"]) == sorted(asl)
-    assert "bootstrap" in repr(power)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "permutation", "t", "tukey"])
+def test_rounding_errors_are_no_differences(test):
+    topics = range(8)
+    rows = [("sum", f"q{topic}", "AP", 0.1 + 0.2) for topic in topics]
+    rows += [("number", f"q{topic}", "AP", 0.3) for topic in topics]
+    assert rows[0][-1] != rows[-1][-1]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    power = discriminative_power(perquery, test, n_resamples=200)
+    assert power.pairs[["difference", "asl", "discriminated"]].to_numpy().tolist() == [[0.0, 1.0, False]]
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "t"])
+def test_a_difference_that_is_constant_up_to_rounding_is_discriminated(test):
+    lower = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7]
+    upper = [0.2, 0.3, 0.4, 0.5, 0.7, 0.8]
+    assert len({high - low for low, high in zip(lower, upper, strict=True)}) > 1
+    rows = [
+        (name, f"q{topic}", "AP", value)
+        for name, values in {"a": upper, "b": lower}.items()
+        for topic, value in enumerate(values)
+    ]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    power = discriminative_power(perquery, test, n_resamples=200)
+    assert power.pairs["asl"].item() == 0
+    assert power.table["required_difference"].item() == 0
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "permutation", "t", "tukey"])
+def test_a_measure_that_is_0_everywhere_discriminates_nothing(test):
+    rows = [(name, f"q{topic}", "AP", 0.0) for name in "abc" for topic in range(4)]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    power = discriminative_power(perquery, test, n_resamples=200)
+    assert power.pairs["asl"].tolist() == [1.0, 1.0, 1.0]
+    assert power.table["required_difference"].item() == 0
+
+
+def test_the_printed_form(tmp_path):
+    table = pd.DataFrame(
+        [("TOMA(aspects='health')@10", 2 / 3, 10, 15, 0.1723), ("CG", 0.0, 0, 15, 12.5)],
+        columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"],
+    )
+    power = DiscriminativePower(table, pd.DataFrame(), 0.01, "permutation", "holm")
+    expected = """\
+Discriminative power
+--------------------
+Pairs of systems that differ significantly: test='permutation', alpha=0.01,
+  correction='holm'.
+
+measure                     power     pairs  required difference
+TOMA(aspects='health')@10  66.7 %  10 of 15               0.1723
+CG                          0.0 %   0 of 15              12.5000
+
+The required difference of means is in the units of the measure."""
+    assert str(power) == repr(power) == expected
     assert "<table" in power._repr_html_()
+    page = power.to_html(tmp_path / "power.html")
+    assert "<title>Discriminative power</title>" in page
+    assert (tmp_path / "power.html").read_text(encoding="utf-8") == page
+    assert "correction" not in repr(replace(power, correction=None))
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,7 @@ def test_options_of_the_libraries_are_routed_to_fit(scoring: Any) -> None:
     assert models[lightgbm].booster_.dump_model()["feature_infos"]["d"]["values"] == [-1, 0, 1, 2]  # as categories
 
 
+@pytest.mark.filterwarnings("ignore:The scoring AspectRanker.score does not support sample_weight")
 @pytest.mark.parametrize("routing", [False, True], ids=["no routing", "routing"])
 def test_weights_are_for_fit_and_not_for_the_rankers_own_score(routing: bool) -> None:
     weight = np.where(X[:, 2] > 0, 5.0, 1.0)

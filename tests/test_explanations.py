@@ -16,7 +16,7 @@ from strategies import BASES, FAIR, Collection, collections, examples, forget_wa
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
 from pt_multiaspect.collection.rankings import Rankings
-from pt_multiaspect.explanation.of_run import Prefixes, contributions
+from pt_multiaspect.explanation.contributions import Contributions, Prefixes
 from pt_multiaspect.measures import ALL, DirectMeasure
 
 BOTH = {"relevance": 3, "credibility": 3}
@@ -107,7 +107,7 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
     judgments = ma.Judgments(qrels)
     rankings = Rankings(run, judgments)
     values = dict(zip(judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
-    at_once = contributions(measure, Prefixes(rankings, 4))
+    at_once = Contributions.of(measure, Prefixes(rankings, 4))
     for place, (qid, value) in enumerate(values.items()):
         explanation = measure.explain(run, judgments, qid, depth=depth)
         ranks = explanation.ranks
@@ -666,6 +666,18 @@ def test_text_of_mm_names_the_weaker_aspect() -> None:
     assert "The weaker aspect limits MM" in " ".join(text.split())
 
 
+def test_an_aspect_of_little_weight_does_not_limit_the_mean() -> None:
+    """Its value is the lowest, but the value of the other aspect changes the mean more."""
+    qrels = pd.DataFrame(
+        [("q1", "d1", 1, 0), ("q1", "d2", 0, 1)], columns=["query_id", "doc_id", "relevance", "credibility"]
+    )
+    run = {"q1": {"d1": 2.0, "d2": 1.0}}  # AP is 1 and 1/2
+    for weights, is_limited in (({"relevance": 9, "credibility": 1}, False), (None, True)):
+        measure = MM(base="AP", weights=weights, aspects={"relevance": 1, "credibility": 1})
+        notes = " ".join(measure.explain(run, qrels, "q1").notes)
+        assert ("The weaker aspect limits MM" in notes) is is_limited
+
+
 def test_an_aspect_of_0_is_named() -> None:
     run = {"q1": {"d1": 1.0}}
     for measure in (MM(aspects=TWO), GAM(aspects=TWO)):
@@ -858,14 +870,19 @@ def test_the_measure_itself_names_the_differences():
     pd.testing.assert_frame_equal(ma.largest_differences(perquery, "a", "b", ir_measures.AP), by_label)
 
 
-@pytest.mark.parametrize("measure", ["RR@10", "RBP(rel=1)"])
-def test_another_value_in_ir_measures_is_told(measure):
-    """They break ties of scores in another way."""
-    qrels, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 1.0, "d2": 1.0}}
+@pytest.mark.parametrize("measure", ["RR@10", "RBP(rel=1)", "Judged@1"])
+def test_explained_values_of_ties_are_those_of_evaluate(measure):
+    qrels, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 1.0, "d2": 1.0, "d3": 1.0}}
     (value,) = ma.evaluate(run, qrels, measure, progress=False)["value"]
-    with pytest.warns(ma.MultiAspectWarning, match=r"ir-measures.*ties"):
-        assert ma.explain(measure, run, qrels, "q1").value != value
-    assert ma.explain(measure, {"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1").value > 0  # without a warning
+    assert ma.explain(measure, run, qrels, "q1").value == pytest.approx(value, abs=1e-12)
+
+
+def test_a_value_that_ir_measures_rounds_is_told():
+    qrels, run = {"q1": {"d1": 1, "d2": 2}}, {"q1": {"d1": 2.0, "d2": 1.0}}
+    (value,) = ma.evaluate(run, qrels, "nDCG(dcg='exp-log2')@5", progress=False)["value"]
+    with pytest.warns(ma.MultiAspectWarning, match=r"in ir-measures, which rounds"):
+        explained = ma.explain("nDCG(dcg='exp-log2')@5", run, qrels, "q1").value
+    assert 0 < abs(explained - value) < 1e-5
 
 
 def test_separate_ideals_of_nwcs_have_no_best_ranking():

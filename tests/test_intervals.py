@@ -13,6 +13,7 @@ from ir_measures.measures import MeanAgg
 from scipy import stats
 
 import pt_multiaspect as ma
+from pt_multiaspect.kernels import intervals
 
 
 def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
@@ -34,6 +35,25 @@ def test_equals_scipy() -> None:
         assert table.loc[row].tolist()[1:] == pytest.approx([np.mean(values), max(low, 0), high])
     plain = ma.aggregate(long({"a": VALUES}))
     pd.testing.assert_frame_equal(table[["name", "AP"]].head(1), plain)
+
+
+def test_equal_values_have_an_interval_without_width() -> None:
+    equal = [0.1] * 3
+    assert np.mean(equal) != 0.1  # by rounding
+    for method in ("t", "bootstrap"):
+        mean, low, high = ma.aggregate(long({"a": equal}), ci=0.95, ci_method=method).loc[0].tolist()[1:]
+        assert low <= mean <= high == pytest.approx(low, abs=1e-16)
+    assert intervals.bootstrap_interval(np.array(equal), 0.95) == (0.1, 0.1)
+
+
+def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
+    near_0, near_1 = [0.0, 0.0, 0.1], [1.0, 1.0, 0.9]
+    table = ma.aggregate(long({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95).set_index("name")
+    half = {name: stats.t.ppf(0.975, 2) * stats.sem(values) for name, values in (("low", near_0), ("high", near_1))}
+    assert table.loc["low"].tolist() == pytest.approx([0.1 / 3, 0, 0.1 / 3 + half["low"]], abs=1e-15)
+    assert table.loc["high"].tolist() == pytest.approx([2.9 / 3, 2.9 / 3 - half["high"], 1], abs=1e-15)
+    assert table.loc["both"].tolist()[1:] == [0, 1]
+    assert intervals.mean_interval(np.array([-0.5, 1.5, 0.5]), 0.95, (0.0, 1.0)) == (-0.5, 1.5)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import statistics
 import sys
 from collections import Counter, defaultdict
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -18,7 +19,7 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.analysis import judge_agreement, judge_sensitivity, rank_correlation
+from pt_multiaspect.analysis import JudgeSensitivity, judge_agreement, judge_sensitivity, rank_correlation
 
 # -- Judged@k per aspect ----------------------------------------------------------------------------------
 
@@ -64,13 +65,10 @@ def test_judged_counts_labels_that_are_no_integers() -> None:
     assert values_of(ma.On(aspect="credibility", base="Judged@2"), fractions) == [1 / 2, 0]
 
 
-def test_judged_keeps_the_ties_of_each_tool() -> None:
+def test_judged_breaks_ties_as_all_measures_of_evaluate() -> None:
     tied = {"q1": {"d1": 1.0, "d9": 1.0}, "q2": {"d1": 1.0}}
-    each = [
-        ma.evaluate({"run": tied}, QRELS, each, progress=False)["value"][0]
-        for each in ("Judged@1", "On(base='Judged')@1")
-    ]
-    assert each == [1.0, 0.0]  # docno ascending in ir-measures, descending as in trec_eval here
+    values = ma.evaluate({"run": tied}, QRELS, ["Judged@1", "On(base='Judged')@1"], progress=False)
+    assert values[values["qid"] == "q1"]["value"].tolist() == [0.0, 0.0]  # docno descending, as in trec_eval
 
 
 def test_judged_in_an_experiment() -> None:
@@ -439,8 +437,32 @@ def test_seeded_and_independent_of_the_order_of_rows() -> None:
         other = judge_sensitivity(runs, long(rows[::-1]), "CAM(base='nDCG')", resample=resample, **options)
         for frame in ("table", "pairs", "judges"):
             pd.testing.assert_frame_equal(getattr(one, frame), getattr(other, frame))
-    assert "resample='judges'" in repr(one)
-    assert "<table" in one._repr_html_()
+
+
+def test_the_printed_form(tmp_path: Path) -> None:
+    ends = ["resampled", "low", "high"]
+    table = pd.DataFrame(
+        [("AP", 0.7, 0.5, 0.9, 0.8, 0.95), ("RR@10", 0.4, -0.1, np.nan, np.nan, np.nan)],
+        columns=["measure", "between_judges", "min_between_judges", *ends],
+    )
+    nothing = pd.DataFrame()
+    sensitivity = JudgeSensitivity(table, nothing, nothing, "kendall", "median", "judges", 0.9, 200)
+    expected = """\
+Sensitivity to judges
+---------------------
+Correlations of the orders of systems: method='kendall', combine='median',
+  resample='judges'.
+
+measure  between judges  minimum                resampled
+AP               0.7000   0.5000  0.9000 [0.8000, 0.9500]
+RR@10            0.4000  -0.1000                        -
+
+Between judges: mean and minimum over pairs of judges. Resampled: correlation
+  with all labels, mean and 90 % interval."""
+    assert str(sensitivity) == repr(sensitivity) == expected
+    assert "<table" in sensitivity._repr_html_()
+    page = sensitivity.to_html(tmp_path / "judges.html")
+    assert "<title>Sensitivity to judges</title>" in page
 
 
 @pytest.mark.parametrize("resample", ["labels", "judges"])

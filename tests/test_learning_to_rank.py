@@ -321,6 +321,20 @@ def test_what_aggregates_no_labels(measure_or_order: Any, message: str) -> None:
         aggregate_labels(QRELS, measure_or_order)
 
 
+def test_the_error_names_all_measures_that_aggregate_labels() -> None:
+    with pytest.raises(MultiAspectError) as error:
+        aggregate_labels(QRELS, "NLRE")
+    listed = re.search(r"gain per document \(([^)]*)\)", str(error.value))[1].split(", ")
+    accepted = []
+    for measure in ma.measures.registered():
+        try:
+            accepted.append(read_target(measure).NAME)
+        except MultiAspectError:
+            assert measure.NAME not in listed
+    assert listed == accepted
+    assert "GFR" in listed
+
+
 def test_on_the_labels_ndcg_is_toma() -> None:
     health = load_health()
     measure = TOMA(aspects={name: max(grades) for name, grades in health.grades.items()}) @ 10

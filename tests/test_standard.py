@@ -140,9 +140,19 @@ def test_fractional_labels_are_refused_before_runs_are_read() -> None:
         evaluate({"mine": "not a run"}.items(), {"q": {"a": 0.5}}, [P @ 5], progress=False)
 
 
-def test_the_error_of_an_incomplete_measure_is_that_of_ir_measures() -> None:
-    with pytest.raises(MultiAspectError, match="ir-measures cannot compute P: invalid param cutoff"):
-        evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [P], progress=False)
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (P, "P requires the parameter cutoff, as in P@10"),
+        ("Precision", "P requires the parameter cutoff, as in P@10"),
+        ("IPrec", r"IPrec requires the parameter recall, as in IPrec\(recall=...\)"),
+        (SDCG @ 5, r"SDCG requires the parameter max_rel, as in SDCG\(max_rel=...\)@10"),
+        ("SDCG", r"SDCG requires the parameter cutoff, max_rel, as in SDCG\(max_rel=...\)@10"),
+    ],
+)
+def test_required_parameters_of_measures_of_ir_measures(measure: object, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [measure], progress=False)
 
 
 def test_what_is_sent_to_workers() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown, warn_once
 from ..evaluation.labels import is_measure_name, is_recorded, recorded
-from ..evaluation.long_frames import KEYS, read_long_frame
+from ..evaluation.long_frames import KEYS, check_filled, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
@@ -73,7 +73,7 @@ def matrix(
     if perquery.empty:
         raise MultiAspectError("expected at least one row in the long frame, got none")
     codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
-    values = _checked_values(perquery)
+    values = _read_values(perquery)
     names, qids, measures = levels
     if len(names) < least:
         raise MultiAspectError(f"expected at least two systems, got only {names[0]}")
@@ -91,7 +91,7 @@ def matrix(
     return result[np.ix_(systems, queries)], [names[i] for i in systems], [qids[i] for i in queries], measures
 
 
-def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
+def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the rows of some measures of a long frame, and the measures or directions of labels.
 
     Parameters
@@ -115,11 +115,11 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
     if measures is None:
         return perquery, {}
     if isinstance(measures, Mapping):
-        words = words_in(measures)
+        words = directions_from_words(measures)
         written = {label: measure for label, measure in measures.items() if label not in words}
         parsed = parse_all(written) if written or not words else {}
         by_label = {str(label): words.get(label) or parsed[label] for label in measures}
-        return of_measures(perquery, list(by_label)), by_label
+        return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
             f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got "
@@ -128,10 +128,10 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
     if not measures:
         raise MultiAspectError("measures: expected at least one measure of the frame, got none")
     by_label = {str(measure): measure for measure in measures if not isinstance(measure, str)}
-    return of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
+    return rows_of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
 
 
-def words_in(measures: Mapping[Any, Any]) -> dict[str, Direction]:
+def directions_from_words(measures: Mapping[Any, Any]) -> dict[str, Direction]:
     """Return the directions of the labels that a mapping declares as 'higher' or 'lower'."""
     return {
         label: _DIRECTIONS[measure]
@@ -140,7 +140,7 @@ def words_in(measures: Mapping[Any, Any]) -> dict[str, Direction]:
     }
 
 
-def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     """Return the rows of some measures of a long frame, whose labels become strings.
 
     Parameters
@@ -254,7 +254,7 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
     return np.asarray(code, dtype=np.intp), level.tolist()
 
 
-def _checked_values(perquery: pd.DataFrame) -> Floats:
+def _read_values(perquery: pd.DataFrame) -> Floats:
     values: Floats = perquery["value"].to_numpy()
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
@@ -285,12 +285,12 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
             f"system {names[system]} has no value of {measures[measure]}, but {choices(has[:3])} "
             f"{'has' if len(has) == 1 else 'have'} {counted(len(lacking), 'gap')}"
         )
-    of_none = np.argwhere(times.max(axis=0) == 0)
-    if len(of_none):
-        query, measure = of_none[0]
+    gaps = np.argwhere(times.max(axis=0) == 0)
+    if len(gaps):
+        query, measure = gaps[0]
         raise MultiAspectError(
             f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
-            f"{counted(len(of_none), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
+            f"{counted(len(gaps), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
             "time"
         )
     gaps = np.argwhere(times == 0)
@@ -301,3 +301,56 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
             f"{qids[query]}, which others have {counted(len(gaps), 'gap')}; use pt_multiaspect.evaluate, which "
             f"scores missing topics as empty rankings, or keep only the topics that all systems have"
         )
+
+
+def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict[Any, Floats]]:
+    """Convert a long frame to one array per measure.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        As for `matrix`, but measures may have different topics.
+    least : int, default 2
+        Minimum number of systems, and of topics of each measure, 1 or 2.
+
+    Returns
+    -------
+    names : list
+        The systems, in the order of their first rows in the frame.
+    values : dict of measure to ndarray, systems × topics of the measure
+        In the order of the frame.
+
+    Raises
+    ------
+    MultiAspectError
+        As for `matrix`, if the systems of one measure have different topics, or lack a measure that others have.
+    """
+    if not topics_differ(perquery):
+        values, names, _, measures = matrix(perquery, as_given=True, least=least)
+        return names, {measure: values[:, :, column] for column, measure in enumerate(measures)}
+    names = perquery["name"].unique().tolist()
+    result: dict[Any, Floats] = {}
+    for measure, rows in by_measure(perquery):
+        values, systems, _, _ = matrix(rows, as_given=True, least=least)
+        lacking = [name for name in names if name not in systems]
+        if lacking:
+            raise MultiAspectError(f"system {lacking[0]} has no value of {measure}, but {systems[0]} has")
+        result[measure] = values[[systems.index(name) for name in names], :, 0]
+    return names, result
+
+
+def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Yield each measure of a long frame and its rows, after checking that every row has a measure."""
+    check_filled(perquery, ["measure"])  # groupby would leave these rows out
+    yield from perquery.groupby("measure", sort=False, observed=True)
+
+
+def topics_differ(perquery: object) -> bool:
+    """Return whether the measures of a long frame have different topics."""
+    if not isinstance(perquery, pd.DataFrame) or not {"measure", "qid"} <= set(perquery.columns):
+        return False  # `matrix` reports the error
+    try:
+        pairs = perquery[["measure", "qid"]].drop_duplicates()
+    except TypeError:  # labels that are not hashable
+        return False
+    return bool(len(pairs) < pairs["measure"].nunique() * pairs["qid"].nunique())

@@ -13,11 +13,18 @@ import pandas as pd
 from .._validation import proportion
 from ..collection.frames import as_pandas
 from ..errors import errors_of, refuse_repeated, refuse_unknown
+from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
 from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
-from ._by_measure import by_measure, topics_differ
-from ._frames import matrix
+from ..integration.aggregators import lower_is_better
+from ._frames import by_measure, matrix, topics_differ
 from ._significance import correct_groups, corrector, paired_test
+
+#: The columns of the result before the verdict.
+_COLUMNS = ["measure", "baseline", "name", "difference", "asl", "p", "significant", "wins", "losses", "ties"]
+
+#: Tolerance for ties between values of a topic, relative to the maximum of the measure.
+_TOLERANCE = 1e-12
 
 
 def compare_with_baseline(
@@ -62,8 +69,12 @@ def compare_with_baseline(
         One row per measure, baseline and other system, in the order of the frame: ``measure``, ``baseline``,
         ``name``; ``difference``, the mean of the system minus the mean of the baseline, in the units of the
         measure; ``asl``, the achieved significance level; ``p``, the same after the correction; ``significant``,
-        whether p is below alpha. With `by`, these for each group of topics and then for all topics, whose group is
-        ``all``, with ``group`` as the first column. ``asl`` and ``p`` are NaN in groups of one topic.
+        whether p is below alpha; ``wins``, ``losses`` and ``ties``, the numbers of topics on which the system is
+        better than, worse than and equal to the baseline; ``verdict``, 'better' or 'worse' if the difference is
+        significant, else ''. Lower is better for measures such as ESL; if a label names no known measure, higher
+        values are counted as wins, and the verdict is 'higher' or 'lower'. With `by`, these for each group of
+        topics and then for all topics, whose group is ``all``, with ``group`` as the first column. ``asl`` and
+        ``p`` are NaN in groups of one topic.
 
     Raises
     ------
@@ -99,10 +110,15 @@ def compare_with_baseline(
     ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
     ...     columns=["name", "qid", "measure", "value"],
     ... )
-    >>> compare_with_baseline(perquery, "a").round(4)
-      measure baseline name  difference     asl       p  significant
-    0      AP        a    b        0.00  1.0000  1.0000        False
-    1      AP        a    c       -0.62  0.0001  0.0002         True
+    >>> found = compare_with_baseline(perquery, "a")
+    >>> found[["baseline", "name", "difference", "asl", "p", "significant"]].round(4)
+      baseline name  difference     asl       p  significant
+    0        a    b        0.00  1.0000  1.0000        False
+    1        a    c       -0.62  0.0001  0.0002         True
+    >>> found[["name", "wins", "losses", "ties", "verdict"]]
+      name  wins  losses  ties verdict
+    0    b     1       1     3
+    1    c     0       5     0   worse
     >>> groups = {"q0": "short", "q1": "short", "q2": "short", "q3": "long", "q4": "long"}
     >>> found = compare_with_baseline(perquery, "a", by=groups)
     >>> found.loc[found["name"] == "c", ["group", "difference", "asl", "p"]].round(4)
@@ -125,7 +141,7 @@ def compare_with_baseline(
             with errors_of(measure):
                 parts.append(compare_with_baseline(of_measure, baseline, test, alpha=alpha, **options))
         return pd.concat(parts, ignore_index=True)
-    values, names, _, measures = matrix(perquery)
+    values, names, qids, measures = matrix(perquery)
     baselines = _baselines(baseline, names)
     levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
     pairs = [
@@ -134,10 +150,13 @@ def compare_with_baseline(
     first, second = np.array(pairs, dtype=np.intp).T
     row_of = {pair: row for row, pair in enumerate(pairs)}
     index = {name: row for row, name in enumerate(names)}
+    lower = _directions(perquery)
     rows = []
     for number, measure in enumerate(measures):
         differences, asl, _ = levels(number, first, second)
         means, p = differences.mean(axis=1), correct(asl)
+        zero = _TOLERANCE * float(np.abs(values[:, :, number]).max())
+        higher, below = (differences > zero).sum(axis=1), (differences < -zero).sum(axis=1)
         for against in baselines:
             for name in perquery["name"].unique():
                 if name == against:
@@ -145,8 +164,28 @@ def compare_with_baseline(
                 a, b = sorted((index[name], index[against]))
                 row = row_of[a, b]
                 sign = 1.0 if a == index[name] else -1.0
-                rows.append((measure, against, name, sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha))
-    return pd.DataFrame(rows, columns=["measure", "baseline", "name", "difference", "asl", "p", "significant"])
+                counts = (higher[row], below[row])
+                wins, losses = counts if (sign > 0) != bool(lower[str(measure)]) else counts[::-1]
+                tests = (sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha)
+                rows.append((measure, against, name, *tests, wins, losses, len(qids) - wins - losses))
+    return add_verdicts(pd.DataFrame(rows, columns=_COLUMNS), lower)
+
+
+def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:
+    """Return whether lower is better for each label, None for labels of unknown measures."""
+    known = recorded(perquery)
+    return {label: None if measure is None else lower_is_better(measure) for label, measure in known.items()}
+
+
+def add_verdicts(tests: pd.DataFrame, lower: Mapping[str, bool | None]) -> pd.DataFrame:
+    """Return the tests with their verdicts, given whether lower is better for each label (None if unknown)."""
+    words = {None: ("higher", "lower"), False: ("better", "worse"), True: ("worse", "better")}
+    rows = zip(tests["measure"], tests["difference"], tests["significant"], strict=True)
+    verdicts = [
+        words[lower[str(measure)]][int(difference < 0)] if significant and difference else ""
+        for measure, difference, significant in rows
+    ]
+    return tests.assign(verdict=pd.Series(verdicts, tests.index, dtype=object))
 
 
 def _by_group(
@@ -161,6 +200,7 @@ def _by_group(
     # Levels of groups are corrected by position, so that all groups need the order of the runs of the frame.
     perquery = perquery.iloc[np.argsort(pd.factorize(perquery["name"])[0], kind="stable")]
     whole = compare_with_baseline(perquery, baseline, correction=correction, **options).assign(group=ALL)
+    lower = _directions(perquery)
     parts: dict[Any, list[pd.DataFrame]] = {measure: [] for measure in whole["measure"].unique()}
     for group, topics in rows_by_group(perquery, groups):
         for measure, rows in by_measure(topics):
@@ -170,6 +210,10 @@ def _by_group(
                 value = rows.set_index("name")["value"]
                 part = whole[whole["measure"] == measure].assign(asl=np.nan)
                 part["difference"] = part["name"].map(value) - part["baseline"].map(value)
+                gains = part["difference"] * (-1 if lower[str(measure)] else 1)
+                zero = _TOLERANCE * value.abs().max()
+                counts = {"wins": gains > zero, "losses": gains < -zero, "ties": gains.abs() <= zero}
+                part = part.assign(**{key: column.astype(np.int64) for key, column in counts.items()})
             parts[measure].append(part.assign(group=group))
     corrected = []
     for of_groups in parts.values():
@@ -183,7 +227,7 @@ def _by_group(
     result = pd.concat([*corrected, whole], ignore_index=True)
     order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL])}
     result = result.sort_values("group", key=lambda column: column.map(order), kind="stable", ignore_index=True)
-    return result[["group", *whole.columns.drop("group")]]
+    return add_verdicts(result, lower)[["group", *whole.columns.drop("group")]]
 
 
 def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:

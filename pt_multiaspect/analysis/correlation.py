@@ -14,7 +14,7 @@ import pandas as pd
 from .._validation import choice, count, proportion, random_seed
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, warn_once
-from ._frames import Floats, directions, matrix, selected
+from ._frames import Floats, directions, matrix, select_measures
 
 METHODS = ("kendall", "tau_ap", "spearman", "rbo")
 
@@ -137,10 +137,10 @@ def correlation(
     choice("rank_by", "mean", "query")(rank_by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    rows, by_label = selected(as_pandas(perquery), measures)
+    rows, by_label = select_measures(as_pandas(perquery), measures)
     values, _, qids, labels = matrix(rows)
     values = values * directions(rows, values, labels, by_label, "correlation")
-    statistic = _over_queries(values, kernel) if rank_by == "query" else _over_means(values, kernel)
+    statistic = _statistic_of_queries(values, kernel) if rank_by == "query" else _statistic_of_means(values, kernel)
     whole = statistic(np.ones(len(qids)))
     _warn_of_constants(values, labels, method, rank_by)
     if level is None:
@@ -274,7 +274,7 @@ def kernel_of(method: str, p: float) -> Kernel:
     return kernels[method]
 
 
-def rounded(scores: Floats) -> Floats:
+def round_scores(scores: Floats) -> Floats:
     """Round scores to `DECIMALS` decimals, so that rounding errors do not break ties. Large numbers are kept."""
     result = np.array(scores, dtype=np.float64)
     has_decimals = np.abs(result) < 1e15
@@ -315,19 +315,19 @@ def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
     scores = np.stack(lists)
     if not np.isfinite(scores).all():
         raise MultiAspectError(f"expected finite scores, got {scores[~np.isfinite(scores)][0]:g}")
-    return rounded(scores)
+    return round_scores(scores)
 
 
-def _over_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
+def _statistic_of_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
     def statistic(weights: Floats) -> Floats:
         means = np.tensordot(values, weights, axes=(1, 0)) / weights.sum()
-        return kernel(rounded(means.T))
+        return kernel(round_scores(means.T))
 
     return statistic
 
 
-def _over_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    by_query = np.stack([kernel(rounded(values[:, query].T)) for query in range(values.shape[1])])
+def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
+    by_query = np.stack([kernel(round_scores(values[:, query].T)) for query in range(values.shape[1])])
     defined = ~np.isnan(by_query)
     by_query = np.where(defined, by_query, 0.0)
 
@@ -342,7 +342,7 @@ def _over_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
 def _warn_of_constants(values: Floats, measures: list[object], method: str, rank_by: str) -> None:
     if method == "rbo":
         return
-    scores = rounded(values if rank_by == "query" else values.mean(axis=1, keepdims=True))
+    scores = round_scores(values if rank_by == "query" else values.mean(axis=1, keepdims=True))
     constant = (scores == scores[:1]).all(axis=0)  # topics × measures
     if not constant.any():
         return
@@ -362,7 +362,7 @@ def _kendall(scores: Floats) -> Floats:
     first, second = np.triu_indices(scores.shape[1], 1)
     signs = np.sign(scores[:, first] - scores[:, second])
     concordant = signs @ signs.T
-    return _normalised(concordant)
+    return _normalise(concordant)
 
 
 def _spearman(scores: Floats) -> Floats:
@@ -370,10 +370,10 @@ def _spearman(scores: Floats) -> Floats:
 
     ranks = np.asarray(rankdata(scores, axis=1), dtype=np.float64)
     ranks -= (scores.shape[1] + 1) / 2
-    return _normalised(ranks @ ranks.T)
+    return _normalise(ranks @ ranks.T)
 
 
-def _normalised(products: Floats) -> Floats:
+def _normalise(products: Floats) -> Floats:
     """Divide by the square roots of the diagonal. NaN where the diagonal is 0."""
     size = np.diag(products)
     with np.errstate(invalid="ignore", divide="ignore"):

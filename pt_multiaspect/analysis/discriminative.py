@@ -10,14 +10,16 @@ import pandas as pd
 
 from .._validation import proportion
 from ..collection.frames import as_pandas
-from ..views import fragment, frame_table
+from ..views import Block, Cells, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import matrix
 from ._significance import corrector, paired_test
 
 
 @dataclass(frozen=True, repr=False)
-class DiscriminativePower:
+class DiscriminativePower(View):
     """Result of `discriminative_power`.
+
+    It prints as text of at most 80 columns and is shown as HTML in notebooks.
 
     Attributes
     ----------
@@ -60,13 +62,24 @@ class DiscriminativePower:
         curve["rank"] = curve.groupby("measure", sort=False).cumcount() + 1
         return curve.loc[:, ["measure", "rank", "a", "b", "asl"]]
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
+        return "Discriminative power"
+
+    def _blocks(self) -> list[Block]:
         correction = f", correction={self.correction!r}" if self.correction else ""
         settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}"
-        return f"DiscriminativePower({settings})\n{self.table.to_string()}"
-
-    def _repr_html_(self) -> str:
-        return fragment([frame_table(self.table)])
+        rows: list[Cells] = [
+            [str(measure), percent(power), f"{n_discriminated} of {n_pairs}", decimals(required)]
+            for measure, power, n_discriminated, n_pairs, required in self.table.itertuples(index=False, name=None)
+        ]
+        heads = ("power", "pairs", "required difference")
+        columns = [Column("measure", left=True, shorten=12), *map(Column, heads)]
+        return [
+            Heading(self._title()),
+            Sentence(f"Pairs of systems that differ significantly: {settings}."),
+            Table(columns, rows, most=len(rows)),
+            Sentence("The required difference of means is in the units of the measure."),
+        ]
 
 
 def discriminative_power(

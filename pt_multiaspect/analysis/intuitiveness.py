@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
-from ._frames import directions, matrix, selected
+from ._frames import directions, matrix, select_measures
 
 #: Values that differ by at most this, relative to the maximum of the measure, are tied (rounding errors).
 _TOLERANCE = 1e-12
@@ -98,7 +98,7 @@ def intuitiveness(
         raise MultiAspectError("gold: expected at least one measure of the frame, got none")
     if measures is not None and not isinstance(measures, Mapping | str):
         measures = [*measures, *(label for label in golden if label not in map(str, measures))]
-    rows, by_label = selected(perquery, measures)
+    rows, by_label = select_measures(perquery, measures)
     values, _, _, names = matrix(rows)
     labels = list(map(str, names))
     refuse_unknown(golden, labels, "measures of the frame", "gold")
@@ -113,11 +113,11 @@ def intuitiveness(
         differences = (values[:system] - values[system]).reshape(-1, len(labels))
         signs = np.sign(np.where(np.abs(differences) <= near, 0.0, differences))
         up, down = ((sign * signs[:, compared] > 0).astype(np.float64) for sign in (1, -1))
-        of_gold = signs[:, [labels.index(label) for label in golden]]
+        gold_signs = signs[:, [labels.index(label) for label in golden]]
         disagreements += up.T @ down + down.T @ up
         # Measures that disagree have no ties themselves.
-        correct += (up * np.all(of_gold >= 0, axis=1, keepdims=True)).T @ down
-        correct += (down * np.all(of_gold <= 0, axis=1, keepdims=True)).T @ up
+        correct += (up * np.all(gold_signs >= 0, axis=1, keepdims=True)).T @ down
+        correct += (down * np.all(gold_signs <= 0, axis=1, keepdims=True)).T @ up
     with np.errstate(invalid="ignore"):
         fractions = correct / disagreements
     table = [

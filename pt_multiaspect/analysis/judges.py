@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+import ir_measures
 import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
+from ..aspects.aspects import Aspects
+from ..collection.judgments import Judgments
 from ..collection.long_judgments import JUDGE, LongJudgments
-from ..errors import MultiAspectError, choices, warn_once
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..evaluation.topics import check_all_topics
-from ..integration.parsing import parse_all
-from ..views import fragment, frame_table
-from ._judges import LabelSets, Systems, with_scales
-from .correlation import METHODS, Kernel, kernel_of, rounded
+from ..integration.aggregators import lower_is_better
+from ..integration.declared import with_aspects
+from ..integration.parsing import as_measure, parse_all
+from ..io.runs import join, named_runs
+from ..measures.measure import Measure
+from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
+from .correlation import METHODS, Kernel, kernel_of, round_scores
 
 _LEVELS = ("ordinal", "nominal", "interval")
 
 #: Maximum size of the arrays that the library of Krippendorff's α allocates (1.6 GB).
 _LARGEST = 200_000_000
+
+#: The minimum fraction of documents that a judge should have labelled; below, a warning is issued.
+_FEW = 0.5
 
 
 def judge_agreement(
@@ -95,9 +106,9 @@ def judge_agreement(
     judged = _read(frame, criterion, value, judge, aspects, warn=False)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
-        of_aspect = judged.criterion_mask(number)
-        n_labels = np.bincount(judged.pair[of_aspect], minlength=judged.n_pairs)
-        kept = np.flatnonzero(of_aspect)[n_labels[judged.pair[of_aspect]] > 1]
+        aspect_rows = judged.criterion_mask(number)
+        n_labels = np.bincount(judged.pair[aspect_rows], minlength=judged.n_pairs)
+        kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]
         alpha = _alpha(name, pair, grade, aspect.scale.grades, level)
         rows.append(
@@ -134,8 +145,10 @@ def _alpha(name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> fl
 
 
 @dataclass(frozen=True, repr=False)
-class JudgeSensitivity:
+class JudgeSensitivity(View):
     """Result of `judge_sensitivity`.
+
+    It prints as text of at most 80 columns and is shown as HTML in notebooks.
 
     Attributes
     ----------
@@ -174,12 +187,28 @@ class JudgeSensitivity:
     ci: float
     n_resamples: int
 
-    def __repr__(self) -> str:
-        settings = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
-        return f"JudgeSensitivity({settings}, ci={self.ci:g})\n{self.table.to_string()}"
+    def _title(self) -> str:
+        return "Sensitivity to judges"
 
-    def _repr_html_(self) -> str:
-        return fragment([frame_table(self.table)])
+    def _blocks(self) -> list[Block]:
+        settings = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
+        rows: list[Cells] = []
+        for row in self.table.to_dict("records"):
+            interval = "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
+            resampled = Cell(decimals(row["resampled"]), after=interval)
+            between = [decimals(row[column]) for column in ("between_judges", "min_between_judges")]
+            rows.append([str(row["measure"]), *between, resampled])
+        heads = ("between judges", "minimum", "resampled")
+        columns = [Column("measure", left=True, shorten=12), *map(Column, heads)]
+        return [
+            Heading(self._title()),
+            Sentence(f"Correlations of the orders of systems: {settings}."),
+            Table(columns, rows, most=len(rows)),
+            Sentence(
+                f"Between judges: mean and minimum over pairs of judges. Resampled: correlation with all labels, "
+                f"mean and {100 * self.ci:g} % interval."
+            ),
+        ]
 
 
 def judge_sensitivity(
@@ -306,20 +335,20 @@ def judge_sensitivity(
     labelled = with_scales(parse_all(measures), judged.aspects)
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
-    label_sets = [labels.all, *map(labels.of_judge, range(len(judged.judges)))]
+    label_sets = [labels.all, *map(labels.judge_labels, range(len(judged.judges)))]
     # label sets × measures × systems × topics
     values = np.stack([systems.values(label_set) for label_set in label_sets])
-    drawn = labels.drawn(resample, n_resamples, rng)
+    drawn = labels.draw(resample, n_resamples, rng)
     resampled = np.stack([values[0].mean(axis=-1), *(systems.values(sample).mean(axis=-1) for sample in drawn)])
     n_topics = values.shape[-1]
     weights = topics_rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples) / n_topics
     table, pairs, judges = [], [], []
     for number, name in enumerate(labelled):
         whole = _correlations(values[:, number].mean(axis=-1), kernel)
-        of_topics = np.stack([_correlations(values[:, number] @ weight, kernel) for weight in weights])
-        low, high = _interval(of_topics, level)
+        topic_correlations = np.stack([_correlations(values[:, number] @ weight, kernel) for weight in weights])
+        low, high = _interval(topic_correlations, level)
         for a, judge_a in enumerate(judged.judges, 1):
-            judges.append((name, judge_a, labels.own(a - 1), whole[0, a], low[0, a], high[0, a]))
+            judges.append((name, judge_a, labels.own_fraction(a - 1), whole[0, a], low[0, a], high[0, a]))
             for b in range(a + 1, len(label_sets)):
                 pairs.append((name, judge_a, judged.judges[b - 1], whole[a, b], low[a, b], high[a, b]))
         means = resampled[:, number]
@@ -354,7 +383,7 @@ def _read(
 
 
 def _correlations(means: Floats, kernel: Kernel) -> Floats:
-    return kernel(rounded(means))
+    return kernel(round_scores(means))
 
 
 def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
@@ -378,3 +407,112 @@ def _warn_of_undefined(name: str, method: str, values: Floats) -> None:
             "have the same mean; these are omitted. Use more topics, or method='rbo'",
             key=f"undefined correlations of {name}",
         )
+
+
+#: The label of each (query, document) pair, by aspect.
+Labels = dict[str, Floats]
+
+
+def with_scales(measures: Mapping[str, ir_measures.Measure], aspects: Aspects) -> dict[str, Measure]:
+    """Return measures on the scales of the judges, unless they declare their own scales."""
+    bound = with_aspects(measures, aspects, list(aspects))
+    return {label: as_measure(measure) for label, measure in bound.items()}
+
+
+class LabelSets:
+    """The labels of all judges combined, of single judges, and of samples."""
+
+    def __init__(self, judged: LongJudgments, combine: str) -> None:
+        self._judged, self._how = judged, combine
+        # Draws are made in an order that does not depend on the order of rows.
+        keys = [pd.factorize(names, sort=True)[0] for names in (judged.docnos, judged.qids)]
+        by_name = np.argsort(np.argsort(np.array(list(judged.aspects), dtype=object)))
+        self._order = np.lexsort((judged.judge, by_name[judged.criterion], *(key[judged.pair] for key in keys)))
+        unit = (judged.pair * len(judged.aspects) + judged.criterion)[self._order]
+        begin = np.flatnonzero(np.diff(unit, prepend=-1))
+        self._n_labels = np.repeat(np.diff(begin, append=len(unit)), np.diff(begin, append=len(unit)))
+        self._begin = np.repeat(begin, np.diff(begin, append=len(unit)))
+        if not (self._n_labels > 1).any():
+            raise MultiAspectError(
+                "expected documents with labels of at least two judges, got none: judges cannot be compared"
+            )
+        self._n_units = len(begin)
+        self.all = self._combine(self._order, {})
+        few = [name for number, name in enumerate(judged.judges) if self.own_fraction(number) < _FEW]
+        if few:
+            warn_once(
+                f"{number_of(len(few), 'judge')} labelled less than half of the documents, such as {few[0]}: where "
+                "a judge has no label, that of all judges combined is kept, so correlations of these judges are "
+                "high. Compare judges who labelled the same documents, or use the correlation of resampled labels",
+                key=f"few labels of {choices(few[:3])}",
+            )
+
+    def check_resampling(self) -> None:
+        """Warn if most documents have one label, which drawing labels does not change."""
+        single = float((self._n_labels == 1).sum() / self._n_units)
+        if single > _FEW:
+            warn_once(
+                f"{single:.0%} of the judged documents and criteria have one label, which resampling does not "
+                "change: the intervals of resampled labels are too narrow. Use the documents with several labels "
+                "only, or resample='judges'",
+                key="one label per document",
+            )
+
+    def own_fraction(self, judge: int) -> float:
+        """Return the fraction of labels that the judge assigned."""
+        return float((self._judged.judge == judge).sum() / self._n_units)
+
+    def judge_labels(self, judge: int) -> Labels:
+        """Return the labels of one judge; the combined labels of all judges where the judge has none."""
+        return self._combine(np.flatnonzero(self._judged.judge == judge), self.all)
+
+    def draw(self, resample: str, times: int, rng: np.random.Generator) -> Iterator[Labels]:
+        """Yield samples of the labels, or of judges with their labels."""
+        n_judges = len(self._judged.judges)
+        for _ in range(times):
+            if resample == "labels":
+                chosen = self._begin + (rng.random(len(self._begin)) * self._n_labels).astype(np.intp)
+                yield self._combine(self._order[chosen], {})
+            else:
+                drawn = np.bincount(rng.integers(n_judges, size=n_judges), minlength=n_judges)
+                rows = np.repeat(np.arange(len(self._judged.judge)), drawn[self._judged.judge])
+                yield self._combine(rows, self.all)
+
+    def _combine(self, rows: Ints, otherwise: Mapping[str, Floats]) -> Labels:
+        """Combine the labels in `rows`; documents without labels have those of `otherwise`, or NaN."""
+        judged, result = self._judged, {}
+        for number, (name, aspect) in enumerate(judged.aspects.items()):
+            aspect_rows = rows[judged.criterion[rows] == number]
+            index = judged.combine_labels(judged.pair[aspect_rows], judged.grade[aspect_rows], self._how)
+            missing = otherwise.get(name, np.full(judged.n_pairs, np.nan))
+            result[name] = np.where(index < 0, missing, aspect.scale.grades[index])
+        return result
+
+
+class Systems:
+    """Runs, joined with the judged documents once and evaluated under any labels."""
+
+    def __init__(
+        self, runs: object, judged: LongJudgments, labels: Labels, measures: Mapping[str, Measure]
+    ) -> None:
+        named = named_runs(runs)
+        if len(named) < 2:
+            raise MultiAspectError(f"expected at least two runs, got only {choices(named)}")
+        self._judgments = Judgments(judged.to_wide(labels))
+        if self._judgments.n_queries < 2:
+            raise MultiAspectError(f"expected at least two topics, got only {choices(self._judgments.qids)}")
+        # Qrels that contain all grades, so that the inferred scales are complete.
+        columns = [pd.Series(aspect.scale.grades, name=name) for name, aspect in judged.aspects.items()]
+        grades = pd.concat(columns, axis=1)
+        self._scales = Judgments(grades.assign(qid="q", docno=[f"d{row}" for row in range(len(grades))]))
+        # Some coefficients break ties by this order.
+        self._rankings: Sequence[Rankings] = [join(name, named[name], self._judgments) for name in sorted(named)]
+        self._measures = list(measures.values())
+        self._signs = np.where([lower_is_better(measure) for measure in self._measures], -1.0, 1.0)
+
+    def values(self, labels: Labels) -> Floats:
+        """Evaluate all runs on other labels; shape (n_measures, n_systems, n_topics), higher is better."""
+        judgments = self._judgments.with_labels(labels, self._scales)
+        systems = [rankings.with_judgments(judgments) for rankings in self._rankings]
+        values = np.array([[measure.evaluate(rankings) for rankings in systems] for measure in self._measures])
+        return np.asarray(values * self._signs[:, None, None], dtype=np.float64)

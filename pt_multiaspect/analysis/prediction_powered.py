@@ -19,8 +19,7 @@ from ..evaluation.long_frames import read_long_frame
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.intervals import half_width
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
-from ._by_measure import by_measure
-from ._frames import matrix
+from ._frames import by_measure, matrix
 
 #: The minimum number of human topics; see the Notes of `prediction_powered`.
 LEAST_TOPICS = 4
@@ -219,7 +218,7 @@ def prediction_powered(
     """
     confidence = proportion("ci")(ci)
     table, differences = [], []
-    for label, names, arrays in _paired(_read(human, "human"), _read(model, "model")):
+    for label, names, arrays in _pair_values(_read(human, "human"), _read(model, "model")):
         table.append(_rows({"measure": label, "name": names}, arrays, confidence))
         if baseline is None:
             continue
@@ -253,22 +252,22 @@ def _read(perquery: Any, title: str) -> pd.DataFrame:
 _Arrays = tuple[Floats, Floats, Floats]
 
 
-def _paired(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any, list[Any], _Arrays]]:
+def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any, list[Any], _Arrays]]:
     """Yield each measure, its runs in the order of the model's frame, and the values H, L and L', runs × topics."""
     _check_same(human, model, "measure")
     _check_means(human)
     _check_means(model)
     by_label = {str(measure): rows for measure, rows in by_measure(human)}
-    for label, of_model in by_measure(model):
-        of_human = by_label[str(label)]
-        _check_same(of_human, of_model, "name", f"{label}: ")
-        values, names, qids = _matrix(of_human, "human")
-        labels, _, topics = _matrix(of_model, "model")
+    for label, model_rows in by_measure(model):
+        human_rows = by_label[str(label)]
+        _check_same(human_rows, model_rows, "name", f"{label}: ")
+        values, names, qids = _matrix(human_rows, "human")
+        labels, _, topics = _matrix(model_rows, "model")
         _check_topics(str(label), qids, topics)
         position = {str(qid): column for column, qid in enumerate(topics)}
         columns = np.array([position[str(qid)] for qid in qids], dtype=np.intp)
         row_of = {str(name): row for row, name in enumerate(names)}
-        in_order = of_model["name"].unique().tolist()
+        in_order = model_rows["name"].unique().tolist()
         rows: Ints = np.array([row_of[str(name)] for name in in_order], dtype=np.intp)
         further = np.delete(labels, columns, axis=1)
         yield label, in_order, (values[rows], labels[np.ix_(rows, columns)], further[rows])
@@ -388,8 +387,8 @@ class _Moments:
         is_constant = (_variance(human) == 0) | (_variance(labels) == 0)
         covariance = np.where(is_constant, 0.0, products.sum(axis=1) / (n - 1))
         # The variance of a single further topic is undefined; that of all labels estimates the same quantity.
-        of_further = _variance(further) if n_further > 1 else spread
-        return cls(_variance(human), _variance(labels), covariance, n, n_further, of_further, spread)
+        further_variance = _variance(further) if n_further > 1 else spread
+        return cls(_variance(human), _variance(labels), covariance, n, n_further, further_variance, spread)
 
     def weight(self, n: Ints) -> Floats:
         """Return λ for n human topics, one per run."""

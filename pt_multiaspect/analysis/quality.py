@@ -20,7 +20,7 @@ from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
 from ..io.runs import join, named_runs
-from ._frames import directions, matrix, selected
+from ._frames import directions, matrix, select_measures
 
 TIES = ("average", "first")
 
@@ -267,7 +267,7 @@ class _Best:
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
         choice("ties", *TIES)(ties)
-        perquery, by_label = selected(as_pandas(perquery), measures)
+        perquery, by_label = select_measures(as_pandas(perquery), measures)
         values, names, qids, self.measures = matrix(perquery, as_given=True)  # for ties='first'
         self.n_topics = len(qids)
         self._runs = _check_runs(runs, names)
@@ -359,7 +359,7 @@ def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
     return queries
 
 
-def _listed(value: object) -> list[Any]:
+def _elements(value: object) -> list[Any]:
     """Return the elements of a sequence, or none if the value is not a sequence."""
     if isinstance(value, np.ndarray):
         return list(value) if value.ndim else []
@@ -369,8 +369,8 @@ def _listed(value: object) -> list[Any]:
 def _check_ranges(ranges: object) -> list[tuple[int, int]]:
     expected = "ranges: expected pairs of a first and a last rank from 1, without overlap, as [(1, 10), (11, 20)]"
     pairs: list[tuple[int, int]] = []
-    for element in _listed(ranges):
-        pair = _listed(element)
+    for element in _elements(ranges):
+        pair = _elements(element)
         whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in pair)
         if len(pair) != 2 or not whole or not 1 <= pair[0] <= pair[1]:
             raise MultiAspectError(f"{expected}, got {element!r}")

@@ -13,8 +13,8 @@ from .._typing import Floats
 from .._validation import count, random_seed
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_taken
-from ..kernels.pareto import dominating, on_front
-from ._frames import directions, matrix, selected
+from ..kernels.pareto import is_on_front, names_of_dominating
+from ._frames import directions, matrix, select_measures
 
 #: Columns of the result that are not measures.
 _COLUMNS = ("name", "on_front", "probability", "dominated_by")
@@ -100,7 +100,7 @@ def system_front(
     """
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     perquery = as_pandas(perquery)
-    rows, by_label = selected(perquery, measures)
+    rows, by_label = select_measures(perquery, measures)
     values, names, _, labels = matrix(rows)
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
@@ -111,9 +111,9 @@ def system_front(
     for column, label in enumerate(labels):
         table[str(label)] = means[:, column]
     scores = means * signs
-    table["on_front"] = on_front(scores)
+    table["on_front"] = is_on_front(scores)
     table["probability"] = _probability(values * signs, n_resamples, seed)
-    table["dominated_by"] = pd.Series(dominating(scores, names), dtype=object)
+    table["dominated_by"] = pd.Series(names_of_dominating(scores, names), dtype=object)
     row = {name: index for index, name in enumerate(names)}
     return table.iloc[[row[name] for name in perquery["name"].unique()]].reset_index(drop=True)
 
@@ -129,5 +129,5 @@ def _probability(values: Floats, n_resamples: int, seed: int) -> Floats:
         some = min(at_once, n_resamples - start)
         drawn = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=some)
         means = (drawn @ by_topic / n_topics).reshape(some, n_systems, n_measures)
-        times += on_front(means).sum(axis=0)
+        times += is_on_front(means).sum(axis=0)
     return times / n_resamples

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..collection.rankings import Ranking
-from ..kernels import ranked
+from ..kernels import relevance
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.progress import APProgress, Progression
 from ..kernels.target import Target
@@ -24,7 +24,7 @@ class AveragePrecision(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ranked.average_precision(ranking, self.relevant(target), self.n_relevant(target))
+        return relevance.average_precision(ranking, self.relevant(target), self.n_relevant(target))
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""

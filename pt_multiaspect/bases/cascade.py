@@ -12,7 +12,7 @@ import numpy as np
 
 from .._typing import Floats, Ints
 from ..collection.rankings import Ranking
-from ..kernels import ranked
+from ..kernels import relevance
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Geometric, Reciprocal
 from ..kernels.hits import Hits
@@ -44,13 +44,13 @@ class ReciprocalRank(Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / rank at the first relevant document, 0 elsewhere."""
-        return ranked.is_first(ranking, self.relevant(target)) / ranking.rank
+        return relevance.is_first(ranking, self.relevant(target)) / ranking.rank
 
 
 def _stop(target: Target) -> Floats:
     """Return the probability of stopping at each judged document; the last element is for unjudged documents."""
     return target.cached(
-        "stop", lambda: ranked.stop_probability(np.append(target.gain, target.unjudged), target.top)
+        "stop", lambda: relevance.stop_probability(np.append(target.gain, target.unjudged), target.top)
     )
 
 
@@ -66,7 +66,7 @@ class ExpectedReciprocalRank(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ranked.err(ranking.dense() if target.unjudged else ranking, _stop(target))
+        return relevance.err(ranking.dense() if target.unjudged else ranking, _stop(target))
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
@@ -77,13 +77,13 @@ class ExpectedReciprocalRank(Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the probability of stopping at each rank, divided by the rank."""
-        return ranked.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
+        return relevance.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with the probabilities of stopping as a column."""
         dense, stop = ranking.dense(), _stop(target)
         gain = np.append(target.gain, target.unjudged)[dense.row]
-        return Breakdown(dense, ranked.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
+        return Breakdown(dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
 
 
 class _Cascade(Base):
@@ -110,7 +110,7 @@ class _Cascade(Base):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the discounted probability of stopping at each document."""
-        return ranked.stopping(ranking, self.stop(target)) * self.discount(ranking.rank)
+        return relevance.stopping_chance(ranking, self.stop(target)) * self.discount(ranking.rank)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..collection.rankings import Ranking
-from ..kernels import ranked
+from ..kernels import relevance
 from ..kernels.forms import Flat, Linear
 from ..kernels.hits import Hits, ratio
 from ..kernels.progress import Progression, SuccessProgress
@@ -70,7 +70,7 @@ class Success(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return (ranked.found(ranking, self.relevant(target)) > 0).astype(np.float64)
+        return (relevance.n_retrieved(ranking, self.relevant(target)) > 0).astype(np.float64)
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
@@ -78,7 +78,7 @@ class Success(Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 at the first relevant document, 0 elsewhere."""
-        return ranked.is_first(ranking, self.relevant(target)).astype(np.float64)
+        return relevance.is_first(ranking, self.relevant(target)).astype(np.float64)
 
 
 @adapts(ir_measures.SetP)
@@ -90,7 +90,7 @@ class SetPrecision(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ratio(ranked.found(ranking, self.relevant(target)), self._denominator(ranking, target))
+        return ratio(relevance.n_retrieved(ranking, self.relevant(target)), self._denominator(ranking, target))
 
     def _denominator(self, ranking: Hits, target: Target) -> Floats:
         """Return the denominator per query."""
@@ -110,7 +110,7 @@ class _OfSets(Adapter):
     BINARY = True
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
-        n_hits = ranked.found(ranking, self.relevant(target))
+        n_hits = relevance.n_retrieved(ranking, self.relevant(target))
         return ratio(n_hits, ranking.n_ret.astype(np.float64)), ratio(n_hits, self.n_relevant(target))
 
 

@@ -21,7 +21,7 @@ from .. import _validation
 from ..errors import MultiAspectError, choices, cut, errors_of, refuse_unknown
 
 #: Parser of trec_eval names only.
-trec_names: Callable[[str], list[Measure]] = original_function("ir_measures", "parse_trec_measure")
+_parse_trec_measure: Callable[[str], list[Measure]] = original_function("ir_measures", "parse_trec_measure")
 
 #: Only the beginning of longer names is compared with those of measures, which takes quadratic time.
 _LONGEST = 80
@@ -39,6 +39,43 @@ class UnknownMeasureError(MultiAspectError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.name,)
+
+
+def trec_names(name: str) -> tuple[list[Measure], list[str]]:
+    """Parse a name of trec_eval: a measure, a family such as ``P``, or a set of these such as ``official``.
+
+    ir-measures prints the members of a set that it does not support to standard output.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    list of ir_measures.Measure
+        The measures.
+    list of str
+        The members of a set that ir-measures does not support.
+
+    Raises
+    ------
+    ValueError
+        If the name is not one of trec_eval, or if ir-measures does not support it.
+    """
+    import pytrec_eval
+
+    members = pytrec_eval.supported_nicknames.get(name)
+    if members is None:
+        return _parse_trec_measure(name), []
+    measures: list[Measure] = []
+    unsupported = []
+    for member in sorted(members - {"runid"}):  # the name of a run is not a measure
+        try:
+            measures += _parse_trec_measure(member)
+        except ValueError:
+            unsupported.append(member)
+    return measures, unsupported
 
 
 def read_measure(text: str) -> Measure:

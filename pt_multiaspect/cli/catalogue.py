@@ -20,7 +20,7 @@ from ..errors import MultiAspectError
 from ..measures import ALL, Param
 from ..suites import suite
 from ..suites.catalogue import NOT_OFFERED, SUITES, settings_of
-from .options import complete_measure, option
+from .options import OutputDirectory, complete_measure, option
 from .verb import verb
 
 #: The aspects in the help of suites that apply to any aspects.
@@ -134,7 +134,12 @@ def demo() -> None:
     """,
     click.Argument(["name"], required=False, type=click.Choice(["health", *names()])),
     option(
-        "-o", "--output", "folder", metavar="DIR", type=click.Path(), help="The directory to write, new or empty."
+        "-o",
+        "--output",
+        "folder",
+        metavar="DIR",
+        type=OutputDirectory("scales.json"),
+        help="The directory to write, new or empty.",
     ),
 )
 def datasets(name: str | None, folder: str | None) -> str:

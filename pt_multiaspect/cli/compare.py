@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import click
 import pandas as pd
 
+from ..analysis import compare_with_baseline
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
 from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, option
-from .significance import Significance, tested
+from .significance import Significance
 from .tables import Sheet, number
 from .verb import Inputs, verb
 
@@ -69,7 +70,9 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
 
 def _means(values: pd.DataFrame, first: str, second: str, significance: Significance) -> Sheet:
     """Return one row per measure."""
-    tests = tested(values, first, Significance(significance.test, "none", significance.alpha), None)
+    tests = compare_with_baseline(
+        values, first, **Significance(significance.test, "none", significance.alpha).options
+    )
     means = aggregate(values).set_index("name")
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
     frame = pd.DataFrame(

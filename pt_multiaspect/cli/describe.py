@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .. import description
 from .._numbers import spell
-from ..description import describe as described
 from ..errors import choices
 from ..views import frame_table, text_of
 from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, STANCES, OutputFile, option, output
@@ -48,21 +48,21 @@ def describe(inputs: Inputs, contingency: tuple[str, str] | None, write_aspects:
     Shows the labels of each aspect, the agreement between aspects, and how many documents of the runs are judged.
     With measures, shows which scales each measure depends on.
     """
-    description = described(
+    result = description.describe(
         inputs.qrels,
         inputs.aspects,
         runs=inputs.runs if inputs.values["runs"] else None,
         measures=inputs.measures if inputs.requested else None,
     )
-    description.in_shell = True
+    result.in_shell = True
     if write_aspects is not None:
-        description.proposed.to_file(write_aspects)
-        left_out = [name for name in description.aspects if name not in description.proposed]
+        result.proposed.to_file(write_aspects)
+        left_out = [name for name in result.aspects if name not in result.proposed]
         without = f" without {choices(left_out)}" if left_out else ""
         tell(f"wrote the scales to {write_aspects}{without}; check them before use")
-    shown: object = description
+    shown: object = result
     if contingency:
-        counts = description.contingency(*contingency).rename(index=spell, columns=spell)
+        counts = result.contingency(*contingency).rename(index=spell, columns=spell)
         groups = [("", 1), (contingency[1], len(counts.columns))]
         shown = text_of([replace(frame_table(counts.reset_index()), groups=groups)])
-    return Incomplete.if_refused(shown, description.refused)
+    return Incomplete.if_refused(shown, result.refused)

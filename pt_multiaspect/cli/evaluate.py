@@ -111,14 +111,14 @@ def evaluate(
     names it in the table.
     """
     as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
-    of_queries = ["-q"] * perquery + [f"--format {inputs.format}"] * as_lines
-    of_means = ["--ci"] * ci + ["--judged"] * judged + ["--by"] * (by is not None)
-    for name in ["--baseline"] * (baseline is not None) + of_means:
-        if of_queries:
-            raise MultiAspectError(f"{name} applies to means: omit it, or {of_queries[0]}")
+    query_options = ["-q"] * perquery + [f"--format {inputs.format}"] * as_lines
+    mean_options = ["--ci"] * ci + ["--judged"] * judged + ["--by"] * (by is not None)
+    for name in ["--baseline"] * (baseline is not None) + mean_options:
+        if query_options:
+            raise MultiAspectError(f"{name} applies to means: omit it, or {query_options[0]}")
     if judged and by is not None:
         raise MultiAspectError("--judged is over all topics: omit it, or --by")
-    for name in [*of_queries, *of_means, *["--sort"] * (sort is not None), *inputs.tests_given]:
+    for name in [*query_options, *mean_options, *["--sort"] * (sort is not None), *inputs.tests_given]:
         if inputs.values["human"]:
             raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
     if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
@@ -143,7 +143,7 @@ def evaluate(
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
     if inputs.values["human"]:
         by_human = inputs.evaluate(inputs.human, errors=on_error)
-        estimated = _estimated(by_human, values, baseline)
+        estimated = _estimates_sheet(by_human, values, baseline)
         return Incomplete(estimated) if values.attrs.get("skipped") else estimated
     if by is not None:  # with --average-over positive, some judged topics have no value
         valued = set(values["qid"])
@@ -178,7 +178,7 @@ def evaluate(
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
 
 
-def _estimated(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
+def _estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
     """Return the prediction-powered estimates, or with a baseline the differences from it."""
     powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE)
     frame = powered.table if powered.differences is None else powered.differences

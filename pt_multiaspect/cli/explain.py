@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from .. import explanation
 from ..errors import choices
-from ..explanation import explain as explained
 from .options import ASPECTS, MEASURES, QRELS_ONLY, RUN, STANCES, option, output
 from .tables import Sheet
 from .verb import Inputs, verb
@@ -49,5 +49,5 @@ def explain(inputs: Inputs, qid: str) -> object:
     if len(inputs.runs) > 1:
         raise click.UsageError(f"expected one run, got {len(inputs.runs)}: {choices(inputs.runs)}")
     ((label, measure),) = inputs.measures.items()
-    explanation = explained(measure, inputs.runs, inputs.qrels, qid, label=label)
-    return explanation if inputs.format in ("text", "html") else Sheet.of(explanation.ranks)
+    result = explanation.explain(measure, inputs.runs, inputs.qrels, qid, label=label)
+    return result if inputs.format in ("text", "html") else Sheet.of(result.ranks)

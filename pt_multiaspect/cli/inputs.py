@@ -27,29 +27,36 @@ from ..io.trec_files import read_qrels, read_run
 from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite
 from ..suites.catalogue import SUITES, settings_of
-from .options import DIRECTORIES, STDIN, Requested, is_measure
+from .options import DIRECTORIES, STDIN, Requested, decode, is_measure
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
 
 
-def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFrame:
-    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
+def read_all_qrels(items: Sequence[str], option: str = "--qrels", *, check: bool = True) -> pd.DataFrame:
+    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance.
+
+    With `check`, the files of the aspects must judge the same pairs, as in `read_qrels`.
+    """
     if len(items) == 1:
         aspects, separator, path = items[0].partition("=")
         if os.path.exists(items[0]) or not separator:
             return read_qrels(_source(items[0], items[0], option))
         if "," in aspects and path:
-            return read_qrels(_source(path, items[0], option), aspects=aspects.split(","))
+            with errors_of(option):
+                names = decode(aspects).split(",")
+            return read_qrels(_source(path, items[0], option), aspects=names)
     files: dict[str, str] = {}
     for item in items:
         aspect, separator, path = item.partition("=")
+        with errors_of(option):
+            aspect = decode(aspect)
         if aspect and separator and not path:
             raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
         if not (separator and aspect):
+            remedy = f"ASPECT{item}" if separator else f"{item}=FILE or ASPECT={item}"
             raise MultiAspectError(
-                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {item}=FILE or "
-                f"ASPECT={item}"
+                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {remedy}"
             )
         if aspect in files:
             raise MultiAspectError(
@@ -58,7 +65,8 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFram
         files[aspect] = path
     if list(files.values()).count(STDIN) > 1:
         raise MultiAspectError(f"{option}: expected standard input (-) for one aspect at most, got several")
-    return read_qrels({aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()})
+    sources = {aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()}
+    return read_qrels(sources, check=check)
 
 
 def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
@@ -259,8 +267,8 @@ def read_measures(
     """
     groups = None if requested.groups is None else _read_groups(requested.groups)
     chosen = None if requested.suite is None else _suite(requested, aspects, groups)
-    of_suite = () if chosen is None else [text for text in requested.texts if text in chosen]
-    texts = [text for text in requested.texts if text not in of_suite]
+    suite_labels = () if chosen is None else [text for text in requested.texts if text in chosen]
+    texts = [text for text in requested.texts if text not in suite_labels]
     measures: dict[str, ir_measures.Measure] = {}
     if texts:
         judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
@@ -274,7 +282,7 @@ def read_measures(
             for label, measure in measures.items()
         }
     if chosen is not None:
-        kept = {label: measure for label, measure in chosen.items() if not of_suite or label in of_suite}
+        kept = {label: measure for label, measure in chosen.items() if not suite_labels or label in suite_labels}
         refuse_taken(measures, kept, "a measure of the suite")
         measures = {**kept, **measures}
     if groups is not None and not any(measure.params.get("groups") for measure in measures.values()):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
+from ..analysis import compare_with_baseline
 from ..aspects import Aspects
 from ..description.retrieved import retrieved
 from ..description.scales import read
@@ -20,7 +21,7 @@ from ..integration.aggregators import lower_aggregate_is_better
 from ..tables import systems_table
 from ..tables.content import DIFFERENT_TOPICS, best_marks
 from ..views import Cell, Column, Mark, Row, Sentence, latex_of
-from .significance import Significance, tested
+from .significance import Significance
 from .tables import DECIMALS, Sheet, number
 
 #: The number of ranks that --judged considers.
@@ -171,7 +172,7 @@ class Means:
         if self.baseline is None:
             return {}
         result = {}
-        tests = tested(self.values, self.baseline, self.significance, self.by)
+        tests = compare_with_baseline(self.values, self.baseline, by=self.by, **self.significance.options)
         in_order = self.means.set_index(self._keys).index
         for label, rows in tests.groupby("measure", sort=False):
             by_run = rows.set_index(self._keys).reindex(in_order)

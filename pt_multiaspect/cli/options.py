@@ -24,7 +24,7 @@ from ..io.run_files import run_files
 from ..suites.catalogue import SUITES
 from .significance import ALPHA, CORRECTIONS
 from .tables import FORMATS, SUFFIXES
-from .wording import in_options, of_mixed_directory
+from .wording import explain_mixed_directory, reword
 
 #: The options with one file per aspect.
 _QRELS, _HUMAN = "--qrels", "--human"
@@ -43,20 +43,27 @@ class Command(click.Command):
         """Parse arguments, where one --qrels, --human or -m may have several values."""
         ctx.meta[ARGUMENTS] = list(args)
         try:
-            return super().parse_args(ctx, _repeated(args))
+            return super().parse_args(ctx, insert_options(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, after checking that it does not overwrite its input."""
+        outputs: dict[Path, str] = {}
         for param in self.params:
-            if isinstance(param.type, OutputFile | OutputDirectory) and ctx.params[str(param.name)] is not None:
-                _check_not_read(ctx, param, param.type)
+            kind, output = param.type, ctx.params[str(param.name)]
+            if not isinstance(kind, OutputFile | OutputDirectory) or output is None:
+                continue
+            _check_not_read(ctx, param, kind)
+            title = max(param.opts, key=len)
+            other = outputs.setdefault(_resolve(output), title)
+            if other != title:
+                raise click.UsageError(f"{other} and {title} are the same file, {output}; write two files", ctx)
         try:
             return super().invoke(ctx)
         except MultiAspectError as error:
-            message = of_mixed_directory(in_options(str(error)), ctx.meta.get(DIRECTORIES, {}))
+            message = explain_mixed_directory(reword(str(error)), ctx.meta.get(DIRECTORIES, {}))
             raise MultiAspectError(message) from error
 
 
@@ -99,6 +106,12 @@ class OutputDirectory(click.Path):
         super().__init__(file_okay=False)
         self.example = example
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse standard output."""
+        if value == STDIN:
+            self.fail("expected a directory, got -", param, ctx)
+        return super().convert(value, param, ctx)
+
     def written(self, value: str) -> str:
         """Return a file that would be written."""
         return os.path.join(value, self.example)
@@ -114,7 +127,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
                 files = _files(path)
-                if _resolved(written) in files:
+                if _resolve(written) in files:
                     raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
                 if name == "runs" and _is_beside(written, files, path):
                     subject = (
@@ -125,7 +138,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
                     raise click.UsageError(f"{title}: {subject} of {path} the next time; write elsewhere", ctx)
 
 
-def _resolved(path: str) -> Path:
+def _resolve(path: str) -> Path:
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 
@@ -133,18 +146,18 @@ def _is_beside(written: str, files: set[Path], path: str) -> bool:
     """Return whether a file would be among the `files` of a pattern or directory."""
     name, pattern = os.path.basename(written), "*" if os.path.isdir(path) else os.path.basename(path)
     is_match = name[0] != "." and fnmatch(name, pattern)
-    return is_match and _resolved(os.path.dirname(written)) in {file.parent for file in files}
+    return is_match and _resolve(os.path.dirname(written)) in {file.parent for file in files}
 
 
 def _files(path: str) -> set[Path]:
     """Return the files of a path, directory or pattern, which may be none."""
     try:
-        return {_resolved(file) for file in run_files(path)} if path else set()
+        return {_resolve(file) for file in run_files(path)} if path else set()
     except MultiAspectError:
         return set()
 
 
-def _repeated(args: list[str]) -> list[str]:
+def insert_options(args: list[str]) -> list[str]:
     """Insert --qrels or --human before each further ASPECT=FILE, and -m before each further measure."""
     result: list[str] = []
     following: tuple[str, Callable[[str], bool]] | None = None
@@ -200,8 +213,10 @@ class Group(click.Group):
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the measures whose names begin with the given text."""
-    return [CompletionItem(name) for name in sorted(ir_measures.measures.registry) if name.startswith(incomplete)]
+    """Return the measures whose names begin with the given text, after its label."""
+    label, separator, start = incomplete.rpartition("=")
+    names = sorted(ir_measures.measures.registry)
+    return [CompletionItem(f"{label}{separator}{name}") for name in names if name.startswith(start)]
 
 
 def _complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -220,8 +235,31 @@ class Requested:
         return bool(self.texts) or self.suite is not None
 
 
+def decode(argument: str) -> str:
+    """Return an argument that is not a path, which is UTF-8 in any locale; Python decodes it by the locale."""
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeDecodeError:
+        raise MultiAspectError(f"expected UTF-8, got {argument!a}") from None
+    except UnicodeEncodeError:  # not an argument of the process
+        return argument
+
+
+class _Text(click.types.StringParamType):
+    """A text that is not a path."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Decode the argument."""
+        try:
+            return decode(str(value))
+        except MultiAspectError as error:
+            self.fail(str(error), param, ctx)
+
+
 def option(*names: str, **settings: Any) -> click.Option:
-    """Return an option. The parameters are those of `click.Option`."""
+    """Return an option, whose value is text by default. The parameters are those of `click.Option`."""
+    if not settings.get("is_flag") and "default" not in settings:
+        settings = {"type": _Text(), **settings}
     return click.Option(names, **settings)
 
 
@@ -259,6 +297,7 @@ def _measures() -> tuple[click.Option, ...]:
         option(
             "--groups",
             metavar="FILE",
+            type=click.Path(),
             help="Groups of documents, for AWRF, GF and GFR: a .csv or .tsv file with the columns docno and group, "
             "or a .json file with their target; see Groups.from_file.",
         ),
@@ -270,6 +309,7 @@ def _qrels(end: str = "") -> click.Option:
         _QRELS,
         multiple=True,
         metavar="ASPECT=FILE...",
+        type=click.Path(),
         help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
         f"ASPECT,ASPECT=FILE is one file with several label columns, - is standard input.{end}",
     )
@@ -278,10 +318,17 @@ def _qrels(end: str = "") -> click.Option:
 #: The qrels, which commands of several runs also accept as their first argument.
 QRELS = _qrels(" Without this option, the first argument is a qrels file of relevance.")
 QRELS_ONLY = _qrels()
+#: Part of every command that reads qrels.
+CHECK = option(
+    "--no-check",
+    is_flag=True,
+    help="Accept qrels files of aspects that judge different documents.",
+)
 HUMAN = option(
     _HUMAN,
     multiple=True,
     metavar="ASPECT=FILE...",
+    type=click.Path(),
     help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
     "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
 )
@@ -297,6 +344,7 @@ STANCES = option(
 ASPECTS = option(
     "--aspects",
     metavar="FILE|JSON",
+    type=click.Path(),
     help='Label scales, for all measures that declare none: JSON such as \'{"relevance": 2, "effort": '
     '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
     "writes.",

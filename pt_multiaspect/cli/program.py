@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 
 import click
 
@@ -16,12 +19,13 @@ from ..errors import MultiAspectError, MultiAspectWarning
 from .analyses import axioms, bounds, correlate
 from .catalogue import completion, datasets, demo, measures
 from .compare import compare
+from .completion import add_completion
 from .describe import describe
 from .evaluate import evaluate
 from .explain import explain
 from .options import Group
 from .report import report
-from .wording import NAME, in_options, tell, usage
+from .wording import NAME, reword, tell, usage
 
 _EPILOG = """\b
 Start with your own files:
@@ -65,6 +69,9 @@ for command in (
     program.add_command(command)
 
 
+add_completion()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command-line interface.
 
@@ -79,11 +86,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0; 1 if results are incomplete or cannot be written; 2 if the arguments or the input
         are invalid.
     """
+    _open_closed_streams()
     # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never raises).
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
-        with warnings.catch_warnings():
+        with _exit_on_sigterm(), warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)
             warnings.showwarning = _show_warning
             arguments = None if argv is None else list(argv)
@@ -96,18 +104,69 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{usage(error)} (see '{command} --help')", 2)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", 1)
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
     except BrokenExecutor:  # from --jobs
         return _fail("a process ended early: it was interrupted, or memory ran out; use fewer --jobs", 1)
     except OSError as error:
+        _discard_output()
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
     except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """Open standard streams that are closed, so that files do not get their numbers; output then fails."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        # Output to a file that is open for reading fails, as it does if the stream is closed. Errors are dropped.
+        opened = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+        if opened != number and not _is_open(number):
+            os.dup2(opened, number)
+            os.close(opened)
+            opened = number
+        mode = "r" if name == "stdin" else "w"
+        setattr(sys, name, open(opened, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  # until the end
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _discard_output() -> None:
+    """Drop output that cannot be written, which Python would try to write again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+@contextmanager
+def _exit_on_sigterm() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM, so that the worker processes of --jobs are ended, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    earlier = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
 
 
 def _fail(message: str, code: int) -> int:
@@ -117,4 +176,4 @@ def _fail(message: str, code: int) -> int:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, MultiAspectWarning):
-        tell(f"warning: {in_options(str(message))}")
+        tell(f"warning: {reword(str(message))}")

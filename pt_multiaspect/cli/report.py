@@ -6,10 +6,24 @@ import sys
 
 import click
 
+from .. import reporting
+from ..evaluation.topics import TOPICS
 from ..integration.declared import check_aspects
-from ..reporting import report as reported
 from .inputs import judged_aspects, pick_run
-from .options import ASPECTS, BY, HUMAN, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, STANCES, option, output
+from .options import (
+    ASPECTS,
+    AVERAGE_OVER,
+    BY,
+    HUMAN,
+    JOBS,
+    OPTIONAL_MEASURES,
+    QRELS,
+    RUNS,
+    SIGNIFICANCE,
+    STANCES,
+    option,
+    output,
+)
 from .verb import Inputs, verb
 
 
@@ -28,6 +42,7 @@ from .verb import Inputs, verb
     *OPTIONAL_MEASURES,
     STANCES,
     ASPECTS,
+    AVERAGE_OVER,
     option(
         "--base", default="nDCG@10", metavar="MEASURE", help="The measure of each aspect alone. Default: nDCG@10."
     ),
@@ -56,10 +71,15 @@ def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: s
     if inputs.aspects is not None:
         check_aspects(inputs.aspects, judged_aspects(inputs.qrels), "--aspects")
     qrels, runs = inputs.qrels, inputs.runs
-    reported(
+    if inputs.values["average_over"] == TOPICS[1]:
+        raise click.UsageError("--average-over: a report compares measures on the same topics, the judged ones")
+    measures = inputs.measures if inputs.requested else None
+    if measures is not None and inputs.values["average_over"] is not None:
+        measures = dict(measures)  # not the topics of the suite
+    reporting.report(
         runs,
         qrels,
-        inputs.measures if inputs.requested else None,
+        measures,
         aspects=inputs.aspects,
         human=inputs.human if inputs.values["human"] else None,
         base=base,

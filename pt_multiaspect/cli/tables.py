@@ -84,7 +84,7 @@ def number(value: object) -> str:
     return text if float(text) or not text.startswith("-") else text[1:]  # no -0.0000
 
 
-def chosen_format(name: str | None, output: str | None, formats: Mapping[str, str] = SUFFIXES) -> str:
+def choose_format(name: str | None, output: str | None, formats: Mapping[str, str] = SUFFIXES) -> str:
     """Return the format given by name, by the suffix of the file, or by the kind of output.
 
     Parameters

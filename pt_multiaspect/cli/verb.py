@@ -25,16 +25,16 @@ from ..evaluation import evaluate
 from ..evaluation.provenance import as_yaml, provenance
 from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
-from .options import ARGUMENTS, MEASURES, QRELS, STDIN, Command, OutputFile, Requested
+from .options import ARGUMENTS, CHECK, MEASURES, QRELS, QRELS_ONLY, STDIN, Command, OutputFile, Requested
 from .significance import Significance
-from .tables import SUFFIXES, chosen_format, write
+from .tables import SUFFIXES, choose_format, write
 from .wording import NAME, tell
 
 #: The names of the parameters that commands share and receive as `Inputs`; see `options`.
 _SHARED = frozenset(
     (
-        "qrels", "human", "stances", "measures", "suite", "groups", "aspects", "average_over", "topic_groups",
-        "test", "correction", "alpha", "jobs", "format", "output", "runs",
+        "qrels", "no_check", "human", "stances", "measures", "suite", "groups", "aspects", "average_over",
+        "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs",
     )
 )  # fmt: skip
 
@@ -66,12 +66,13 @@ class Inputs:
     @cached_property
     def qrels(self) -> pd.DataFrame:
         """The judgments, with one column per aspect."""
-        return self._with_correctness(read_all_qrels(self.values["qrels"]))
+        return self._with_correctness(read_all_qrels(self.values["qrels"], check=not self.values["no_check"]))
 
     @cached_property
     def human(self) -> pd.DataFrame:
         """The human judgments of some topics, with one column per aspect."""
-        return self._with_correctness(read_all_qrels(self.values["human"], "--human"))
+        human = read_all_qrels(self.values["human"], "--human", check=not self.values["no_check"])
+        return self._with_correctness(human)
 
     def _with_correctness(self, qrels: pd.DataFrame) -> pd.DataFrame:
         """Return the qrels with correctness if there are stances."""
@@ -192,6 +193,8 @@ def verb(
         A decorator. The return value of the function (a `Sheet`, a result, a text, None or an `Incomplete`)
         is printed, or written to --output, in the format of --format or of the suffix.
     """
+    if {QRELS, QRELS_ONLY} & set(params):
+        params = (*params[:1], CHECK, *params[1:])
     shared = {str(param.name) for param in params} & _SHARED
     formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
     states_inputs = formats is SUFFIXES and {"qrels", "measures"} <= shared
@@ -202,7 +205,7 @@ def verb(
             if options.get("qrels") == ():
                 options |= _first_as_qrels(options.get("runs", ()), params)
             output = options.get("output")
-            format = chosen_format(options.get("format"), output, formats)
+            format = choose_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)
             if MEASURES[0] in params and not inputs.requested:
                 raise click.UsageError("missing measures: give -m MEASURE or --suite NAME")

@@ -23,6 +23,10 @@ WORDS = {
     "in --aspects FILE, only",
     "select other columns, as in aspects=['relevance', …]": "leave its file out of --qrels",
     "Leave it out with aspects=": "Leave its file out of --qrels",
+    "or read them anyway with check=False": "or read them anyway with --no-check",
+    "or disable the check with check=False": "or disable the check with --no-check",
+    "pass dict(suite) to evaluate its measures over all judged topics": "add --average-over judged to evaluate its "
+    "measures over all judged topics",
     "that ci= or over= adds": "that --ci adds",
     "omit ci=": "omit --ci",
     "Omit out=": "Omit --resume",
@@ -54,6 +58,7 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"declare Aspect\(unjudged=(\[[^\]]*\])\)": r'declare "unjudged": \1 in --aspects FILE',
         r"Declare the lowest positive grade, as in Aspect\(.*\)$": "Declare the lowest positive grade in --aspects "
         'FILE, as "threshold"',
+        r"([Ss])elect the aspects, as in aspects=\[[^\]]*\]": r"\1elect the aspects by their files in --qrels",
         r"declare the grades$": "declare the grades in --aspects FILE",
         r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
@@ -73,7 +78,7 @@ def tell(message: str) -> None:
     print(f"{NAME}: {printable(message)}", file=sys.stderr)
 
 
-def in_options(message: str) -> str:
+def reword(message: str) -> str:
     """Return a message of the package with options instead of Python arguments.
 
     It is applied once to each message, where errors and warnings leave the package.
@@ -95,7 +100,7 @@ def in_options(message: str) -> str:
     return message
 
 
-def of_mixed_directory(message: str, directories: Mapping[str, str]) -> str:
+def explain_mixed_directory(message: str, directories: Mapping[str, str]) -> str:
     """Add how to leave a file out to a message about a file in a directory of runs.
 
     Parameters
@@ -123,9 +128,9 @@ def usage(error: click.UsageError) -> str:
         known = [option for param in command.params for option in param.opts] if command is not None else []
         return f"no such option {error.option_name}{did_you_mean([error.option_name], known)}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"missing {_titled(error.param)}{_REMEDIES.get(str(error.param.name), '')}"
+        return f"missing {_title(error.param)}{_REMEDIES.get(str(error.param.name), '')}"
     if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{_titled(error.param)}: {_reason(error)}"
+        return f"{_title(error.param)}: {_reason(error)}"
     text = error.format_message().rstrip(".")
     extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", text)
     if extra is not None:
@@ -154,7 +159,7 @@ _REMEDIES = {
 }
 
 
-def _titled(param: click.Parameter) -> str:
+def _title(param: click.Parameter) -> str:
     """Return the long name of an option, or the metavar of an argument."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -129,7 +131,9 @@ def _parallel(
     tasks = (delayed(_work)(content, key, task, skip) for task in of_runs)
     try:
         if backend.supports_return_generator:
-            for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
+            with _interrupts_blocked() if type(backend).__name__ == "LokyBackend" else nullcontext():
+                results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks)
+            for done in results:
                 yield from done
         else:
             # Several tasks per worker at a time, so that results arrive early.
@@ -141,6 +145,25 @@ def _parallel(
         forget_plan(key)
     for failure in failures:
         raise failure
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Let worker processes inherit that Ctrl-C, after which this process ends them, is blocked: no tracebacks."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as resource_tracker_of_loky
+
+    for tracker in (resource_tracker, resource_tracker_of_loky):
+        tracker.ensure_running()  # starting later, they would unblock it
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 
 
 def _n_runs(done: int, total: int | None, n_workers: int) -> int:

@@ -10,8 +10,7 @@ from ..measures.measure import Measure
 if TYPE_CHECKING:
     from .comparison import Comparison
     from .differences import largest_differences
-    from .explaining import explain
-    from .explanation import Explanation
+    from .explanation import Explanation, explain
 
 __all__ = ["Comparison", "Explanation", "explain", "largest_differences", "register"]
 
@@ -21,7 +20,7 @@ __getattr__ = lazy_attributes(
     {
         "Comparison": "comparison",
         "Explanation": "explanation",
-        "explain": "explaining",
+        "explain": "explanation",
         "largest_differences": "differences",
     },
 )
@@ -33,6 +32,6 @@ def register() -> None:
 
 
 def _explain(measure: Measure, run: object, qrels: object, qid: object, *, depth: int) -> Explanation:
-    from .explaining import explain
+    from .explanation import explain
 
     return explain(measure, run, qrels, qid, depth=depth)

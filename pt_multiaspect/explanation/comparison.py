@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError, number_of
-from ..measures.explained import Explained
 from ..views import Block, Cells, Column, Heading, Sentence, Table, View, crop, decimals
 from .view import DOCNO, bars_of
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 #: Number of documents that are shown, and length of run names in column heads.
 _MOST_DOCUMENTS, _NAME = 20, 20
@@ -54,7 +56,7 @@ class Comparison(View):
     1    d1       2       1      -0.140
     """
 
-    def __init__(self, a: Explained, b: Explained) -> None:
+    def __init__(self, a: Explanation, b: Explanation) -> None:
         _check(a, b)
         self.a, self.b = a, b
         self.difference = a.value - b.value
@@ -63,7 +65,7 @@ class Comparison(View):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Return the names of the runs."""
+        """The names of the runs."""
         same = self.a.run == self.b.run
         return ("a", "b") if same else (self.a.run, self.b.run)
 
@@ -85,8 +87,8 @@ class Comparison(View):
         ranks = [["-" if pd.isna(rank) else str(rank) for rank in shown[f"rank_{side}"]] for side in "ab"]
         drawn = bars_of([amounts[-1] for amounts in numbers])
         rows: list[Cells] = [
-            [name, *of_runs, *map(decimals, amounts), bar]
-            for name, *of_runs, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
+            [name, *run_ranks, *map(decimals, amounts), bar]
+            for name, *run_ranks, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
         ]
         heads = [
             Column(f"{what} {name}", in_text=f"{what} {crop(name, _NAME)}")
@@ -112,7 +114,7 @@ class Comparison(View):
         return f"{self.a.label}, topic {self.a.qid}"
 
 
-def _check(a: Explained, b: Explained) -> None:
+def _check(a: Explanation, b: Explanation) -> None:
     if a.measure != b.measure or a.qid != b.qid:
         raise MultiAspectError(
             f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "
@@ -135,13 +137,13 @@ def _check(a: Explained, b: Explained) -> None:
             )
 
 
-def _documents(a: Explained, b: Explained) -> pd.DataFrame:
+def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
     positions = [{docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)]
-    of_rank = [run.ranks["contribution"].to_numpy()[: _n_single(run)] for run in (a, b)]
+    singles = [run.ranks["contribution"].to_numpy()[: _n_single(run)] for run in (a, b)]
     columns: dict[str, Any] = {"docno": docnos, **_labels(a, b, docnos)}
     contributions, notes = [], [""] * len(docnos)
-    for side, position_of, single, name in zip("ab", positions, of_rank, ("first", "second"), strict=True):
+    for side, position_of, single, name in zip("ab", positions, singles, ("first", "second"), strict=True):
         ranked = [position_of.get(docno) for docno in docnos]
         columns[f"rank_{side}"] = pd.array([pd.NA if at is None else at + 1 for at in ranked], dtype="Int64")
         contributions.append([0.0 if at is None or at >= len(single) else float(single[at]) for at in ranked])
@@ -161,7 +163,7 @@ def _documents(a: Explained, b: Explained) -> pd.DataFrame:
     return rest if documents.empty else pd.concat([documents.iloc[order], rest], ignore_index=True)
 
 
-def _labels(a: Explained, b: Explained, docnos: list[str]) -> dict[str, Any]:
+def _labels(a: Explanation, b: Explanation, docnos: list[str]) -> dict[str, Any]:
     known = pd.concat(
         [explanation.ranks[explanation.ranks["docno"].notna()] for explanation in (a, b)]
     ).drop_duplicates("docno")
@@ -173,11 +175,11 @@ def _sides(a: Any, b: Any) -> dict[str, Any]:
     return {"contribution_a": a, "contribution_b": b, "difference": a - b}
 
 
-def _n_single(explanation: Explained) -> int:
+def _n_single(explanation: Explanation) -> int:
     return int(explanation.ranks["rank"].notna().sum())
 
 
-def _rest(a: Explained, b: Explained) -> pd.DataFrame:
+def _rest(a: Explanation, b: Explanation) -> pd.DataFrame:
     """Return amounts that belong to no document, and the offsets if they differ."""
     amounts: dict[str, list[float]] = {}
     for side, explanation in enumerate((a, b)):
@@ -190,7 +192,7 @@ def _rest(a: Explained, b: Explained) -> pd.DataFrame:
     return pd.DataFrame({**sides, "note": pd.Series(list(amounts), dtype=object)})
 
 
-def _ranks(a: Explained, b: Explained) -> pd.DataFrame:
+def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
     singles = [explanation.ranks.iloc[: _n_single(explanation)] for explanation in (a, b)]
     n = max(map(len, singles))
     columns: dict[str, Any] = {"rank": pd.array(range(1, n + 1), dtype="Int64")}

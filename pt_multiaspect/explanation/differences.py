@@ -67,8 +67,8 @@ def largest_differences(
     n = count("n")(n)
     perquery = read_long_frame(perquery)
     label = _label(perquery, measure)
-    of_measure = perquery[perquery["measure"].astype(str) == label]
-    values = [_values(of_measure, name, label) for name in (a, b)]
+    measure_rows = perquery[perquery["measure"].astype(str) == label]
+    values = [_values(measure_rows, name, label) for name in (a, b)]
     both = pd.concat(values, axis=1, keys=["value_a", "value_b"], join="inner")
     left_out = values[0].index.symmetric_difference(values[1].index)
     if len(left_out):
@@ -98,20 +98,20 @@ def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) ->
     return str(measure)
 
 
-def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]:
+def _values(measure_rows: pd.DataFrame, name: str, label: str) -> pd.Series[float]:
     """Return the values of one run by topic."""
-    names = of_measure["name"].astype(str)
+    names = measure_rows["name"].astype(str)
     refuse_unknown([str(name)], names.unique(), "one of the runs of the frame", "run")
-    of_run = of_measure[names == str(name)]
-    twice = of_run["qid"][of_run["qid"].duplicated()]
+    run_rows = measure_rows[names == str(name)]
+    twice = run_rows["qid"][run_rows["qid"].duplicated()]
     if len(twice):
         raise MultiAspectError(
             f"expected one value of {label} per topic of {name}, got several for {twice.iloc[0]}"
         )
-    missing = of_run["qid"][of_run["value"].isna()]
+    missing = run_rows["qid"][run_rows["value"].isna()]
     if len(missing):  # they would be sorted last, as the smallest differences
         raise MultiAspectError(
             f"expected a value of {label} per topic of {name}, got none for {choices(missing[:3])}. Evaluate the "
             "run on these topics, or leave them out"
         )
-    return of_run.set_index("qid")["value"]
+    return run_rows.set_index("qid")["value"]

@@ -1,22 +1,150 @@
-"""The result of `Measure.explain`."""
+"""Explanations: the function `explain` and its result."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
+import ir_measures
 import pandas as pd
 
+from .._validation import count
 from ..aspects.aspect import Aspect
-from ..errors import silenced
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError, choices, shown, silenced, warn_once
+from ..evaluation import evaluate
+from ..integration.parsing import as_measure, parse_one
+from ..integration.provider import supports
+from ..io.runs import NamedRuns, join
 from ..measures import Measure
-from ..measures.explained import Explained
 from ..views import Block, View
 from .comparison import Comparison
-from .frames import aspects_frame, at_ranks, label_columns, position, ranks_frame, swaps_frame
+from .contributions import split_value, tolerance
+from .frames import aspects_frame, label_columns, ranks_frame, scale_positions, swaps_frame, values_by_rank
 from .notes import notes
-from .parts import parts_of
 from .topic import Topic
 from .view import blocks, gain_name
+
+_check_depth = count("depth")
+
+
+def explain(
+    measure: ir_measures.Measure | str,
+    run: object,
+    qrels: object,
+    qid: object,
+    *,
+    topics: object = None,
+    depth: int = 100,
+    label: str | None = None,
+) -> Explanation:
+    """Explain the value of any measure for one topic, rank by rank.
+
+    Parameters
+    ----------
+    measure : measure or str
+        A measure of this package or of ir-measures, or the name of one. Measures of ir-measures evaluate
+        relevance.
+    run : DataFrame, dict, iterable of namedtuples, path or pipeline
+        One run, as in `evaluate`; ``{name: run}`` names it.
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, with one numeric column per aspect.
+    qid : str
+        The topic.
+    topics : DataFrame or dataset of PyTerrier, optional
+        The topics that a pipeline runs on, as in `evaluate`.
+    depth : int, default 100
+        Number of ranks with a separate row if contributions are marginal; see `Explanation`.
+    label : str, optional
+        The title; by default, the measure as given.
+
+    Returns
+    -------
+    Explanation
+        The contribution of each retrieved document. The contributions and the offset sum to the value that
+        `evaluate` returns.
+
+    Raises
+    ------
+    MultiAspectError
+        If the measure is unknown, the topic is not in the qrels, or the input is invalid.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If the value of the topic in ir-measures is different, as it rounds nDCG(dcg='exp-log2')@k.
+
+    See Also
+    --------
+    largest_differences : The topics on which two runs differ most.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> print(ma.explain("nDCG@10", {"bm25": {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}}, qrels, "q1"))
+    nDCG@10
+    -------
+    topic q1, bm25: 0.6199
+    <BLANKLINE>
+    rank  docno  relevance  gain  discount  contribution  running
+       1  new            -     0    1.0000        0.0000   0.0000  unjudged
+       2  d2             1     1    0.6309        0.2398   0.2398
+       3  d1             2     2    0.5000        0.3801   0.6199
+    <BLANKLINE>
+    A best ranking has 1.0000 (0.3801 more). Largest shortfalls by rank
+    -------------------------------------------------------------------
+    rank  docno  contribution  in a best ranking  contribution  shortfall
+       1  new          0.0000  d1                       0.7602     0.7602
+    <BLANKLINE>
+    1 of the first 3 documents is unjudged.
+    contribution = gain x discount / 2.63093.
+    """
+    depth = _check_depth(depth)
+    if not isinstance(measure, str) and not hasattr(measure, "SUPPORTED_PARAMS"):
+        raise MultiAspectError(
+            f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
+            "run, qrels, qid)"
+        )
+    parsed = parse_one(measure)
+    explained = as_measure(parsed)
+    explained.validate_params()
+    runs, qrels = NamedRuns.on_topics(run, qrels, topics)
+    judgments = Judgments.of(qrels)
+    named = dict(runs)
+    if len(named) > 1:
+        raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
+    ((name, source),) = named.items()
+    rankings = join(name, source, judgments)
+    query = judgments.query_position(qid)
+    docnos, scores = rankings.ranked_documents(query)
+    title = "run" if name == "run 1" else name  # the default name
+    among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
+    value = among_all.value  # with the warnings of an evaluation
+    with silenced():
+        alone = among_all.as_only_topic()
+        # A measure may depend on other topics, contrary to the rules; then their judgments are kept.
+        topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
+        explanation = Explanation(topic, value, str(measure) if label is None else label)
+    if not supports(parsed):
+        _compare_with_evaluation(explanation, parsed, rankings)
+    return explanation
+
+
+def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings) -> None:
+    """Warn if the value of the topic in ir-measures differs from the explained one."""
+    with silenced():
+        values = evaluate(
+            {explanation.run: rankings.source}, rankings.judgments, measure, progress=False
+        ).set_index("qid")["value"]
+    value = float(values[explanation.qid])
+    if abs(value - explanation.value) > tolerance(value):
+        warn_once(
+            f"{measure} of topic {explanation.qid} is {value:.9g} in ir-measures, which rounds it; the explained "
+            f"value is {explanation.value:.9g}",
+            key=f"{measure} {explanation.qid} {value}",
+            group="explained values",
+        )
 
 
 class Explanation(View):
@@ -91,8 +219,8 @@ class Explanation(View):
     """
 
     def __init__(self, topic: Topic, value: float, label: str) -> None:
-        parts = parts_of(topic)
-        self._topic, self._parts = topic, parts
+        parts = split_value(topic.measure, topic, topic.values).topic_parts(topic.query, len(topic))
+        self._topic = topic
         self.measure: Measure = topic.measure
         self.label = label
         self.qid = topic.qid
@@ -108,14 +236,14 @@ class Explanation(View):
 
     @cached_property
     def ideal(self) -> Explanation | None:
-        """Return the explanation of a best ranking of all judged documents; None if no best ranking is known."""
+        """The explanation of a best ranking of all judged documents; None if no best ranking is known."""
         with silenced():
             best = self._topic.best()
             return None if best is None else Explanation(best, best.value, self.label)
 
     @cached_property
     def shortfall(self) -> pd.DataFrame | None:
-        """Return the shortfall of each rank from a best ranking; None if no best ranking is known.
+        """The shortfall of each rank from a best ranking; None if no best ranking is known.
 
         Columns ``rank docno contribution ideal_docno ideal_contribution shortfall note``. The shortfalls sum to the
         value of the best ranking minus this value.
@@ -129,13 +257,13 @@ class Explanation(View):
 
     @property
     def details(self) -> list[str]:
-        """Return the columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
+        """The columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
         columns = list(self.ranks.columns)
         return columns[2 + len(self.labels) : columns.index("gain")]
 
     @property
     def judged(self) -> pd.DataFrame:
-        """Return the labels of all judged documents of the topic, by docno, with one column per aspect."""
+        """The labels of all judged documents of the topic, by docno, with one column per aspect."""
         judgments = self._topic.judgments
         rows = judgments.pool_query == self._topic.query
         views = label_columns(self.measure.views(judgments))
@@ -144,26 +272,28 @@ class Explanation(View):
 
     @property
     def scales(self) -> dict[str, Aspect]:
-        """Return the declared or inferred scales, by the columns of `judged`."""
+        """The declared or inferred scales, by the columns of `judged`."""
         views = label_columns(self.measure.views(self._topic.judgments))
         return {column: view.aspect for column, view in views.items()}
 
     @property
     def grade_positions(self) -> pd.DataFrame:
-        """Return the positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
+        """The positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
 
         One row per retrieved document and one column per aspect; NaN where a document is unjudged.
         """
         views = label_columns(self.measure.views(self._topic.judgments))
-        return pd.DataFrame({column: at_ranks(self._topic, position(view)) for column, view in views.items()})
+        return pd.DataFrame(
+            {column: values_by_rank(self._topic, scale_positions(view)) for column, view in views.items()}
+        )
 
     @property
     def retrieved(self) -> list[str]:
-        """Return all retrieved documents, in the order of their ranks."""
+        """All retrieved documents, in the order of their ranks."""
         docnos: list[str] = self._topic.docnos.tolist()
         return docnos
 
-    def compare(self, other: Explained) -> Comparison:
+    def compare(self, other: Explanation) -> Comparison:
         """Compare with the explanation of another run for the same topic.
 
         Parameters

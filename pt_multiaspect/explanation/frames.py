@@ -11,32 +11,32 @@ import pandas as pd
 from .._typing import Bools, Floats
 from ..collection.views import AspectView
 from ..kernels.breakdown import MARGINAL, STATED
-from .parts import Part
+from .contributions import TopicPart
 from .topic import Topic
 
 #: Columns of `ranks` that every explanation has.
 NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "how", "note")
 
 
-def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFrame:
+def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.DataFrame:
     """Return one row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
-    numbers = {column: at_ranks(topic, view.label) for column, view in label_columns(views).items()}
+    numbers = {column: values_by_rank(topic, view.label) for column, view in label_columns(views).items()}
     if numbers:
         judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
     else:  # the measure reads no aspect
         judged = topic.rows < len(topic.judgments)
     for name, values in topic.measure.details(topic.judgments).items():
-        of_ranks = at_ranks(topic, np.asarray(values, dtype=np.float64))
-        numbers[_free(name, numbers)] = np.where(judged, of_ranks, np.nan)
+        detail = values_by_rank(topic, np.asarray(values, dtype=np.float64))
+        numbers[_free_name(name, numbers)] = np.where(judged, detail, np.nan)
     several = len(parts) > 1
     for part in parts:
         for name, values in part.columns.items():
-            numbers[_free(f"{part.name} {name}" if several else name, numbers)] = values
+            numbers[_free_name(f"{part.name} {name}" if several else name, numbers)] = values
     numbers["gain"], numbers["discount"] = _gain_and_discount(topic, parts)
     n_single = min((part.n_single for part in parts if part.n_single is not None), default=len(topic))
     for part in parts if several else ():
-        numbers[_free(f"{part.name} part", numbers)] = part.contribution
+        numbers[_free_name(f"{part.name} part", numbers)] = part.contribution
     numbers["contribution"] = np.sum([part.contribution for part in parts], axis=0)
     rest = _rest(parts, n_single)
     rows = [[amounts.get(name, np.nan) for amounts in rest.values()] for name in numbers]
@@ -56,7 +56,7 @@ def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFr
     return frame
 
 
-def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
+def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, float]]:
     """Return the amounts that belong to no single rank, by description and column."""
     result: dict[str, dict[str, float]] = {}
     for part in parts:
@@ -73,7 +73,7 @@ def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
     return result
 
 
-def _gain_and_discount(topic: Topic, parts: Sequence[Part]) -> tuple[Floats, Floats]:
+def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats, Floats]:
     """Return the gains and discounts of the base; for parts of equal discounts, the weighted sum of their gains."""
     unknown = np.full(len(topic), np.nan)
     first = parts[0]
@@ -109,12 +109,12 @@ def _cutoff(topic: Topic) -> int | None:
     return None if None in depths else max(depth for depth in depths if depth is not None)
 
 
-def at_ranks(topic: Topic, values: Floats) -> Floats:
+def values_by_rank(topic: Topic, values: Floats) -> Floats:
     """Return values per judged pair at the rank of each document; NaN for unjudged documents."""
     return np.append(values, np.nan)[topic.rows]
 
 
-def position(view: AspectView) -> Floats:
+def scale_positions(view: AspectView) -> Floats:
     """Return the position of each label on its scale, from 0 for the lowest to 1 for the highest grade."""
     return np.where(view.known, view.grade_index / max(1, len(view.scale) - 1), np.nan)
 
@@ -124,14 +124,14 @@ def label_columns(views: Sequence[AspectView]) -> dict[str, AspectView]:
     return {f"{view.name} label" if view.name in NOT_LABELS else view.name: view for view in views}
 
 
-def _free(name: str, taken: Mapping[str, Any]) -> str:
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
     """Return a column name that is not yet taken."""
     while name in taken or name in NOT_LABELS:
         name = f"{name} of the measure"
     return name
 
 
-def aspects_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame:
+def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
     """Return one row per term, with its value, its weight and its part in the value of the measure."""
     together = ", ".join(view.name for view in topic.measure.views(topic.judgments))
     terms = topic.measure.terms(topic.judgments)
@@ -159,7 +159,7 @@ def aspects_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def swaps_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame | None:
+def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None:
     """Return adjacent documents in the wrong order, most costly first; None for measures without such pairs."""
     (part, *others) = parts
     if part.swap_cost is None or others:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..errors import number_of
 from ..kernels.breakdown import MARGINAL
-from .parts import Part
+from .contributions import TopicPart
 from .topic import Topic
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _STEP = 0.01
 
 
-def notes(topic: Topic, parts: Sequence[Part], ranks: pd.DataFrame, aspects: pd.DataFrame, gain: str) -> list[str]:
+def notes(
+    topic: Topic, parts: Sequence[TopicPart], ranks: pd.DataFrame, aspects: pd.DataFrame, gain: str
+) -> list[str]:
     """Return the notes; `gain` is the name of the column that shows the gain."""
     return [*_ranking(topic, ranks), *_contributions(topic, parts, gain), *_aspects(topic, parts, aspects)]
 
@@ -31,10 +33,10 @@ def _ranking(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
     single = ranks[~ranks["note"].str.contains("below the cutoff") & ranks["rank"].notna()]
     unjudged = int(single["note"].str.contains("unjudged").sum())
     if unjudged:
-        yield f"{unjudged} of the first {number_of(len(single), 'document')} {_are(unjudged)} unjudged."
+        yield f"{unjudged} of the first {number_of(len(single), 'document')} {_is_or_are(unjudged)} unjudged."
 
 
-def _contributions(topic: Topic, parts: Sequence[Part], gain: str) -> Iterator[str]:
+def _contributions(topic: Topic, parts: Sequence[TopicPart], gain: str) -> Iterator[str]:
     measure = topic.measure
     if measure.lower_is_better:
         yield "Lower values are better."
@@ -50,22 +52,22 @@ def _contributions(topic: Topic, parts: Sequence[Part], gain: str) -> Iterator[s
         yield "Contributions are marginal: the value of the first k ranks minus that of the first k - 1."
 
 
-def _aspects(topic: Topic, parts: Sequence[Part], aspects: pd.DataFrame) -> Iterator[str]:
+def _aspects(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) -> Iterator[str]:
     measure = topic.measure
     counts = aspects[aspects["weight"] > 0]
     if len(counts) < 2 or measure.IS_WEIGHTED_SUM or not measure.IS_INCREASING:
         return
     zero = counts.loc[counts["value"] == 0, "aspect"].tolist()
     if zero:
-        because = f" is 0 because {_listed(zero)} {_are(len(zero))} 0."
-        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {_listed(zero)} is 0."
+        because = f" is 0 because {_join_names(zero)} {_is_or_are(len(zero))} 0."
+        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {_join_names(zero)} is 0."
     elif aspects["part"].notna().all():
         yield from _weakest(measure, parts)
     else:
         yield f"The parts of the aspects are unknown, as {measure.NAME} has no `slope`."
 
 
-def _weakest(measure: Measure, parts: Sequence[Part]) -> Iterator[str]:
+def _weakest(measure: Measure, parts: Sequence[TopicPart]) -> Iterator[str]:
     """Yield a sentence on the aspect that the value depends on most, if it has the lowest value."""
     counting = [part for part in parts if part.weight > 0]
     weak = min(counting, key=lambda part: part.value)
@@ -78,9 +80,9 @@ def _weakest(measure: Measure, parts: Sequence[Part]) -> Iterator[str]:
         )
 
 
-def _are(number: int) -> str:
+def _is_or_are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

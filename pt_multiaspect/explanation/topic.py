@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
 from ..kernels.hits import positions
 from ..measures.best_rank import best_rank, forms_of, sorted_by
+from .contributions import Evaluation
 
 if TYPE_CHECKING:
     from ..measures.measure import Measure
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 _MOST_JUDGED = 200_000
 #: Above this number of judged documents, the assignment of documents to ranks takes too much memory.
 _MOST_ASSIGNED = 2000
-
-#: A function that computes values of shape (n_outputs, n_queries).
-Evaluation = Callable[[Judgments, Rankings], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,58 +49,63 @@ class Topic:
     def __len__(self) -> int:
         return len(self.docnos)
 
-    def alone(self) -> Topic:
+    def as_only_topic(self) -> Topic:
         """Return the topic with judgments of this topic only, on the same scales."""
         return replace(self, judgments=self.judgments.repeat_query(self.query, 1), query=0)
 
     @property
     def is_alone(self) -> bool:
-        """Return whether the judgments have no other topic."""
+        """Whether the judgments have no other topic."""
         return self.judgments.n_queries == 1
 
     @cached_property
     def rankings(self) -> Rankings:
-        """Return the ranking, joined with the judgments."""
+        """The ranking, joined with the judgments."""
         return self._join(self.judgments, [self.judgments.qids[self.query]], [len(self)])
 
     @cached_property
+    def values(self) -> Floats:
+        """The values of the measure on all topics of the judgments."""
+        return self.measure.evaluate(self.rankings)
+
+    @property
     def value(self) -> float:
-        """Return the value of the measure."""
-        return float(self.measure.evaluate(self.rankings)[self.query])
+        """The value of the measure."""
+        return float(self.values[self.query])
 
     @cached_property
     def rows(self) -> Ints:
-        """Return the judged pair of each retrieved document, -1 for unjudged documents."""
+        """The judged pair of each retrieved document, -1 for unjudged documents."""
         rows = np.full(len(self), -1, dtype=np.intp)
         rows[self.rankings.hits.rank - 1] = self.rankings.hits.row
         return rows
 
-    def prefix_values(self, evaluate: Evaluation, lengths: Ints) -> Floats:
-        """Evaluate the first ranks of the ranking.
+    def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
+        """Evaluate the first 0 to `n_ranks` ranks of the ranking.
 
         Parameters
         ----------
         evaluate : callable
             Returns values of shape (n_outputs, n_queries) for judgments and a run.
-        lengths : ndarray of int, shape (n_prefixes,)
-            Numbers of ranks.
+        n_ranks : int
+            Maximum number of ranks.
 
         Returns
         -------
-        ndarray of float, shape (n_outputs, n_prefixes)
+        ndarray of float, shape (n_outputs, n_queries, n_ranks + 1)
             Computed on collections of limited size that repeat the topic.
         """
         if not self.is_alone:
             qids = [self.judgments.qids[self.query]]
-            runs = [self._join(self.judgments, qids, [length]) for length in lengths.tolist()]
-            return np.stack([evaluate(self.judgments, run)[:, self.query] for run in runs], axis=1)
+            runs = [self._join(self.judgments, qids, [length]) for length in range(n_ranks + 1)]
+            return np.stack([evaluate(self.judgments, run) for run in runs], axis=-1)
         at_once = max(1, _MOST_JUDGED // max(len(self.judgments), 1))
         parts = []
-        for start in range(0, len(lengths), at_once):
-            some = lengths[start : start + at_once].tolist()
-            judgments = self.judgments.repeat_query(self.query, len(some))
-            parts.append(evaluate(judgments, self._join(judgments, numbered_names(len(some)), some)))
-        return np.concatenate(parts, axis=1)
+        for start in range(0, n_ranks + 1, at_once):
+            lengths = list(range(start, min(start + at_once, n_ranks + 1)))
+            judgments = self.judgments.repeat_query(self.query, len(lengths))
+            parts.append(evaluate(judgments, self._join(judgments, numbered_names(len(lengths)), lengths)))
+        return np.concatenate(parts, axis=1)[:, None]
 
     def best(self) -> Topic | None:
         """Return the topic with a best ranking of all judged documents; None if none is known."""

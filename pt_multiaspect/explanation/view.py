@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,10 @@ import pandas as pd
 from .._numbers import spell
 from .._typing import Floats
 from ..errors import number_of
-from ..measures.explained import Explained
 from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, bars, decimals
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 #: Number of ranks that are shown.
 _MOST_RANKS = 20
@@ -34,7 +37,7 @@ class _Line:
     n_hidden: int = 0
 
 
-def blocks(explanation: Explained) -> list[Block]:
+def blocks(explanation: Explanation) -> list[Block]:
     """Return the whole explanation."""
     value = decimals(explanation.value)
     return [
@@ -64,7 +67,7 @@ def _floats(frame: pd.DataFrame, name: str) -> Floats:
     return frame[name].to_numpy(dtype=np.float64)
 
 
-def _ranking(explanation: Explained) -> list[Block]:
+def _ranking(explanation: Explanation) -> list[Block]:
     lines = _lines(explanation.ranks)
     hidden = [line for line in lines if line.n_hidden]
     drawn: list[Bar | str] = [*bars_of([line.contribution for line in lines])]
@@ -123,7 +126,7 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
     return lines
 
 
-def _columns(explanation: Explained, ranks: pd.DataFrame) -> list[_Filled]:
+def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_Filled]:
     """Return the columns before the contribution, of some ranks."""
     names, details = list(ranks.columns), explanation.details
     parts = names[names.index("discount") + 1 : names.index("contribution")]
@@ -174,7 +177,7 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
     return [Heading("Costliest errors of adjacent documents"), Table(columns, rows)]
 
 
-def _shortfall(explanation: Explained) -> list[Block]:
+def _shortfall(explanation: Explanation) -> list[Block]:
     if explanation.shortfall is None or explanation.ideal is None:
         return []
     best, short = explanation.ideal.value, explanation.ideal.value - explanation.value
@@ -183,8 +186,15 @@ def _shortfall(explanation: Explained) -> list[Block]:
     table = explanation.shortfall[explanation.shortfall["shortfall"] > 1e-12]
     top = table.sort_values("shortfall", ascending=False, kind="stable").head(5)
     rows = [
-        [_known(rank), _known(docno, note), decimals(own), _known(ideal), decimals(of_ideal), decimals(amount)]
-        for rank, docno, own, ideal, of_ideal, amount, note in top.itertuples(index=False, name=None)
+        [
+            _known(rank),
+            _known(docno, note),
+            decimals(own),
+            _known(ideal),
+            decimals(attained),
+            decimals(amount),
+        ]
+        for rank, docno, own, ideal, attained, amount, note in top.itertuples(index=False, name=None)
     ]
     columns = [
         Column("rank"),

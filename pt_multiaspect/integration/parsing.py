@@ -15,7 +15,7 @@ from ..bases.delegated import function_of
 from ..bases.pickling import pickled
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, refuse_taken, shown
+from ..errors import MultiAspectError, choices, refuse_taken, shown, warn_once
 from ..measures import CAM, NLRE, NWCS, Measure
 from ..measures.on import on_relevance
 from ..measures.registry import RESERVED
@@ -135,7 +135,12 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     Raises
     ------
     MultiAspectError
-        If the measure is unknown or its parameters are invalid.
+        If the measure is unknown, its parameters are invalid, or one that is required is missing.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If ir-measures does not support a member of a set such as ``"official"``.
 
     Examples
     --------
@@ -144,7 +149,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     [TOMA(distance='manhattan')@10]
     """
     if hasattr(measure, "SUPPORTED_PARAMS"):
-        return [check_params(measure)]
+        return [_check_complete(check_params(measure))]
     if isinstance(measure, MeasureName):
         return [measure.measure]
     if not isinstance(measure, str):
@@ -157,13 +162,18 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     members: list[ir_measures.Measure] = []
     unsupported = False
     try:
-        members = trec_names(measure)
+        members, left_out = trec_names(measure)
     except ValueError as error:
         unsupported = "not yet supported" in str(error)
     if members:
+        if left_out:
+            warn_once(
+                f"{measure} is evaluated without {choices(left_out)}, which ir-measures does not support; list "
+                "measures by name to choose others (GMAP is gm_map)"
+            )
         return [check_params(member) for member in members]
     try:
-        return [read_measure(measure)]
+        return [_check_complete(read_measure(measure))]
     except MultiAspectError:
         if unsupported:
             raise MultiAspectError(f"ir-measures does not support trec_eval's measure {measure!r}") from None
@@ -178,6 +188,20 @@ def parse_one(measure: ir_measures.Measure | str) -> ir_measures.Measure:
             f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
         )
     return members[0]
+
+
+def _check_complete(measure: ir_measures.Measure) -> ir_measures.Measure:
+    """Return a measure, after checking that it has all parameters that ir-measures requires."""
+    if supports(measure):
+        return measure
+    required = [name for name, param in measure.SUPPORTED_PARAMS.items() if param.required]
+    missing = [name for name in required if name not in measure.params]
+    if missing:
+        cutoff = "@10" if "cutoff" in required else ""
+        params = ", ".join(f"{name}=..." for name in required if name != "cutoff")
+        example = f"{measure.NAME}{f'({params})' if params else ''}{cutoff}"
+        raise MultiAspectError(f"{measure.NAME} requires the parameter {choices(missing)}, as in {example}")
+    return measure
 
 
 def _check_trec_name(text: str) -> None:

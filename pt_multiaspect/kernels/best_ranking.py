@@ -15,7 +15,7 @@ from .hits import Hits, positions, ranked
 Weighted = tuple[Additive, Floats]
 
 
-def placed(rank: Ints, query: Ints, n_queries: int) -> Hits:
+def hits_at_ranks(rank: Ints, query: Ints, n_queries: int) -> Hits:
     """Return the rankings with each judged document at the given rank."""
     row = np.lexsort((rank, query))
     n_ret = np.bincount(query, minlength=n_queries)
@@ -49,7 +49,7 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
         gains = [weight[query] * form.normalised_gain for form, weight in linear]
         # Ties are broken by the gains themselves, so that sums do not depend on the order of the qrels.
         return ranked(query, np.sum(gains, axis=0), *gains)
-    return _by_assignment(forms, query, n_queries)
+    return _assign_ranks(forms, query, n_queries)
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
@@ -58,7 +58,7 @@ def is_by_sorting(forms: Sequence[Additive]) -> bool:
     return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
 
 
-def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
+def _assign_ranks(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
     from scipy.optimize import linear_sum_assignment
 
     linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
@@ -77,10 +77,10 @@ def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> In
         candidates = ranked_first[bounds[index] : bounds[index + 1]]
         documents, ranks = candidates, np.arange(1, len(candidates) + 1)
         if not others:
-            documents, ranks = _needed(linear, gains, index, documents, ranks)
+            documents, ranks = _required_documents(linear, gains, index, documents, ranks)
         _check_size(len(documents), len(ranks))
-        of_query = np.full(len(ranks), index)
-        discounts = np.array([form.discounts(ranks, of_query) for form, _ in linear]).reshape(
+        queries = np.full(len(ranks), index)
+        discounts = np.array([form.discounts(ranks, queries) for form, _ in linear]).reshape(
             gains.shape[0], len(ranks)
         )
         worth = gains[:, documents].T @ discounts
@@ -106,15 +106,15 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
         )
 
 
-def _needed(
+def _required_documents(
     linear: Sequence[tuple[Linear, Floats]], gains: Floats, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
     """Return documents of a query that suffice for a best ranking, and the ranks above all cutoffs.
 
     Of documents with the same gains, at most one per rank is needed.
     """
-    of_query = np.full(len(ranks), index)
-    counts = np.any([form.discounts(ranks, of_query) != 0 for form, _ in linear], axis=0)
+    queries = np.full(len(ranks), index)
+    counts = np.any([form.discounts(ranks, queries) != 0 for form, _ in linear], axis=0)
     ranks = ranks[: int(np.max(np.flatnonzero(counts), initial=-1)) + 1]
     gain_class = np.unique(gains[:, documents], axis=1, return_inverse=True)[1].reshape(-1)
     by_class = np.argsort(gain_class, kind="stable")

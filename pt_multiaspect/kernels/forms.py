@@ -199,7 +199,7 @@ class Linear(Additive):
             return np.array_equal(self.depth, form.depth)  # type: ignore[arg-type]
         return self.depth == form.depth
 
-    def _gained(self, hits: Hits) -> Floats:
+    def _gains(self, hits: Hits) -> Floats:
         gain = np.append(self.gain, self.unjudged) if self.unjudged else self.gain
         gained = gain[hits.row] * self.discount(hits.rank)
         if self.depth is not None:
@@ -210,13 +210,13 @@ class Linear(Additive):
         """Return the values of rankings, shape (n_queries,)."""
         hits = hits.dense() if self.unjudged else hits
         # Sum, then divide, so that a perfect ranking scores exactly 1.
-        total = hits.total(self._gained(hits))
+        total = hits.total(self._gains(hits))
         return total if self.norm is None else ratio(total, self.norm)
 
     def contributions(self, hits: Hits) -> Floats:
         """Return the contribution of each hit, or of each retrieved document if unjudged ones have a gain."""
         hits = hits.dense() if self.unjudged else hits
-        gained = self._gained(hits)
+        gained = self._gains(hits)
         return gained if self.norm is None else ratio(gained, self.norm[hits.query])
 
     def breakdown(self, hits: Hits) -> Breakdown:

@@ -29,9 +29,9 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
     """Return the contribution of each hit to the compatibility, from the depths at which both rankings have it."""
     row, score, best = _overlap(hits, gain, p)
-    of_row = np.zeros(len(gain))
-    of_row[row] = ratio(score, best[hits.pool_query[row]])
-    return of_row[hits.row]
+    pool_share = np.zeros(len(gain))
+    pool_share[row] = ratio(score, best[hits.pool_query[row]])
+    return pool_share[hits.row]
 
 
 def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:

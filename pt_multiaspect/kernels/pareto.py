@@ -46,13 +46,13 @@ def dominates(points: Floats, others: Floats, near: Floats) -> Bools:
     return np.asarray(at_least & above, dtype=np.bool_)
 
 
-def dominating(points: Floats, names: Sequence[Any]) -> list[tuple[Any, ...]]:
+def names_of_dominating(points: Floats, names: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Return the names of the points that dominate each point, shape (n_points, n_columns)."""
     above = dominates(points, points, TOLERANCE * np.abs(points).max(axis=0))
     return [tuple(names[row] for row in np.flatnonzero(column).tolist()) for column in above.T]
 
 
-def on_front(scores: Floats) -> Bools:
+def is_on_front(scores: Floats) -> Bools:
     """Return a mask of the points that no other point of the same set dominates.
 
     Parameters
@@ -93,11 +93,11 @@ def front_of(points: Floats) -> Ints:
     order = np.lexsort(tuple(-levels[:, ::-1].T))
     levels = levels[order]
     if points.shape[1] <= 2:
-        return order[_rising(levels[:, -1])]
-    return order[_sweep(levels) if points.shape[1] == 3 else _by_blocks(levels)]
+        return order[_is_rising(levels[:, -1])]
+    return order[_sweep(levels) if points.shape[1] == 3 else _front_by_blocks(levels)]
 
 
-def _rising(values: Ints) -> Bools:
+def _is_rising(values: Ints) -> Bools:
     """Return a mask of the values that are higher than all preceding values."""
     return np.append(np.ones(min(len(values), 1), dtype=np.bool_), np.diff(np.maximum.accumulate(values)) > 0)
 
@@ -121,7 +121,7 @@ def _sweep(levels: Ints) -> Ints:
     return np.array(kept, dtype=np.intp)
 
 
-def _by_blocks(levels: Ints) -> Ints:
+def _front_by_blocks(levels: Ints) -> Ints:
     """Return the indices of non-dominated points, sorted so that none is dominated by a later one."""
     kept = np.zeros(0, dtype=np.intp)
     for start in range(0, len(levels), _BLOCK):
@@ -158,8 +158,8 @@ def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
     order = np.lexsort((*(-level for level in levels[::-1]), group))
     _, group_rank = np.unique(group[order], return_inverse=True)
     if values.shape[1] == 1:
-        return order[_rising(group_rank.ravel())]
-    return order[_rising(levels[1][order] + group_rank.ravel() * np.intp(len(order) + 1))]
+        return order[_is_rising(group_rank.ravel())]
+    return order[_is_rising(levels[1][order] + group_rank.ravel() * np.intp(len(order) + 1))]
 
 
 def _levels(values: Floats) -> Ints:

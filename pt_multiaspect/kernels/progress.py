@@ -73,9 +73,9 @@ class LinearProgress(ConvexProgress):
         self.factor = np.append(discount, 0.0)
         self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
         self._gain, self._discount, self._totals = gain, discount, totals
-        levels, of_type = np.unique(-gain, return_inverse=True)
+        levels, type_level = np.unique(-gain, return_inverse=True)
         self._levels = -levels  # decreasing
-        self._is_level = (of_type[:, None] == np.arange(len(levels))).astype(np.float64)
+        self._is_level = (type_level[:, None] == np.arange(len(levels))).astype(np.float64)
         self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
 
     def level(self, counts: NDArray[np.number]) -> Floats:
@@ -186,15 +186,15 @@ class CascadeProgress(Progress):
         """Return the discounted probability of stopping at a document of each type."""
         if rank > self.depth:
             return np.zeros(counts.shape)
-        return np.outer(self._stays(counts) * self._discount[rank - 1], self._stop)
+        return np.outer(self._chance_to_stay(counts) * self._discount[rank - 1], self._stop)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if all users who have not stopped, but will, stop at the next rank."""
         if rank >= self.depth:
             return np.zeros(len(counts))
-        stops = 1.0 - self._stays(self._totals - counts)
-        return np.asarray(self._stays(counts) * stops * self._discount[rank], dtype=np.float64)
+        stops = 1.0 - self._chance_to_stay(self._totals - counts)
+        return np.asarray(self._chance_to_stay(counts) * stops * self._discount[rank], dtype=np.float64)
 
-    def _stays(self, counts: Counts) -> Floats:
+    def _chance_to_stay(self, counts: Counts) -> Floats:
         """Return the probability of stopping at none of the documents; on long scales, it can be exactly 0."""
         return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)

@@ -49,7 +49,7 @@ def _maximum_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
     return n[owner] - 2 * j - 1, 1.0 / (1.0 + np.log2(1.0 + j)), owner
 
 
-def _normalised(error: Floats, n_ret: Ints, sizes: Ints, maxima: Floats) -> Floats:
+def _normalise(error: Floats, n_ret: Ints, sizes: Ints, maxima: Floats) -> Floats:
     """Return 1 - error / maximum error of a ranking of the same length; 1 for one document, 0 for none."""
     value = 1.0 - ratio(error, maxima[np.searchsorted(sizes, n_ret)])
     return np.where(n_ret > 0, np.clip(value, 0.0, 1.0), 0.0)
@@ -71,7 +71,7 @@ def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[
 def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Compute the normalised local rank error (Eq. 4-6, with a factor per aspect)."""
     sizes, maxima = _nlre_maxima(hits, constants)
-    return _normalised(hits.total(_nlre_errors(hits, epsilons, constants)), hits.n_ret, sizes, maxima)
+    return _normalise(hits.total(_nlre_errors(hits, epsilons, constants)), hits.n_ret, sizes, maxima)
 
 
 def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
@@ -113,8 +113,8 @@ def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> 
     """Compute the normalised global rank error (Eq. 7-9, with a factor per aspect)."""
     sizes, maxima = _ngre_maxima(hits, constants)
     pairs = _pair_divisors(hits)
-    error = _grown([c * hits.total(epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
-    return _normalised(error, hits.n_ret, sizes, maxima)
+    error = _growth([c * hits.total(epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
+    return _normalise(error, hits.n_ret, sizes, maxima)
 
 
 def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
@@ -128,20 +128,20 @@ def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
         total = np.cumsum(error)
         up_to_here.append(total - (total - error)[first])
         without.append(np.maximum(hits.total(error)[hits.query] - error, 0.0))
-    grown = _grown(up_to_here)
+    grown = _growth(up_to_here)
     above = np.where(positions(hits.query) > 0, np.append(0.0, grown)[:-1], 0.0)
-    end = _grown([hits.total(c * epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
+    end = _growth([hits.total(c * epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
     return Breakdown(
         hits.dense(),
         hits.spread(ratio(above - grown, bound)),
         discount=_discount(hits),
         offset=_offset(hits),
-        swap_cost=hits.spread(ratio(end[hits.query] - _grown(without), bound)),
+        swap_cost=hits.spread(ratio(end[hits.query] - _growth(without), bound)),
         how=MARGINAL,
     )
 
 
-def _grown(sums_of_errors: Sequence[Floats]) -> Floats:
+def _growth(sums_of_errors: Sequence[Floats]) -> Floats:
     """Return Π(1 + x) - 1, computed term by term, which avoids cancellation if the sums x are small."""
     result = np.zeros(len(sums_of_errors[0]))
     for error in sums_of_errors:
@@ -154,4 +154,4 @@ def _ngre_maxima(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
     sizes = np.unique(hits.n_ret)
     m, weight, owner = _maximum_errors(sizes)
     most = sums(owner, m * weight, len(sizes))
-    return sizes, _grown([constant * most for constant in constants])
+    return sizes, _growth([constant * most for constant in constants])

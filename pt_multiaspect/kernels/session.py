@@ -10,7 +10,7 @@ from .._typing import Floats
 from .hits import Hits, positions
 
 
-def _reduced(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
+def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
     """Return the gain, divided by the logarithm of the cumulated gain if that is above 1."""
     # The maximum avoids logarithms of numbers below 1, which reduce no gain.
     covered = np.log(np.maximum(cumulated, 1.0)) / np.log(overlap)
@@ -44,7 +44,7 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     reduced = np.zeros((len(themes), len(hits.row)))
     order = np.argsort(position, kind="stable")
     for step in np.split(order, np.cumsum(np.bincount(position))[:-1]):  # the k-th document of every sequence
-        worth = _reduced(gain[step], cumulated[sequence[step]], overlap)
+        worth = _reduce_gain(gain[step], cumulated[sequence[step]], overlap)
         cumulated[sequence[step]] += worth
         reduced[theme[step], hit[step]] = worth
     return np.asarray(usability[hits.row] * reduce(np.add, reduced), dtype=np.float64)
@@ -81,7 +81,7 @@ def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float
     while len(kind) and (cutoff is None or rank < cutoff):
         rank += 1
         query = hits.pool_query[kind]
-        reduced = _reduced(themes[:, kind], cumulated[:, query], overlap)
+        reduced = _reduce_gain(themes[:, kind], cumulated[:, query], overlap)
         worth = usability[kind] * reduce(np.add, reduced)
         most = np.zeros(hits.n_queries)
         np.maximum.at(most, query, worth)

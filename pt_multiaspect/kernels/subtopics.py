@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Bools, Floats, Ints
 from .hits import Hits, positions, ratio
-from .ranked import average_precision
+from .relevance import average_precision
 
 Discount = Callable[[Ints], Floats]
 

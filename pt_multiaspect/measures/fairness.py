@@ -19,7 +19,7 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels import fairness
 from ..kernels.forms import Jarvelin, Linear
 from ..kernels.hits import sums
-from ..kernels.ranked import stopping
+from ..kernels.relevance import stopping_chance
 from .grouped import GROUPS, GroupMeasure, warn_if_none
 from .mean_of import MeasureMean
 from .measure import Measure
@@ -262,7 +262,7 @@ class _GF(GroupMeasure):
         seen: Floats = rankings.cached(key, lambda: self._seen(rankings))
         wanted = self._target(rankings.judgments, self._dimension)[hits.query]
         view.check_gains(self.NAME)
-        stops = stopping(hits, linear_stop(view.target))
+        stops = stopping_chance(hits, linear_stop(view.target))
         return sums(
             hits.query, stops * (1.0 - fairness.DIVERGENCES[self["divergence"]](seen, wanted)), hits.n_queries
         )

@@ -10,7 +10,7 @@ from ir_measures.measures.base import Agg
 
 from .._typing import Floats
 from ..collection.rankings import Ranking
-from ..kernels import ranked
+from ..kernels import relevance
 from ..kernels.target import Target
 from .parameters import CUTOFF, REL
 from .registry import register
@@ -41,7 +41,9 @@ class _AveragePrecision(SingleAspectMeasure):
     NOT_A_BASE = "it is an aggregate over queries, not a per-query measure; use base='AP'"
 
     def _average_precision(self, ranking: Ranking, target: Target) -> Floats:
-        return np.maximum(ranked.average_precision(ranking, self.relevant(target), self.n_relevant(target)), _FLOOR)
+        return np.maximum(
+            relevance.average_precision(ranking, self.relevant(target), self.n_relevant(target)), _FLOOR
+        )
 
 
 class _GMAP(_AveragePrecision):

@@ -16,7 +16,7 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
 from ..kernels import means
-from ..kernels.best_ranking import best_ranking, placed
+from ..kernels.best_ranking import best_ranking, hits_at_ranks
 from ..kernels.hits import ratio
 from ..orders.order import check_gate
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
@@ -294,7 +294,7 @@ class _CAM(AspectMean):
         forms = [(term.base.additive(term.target), term.weight) for term in terms]
         known = [(form, weight) for form, weight in forms if form is not None]
         rank = best_ranking(known, judgments.pool_query, judgments.n_queries)
-        hits = placed(rank, judgments.pool_query, judgments.n_queries)
+        hits = hits_at_ranks(rank, judgments.pool_query, judgments.n_queries)
         # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
         values = [
             np.minimum(form.values(hits), term.base.RANGE[1]) for (form, _), term in zip(known, terms, strict=True)

@@ -21,12 +21,13 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
-from .explained import Explained
 from .identity import hashable, set_signatures
 from .parameters import Param
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from ..explanation import Explanation
 
 
 class Measure(ir_measures.Measure):  # type: ignore[misc]
@@ -77,7 +78,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
     )
     #: The function that computes `explain`, set by `pt_multiaspect.explanation`, which depends on measures.
-    _explain: ClassVar[Callable[..., Explained]]
+    _explain: ClassVar[Callable[..., Explanation]]
     #: The text that `help` shows for a measure.
     _help: ClassVar[str | None] = None
 
@@ -368,7 +369,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     # -- explanations -------------------------------------------------------------------------
 
-    def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explained:
+    def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explanation:
         """Explain the value of one topic, rank by rank.
 
         Parameters

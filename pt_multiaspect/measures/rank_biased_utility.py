@@ -13,7 +13,7 @@ from ..bases import Term
 from ..bases.cascade import Effort, RankBiasedStopping
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
-from ..kernels.ranked import stop_probability
+from ..kernels.relevance import stop_probability
 from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMeasure

@@ -12,7 +12,7 @@ from ..collection.columns import KNOWN
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..errors import MultiAspectError
-from ..kernels import ranked
+from ..kernels import relevance
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Flat, Linear
 from ..kernels.hits import Hits, positions, ratio
@@ -86,7 +86,7 @@ class _CoverageRatio(_WithKnown):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         wanted = self.relevant(target) & self._known(ranking)
-        return ratio(ranked.found(ranking, wanted), target.total(wanted))
+        return ratio(relevance.n_retrieved(ranking, wanted), target.total(wanted))
 
 
 class _NoveltyRatio(_WithKnown):
@@ -127,8 +127,8 @@ class _NoveltyRatio(_WithKnown):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         relevant = self.relevant(target)
-        new = ranked.found(ranking, relevant & ~self._known(ranking))
-        return ratio(new, ranked.found(ranking, relevant))
+        new = relevance.n_retrieved(ranking, relevant & ~self._known(ranking))
+        return ratio(new, relevance.n_retrieved(ranking, relevant))
 
 
 _EXPECTED = Param(
@@ -260,7 +260,7 @@ class _Satisfaction(SingleAspectMeasure):
     BINARY = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        return ratio(ranked.found(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64))
+        return ratio(relevance.n_retrieved(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         dense, gain = ranking.dense(), ranking.spread(self.relevant(target)[ranking.row])

@@ -13,7 +13,7 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation.labels import measure_named
 from ..integration.aggregators import lower_aggregate_is_better
-from ..kernels.pareto import on_front
+from ..kernels.pareto import is_on_front
 from .rows import as_numbers
 
 _MEAN = "mean_test_"
@@ -122,7 +122,7 @@ def pareto_front(
         return _choose_setting(scores, choose, _metric_numbers("at_least", at_least or {}, scores, low=-np.inf))
     if at_least is not None:
         raise MultiAspectError("at_least limits the settings to choose from: pass choose as well")
-    return pd.concat([params, scores.assign(on_front=on_front(scores.to_numpy()))], axis=1)
+    return pd.concat([params, scores.assign(on_front=is_on_front(scores.to_numpy()))], axis=1)
 
 
 def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
@@ -145,7 +145,7 @@ def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], lim
         allowed = allowed[allowed[name] >= limit]
     values = allowed.to_numpy()
     if weights is None:
-        front = on_front(values)
+        front = is_on_front(values)
         low, high = values[front].min(axis=0), values[front].max(axis=0)
         scaled = (values - low) / np.where(high > low, high - low, 1.0)
         worth = np.where(front, scaled.mean(axis=1), -np.inf)

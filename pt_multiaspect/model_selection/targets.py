@@ -19,7 +19,7 @@ from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..integration import parsing
-from ..measures import TOMA, Measure, On
+from ..measures import TOMA, Measure, On, registered
 from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
 from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries, with_scales
@@ -230,12 +230,14 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
     if _is_aspect(target):
         return On(aspect=target)
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
-    named = parsed[0]
-    # All measures except those without a gain per document, which at this point only the class tells.
-    gain = getattr(type(named), "document_gain", Measure.document_gain)
-    if len(parsed) == 1 and gain is not Measure.document_gain:
-        return cast(Measure, named)
+    if len(parsed) == 1 and _has_gain(parsed[0]):
+        return cast(Measure, parsed[0])
     raise _no_gain_error(target)
+
+
+def _has_gain(measure: object) -> bool:
+    """Return whether a measure may have a gain per document, as far as its class tells."""
+    return getattr(type(measure), "document_gain", Measure.document_gain) is not Measure.document_gain
 
 
 def _is_aspect(target: object) -> bool:
@@ -243,11 +245,11 @@ def _is_aspect(target: object) -> bool:
 
 
 def _no_gain_error(target: object) -> MultiAspectError:
+    own = [measure.NAME for measure in registered() if _has_gain(measure)]
     return MultiAspectError(
-        "expected a measure with a gain per document (TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, "
-        "RBU, MDCU, nMDCU, Subtopics, IRec, DnDCG, DSharpnDCG, On, MeanOf these), 'scaled sum', the name of an "
-        f"aspect or an Order to aggregate labels, got {target!r}. "
-        "Train on one of these; ranking_scorer selects models by any measure"
+        f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name of an aspect or "
+        f"an Order to aggregate labels, got {target!r}. Train on one of these; ranking_scorer selects models by "
+        "any measure"
     )
 
 

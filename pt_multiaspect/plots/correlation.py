@@ -11,7 +11,7 @@ import pandas as pd
 from ..analysis._frames import Floats
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices
-from .style import LIGHT, SMALL, add_colour_bar, axes_or_new, colours_of, distinct, fixed, readable_on
+from .style import LIGHT, SMALL, add_colour_bar, axes_or_new, colours_of, distinct_texts, format_fixed, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +68,8 @@ def correlation_heatmap(
     ['1.00', '0.67', '0.67', '1.00']
     """
     values, names, intervals = _square(correlations)
-    cmap, low, high = _span(values) if limits is None else _checked_limits(limits)
-    texts = distinct(names, 30)
+    cmap, low, high = _span(values) if limits is None else _read_limits(limits)
+    texts = distinct_texts(names, 30)
     side = float(np.clip((0.95 if intervals else 0.62) * len(names), 2.4, 16))
     ax = axes_or_new(ax, side + 3.2, side + 1.4)
     image = ax.imshow(np.ma.masked_invalid(values), cmap=cmap, vmin=low, vmax=high, aspect="equal")
@@ -79,12 +79,12 @@ def correlation_heatmap(
     # The five characters of −0.50 are three times as wide as the font size; an interval is twice as wide.
     size = float(np.clip(room / (6.5 if intervals else 3.3), 4.5, 10))
     for (row, column), value in np.ndenumerate(values):
-        text = "–" if np.isnan(value) else fixed(value)
+        text = "–" if np.isnan(value) else format_fixed(value)
         if (row, column) in intervals and not np.isnan(value):
-            text += "\n[{}, {}]".format(*map(fixed, intervals[row, column]))
+            text += "\n[{}, {}]".format(*map(format_fixed, intervals[row, column]))
         ax.text(
             column, row, text, ha="center", va="center", fontsize=size * (0.85 if intervals else 1),
-            color="black" if np.isnan(value) else readable_on(colours[row, column]),
+            color="black" if np.isnan(value) else text_colour(colours[row, column]),
         )  # fmt: skip
     positions = list(range(len(names)))
     rotation: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
@@ -94,7 +94,7 @@ def correlation_heatmap(
     ax.set_yticks(positions, texts, fontsize=SMALL)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    add_colour_bar(ax, image, "correlation", np.linspace(low, high, 5).tolist(), fixed)
+    add_colour_bar(ax, image, "correlation", np.linspace(low, high, 5).tolist(), format_fixed)
     if title:
         ax.set_title(title, fontsize="medium")
     return ax
@@ -110,7 +110,7 @@ def _span(values: Floats) -> tuple[str, float, float]:
     return ("Blues", low, high) if low < high else ("Blues", low - 1, high)
 
 
-def _checked_limits(limits: object) -> tuple[str, float, float]:
+def _read_limits(limits: object) -> tuple[str, float, float]:
     """Return the colour map for limits, and the values of its ends, after checking them."""
     try:
         low, high = map(float, limits)  # type: ignore[call-overload]

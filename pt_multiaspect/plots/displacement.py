@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, refuse_unknown
-from .style import GREY, SMALL, add_legend, axes_or_new, distinct, line_style, with_columns
+from .style import GREY, SMALL, add_legend, axes_or_new, distinct_texts, line_style, with_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def crp_over_ranks(
         chosen = present[0] if chosen is None else chosen
         refuse_unknown([chosen], present, "queries", described)
         parts[name] = curve[qids == chosen].sort_values("rank")
-    texts = distinct([str(name) for name in parts], 40)
+    texts = distinct_texts([str(name) for name in parts], 40)
     ax = axes_or_new(ax, 9 if len(parts) > 1 else 7.2, 4.0)
     bases: dict[int, list[str]] = {}
     for index, (part, text) in enumerate(zip(parts.values(), texts, strict=True)):

@@ -9,7 +9,6 @@ import numpy as np
 from .._validation import count
 from ..errors import MultiAspectError
 from ..explanation import Explanation
-from ..measures.explained import Explained
 from .ranking import draw_cells, rank_ticks
 from .style import BLUE, GREY, LIGHT, ORANGE, SMALL, axes_or_new, shorten, wrap
 
@@ -22,7 +21,7 @@ _DETAILS = ("class", "product", "weight", "displacement")
 _ROW = 0.16
 
 
-def explanation(explained: Explained, cutoff: int = 20, *, ax: Axes | None = None) -> Axes:
+def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = None) -> Axes:
     """Plot the contribution of each rank to the value of one topic, above the labels of the documents.
 
     Parameters
@@ -72,7 +71,7 @@ def explanation(explained: Explained, cutoff: int = 20, *, ax: Axes | None = Non
     rows = [*explained.labels, *(name for name in explained.details if name in _DETAILS)]
     ax = axes_or_new(ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows))
     _bars(ax, explained, n_ranks)
-    strip = _below(ax, _ROW * len(rows))
+    strip = _add_axes_below(ax, _ROW * len(rows))
     labels = ranks[rows].to_numpy(dtype=np.float64).T
     positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
     shades = [*positions, *(_shade(explained, row, n_ranks) for row in rows[len(positions) :])]
@@ -88,7 +87,7 @@ def explanation(explained: Explained, cutoff: int = 20, *, ax: Axes | None = Non
     return ax
 
 
-def _below(ax: Axes, height: float) -> Axes:
+def _add_axes_below(ax: Axes, height: float) -> Axes:
     """Add axes below `ax` in the same cell of the figure's grid; `height` is relative to that of `ax`."""
     cell, figure = ax.get_subplotspec(), ax.get_figure()
     if cell is None or figure is None:  # axes outside a grid
@@ -99,7 +98,7 @@ def _below(ax: Axes, height: float) -> Axes:
     return below
 
 
-def _bars(ax: Axes, explained: Explained, n_ranks: int) -> None:
+def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
     contribution = explained.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
     ranks = np.arange(n_ranks)
     ax.bar(ranks, contribution, width=0.72, color=np.where(contribution < 0, ORANGE, BLUE).tolist())
@@ -117,7 +116,7 @@ def _bars(ax: Axes, explained: Explained, n_ranks: int) -> None:
     ax.set_title(f"{title}{explained.value:.3f}", loc="left", fontsize="medium")
 
 
-def _shade(explained: Explained, name: str, n_ranks: int) -> np.ndarray:
+def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
     """Return the values of a column, scaled to [0, 1].
 
     0 and 1 are the lowest (at most 0) and the highest value in the ranking and the best ranking.

@@ -16,7 +16,7 @@ from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices
 from ..measures import TOMA
 from ..orders import Order, TupleOrder
-from .style import GREY, SMALL, axes_or_new, colours_of, number_size, readable_on
+from .style import GREY, SMALL, axes_or_new, colours_of, number_size, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +112,7 @@ def level_sets(
         for across, up in points.tolist():
             ax.text(
                 across, up, spell(value), ha="center", va="center", zorder=3,
-                color=readable_on(colour) if is_best else "black", fontsize=number_size(size, spell(value)),
+                color=text_colour(colour) if is_best else "black", fontsize=number_size(size, spell(value)),
             )  # fmt: skip
     if excluded:
         crossed = np.array([where[grades] for grades in excluded])

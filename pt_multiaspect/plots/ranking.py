@@ -17,7 +17,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.run import Run
 from ..errors import refuse_unknown
-from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, unit_square
+from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, shorten, text_colour, unit_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,9 +89,9 @@ def ranking_grades(
     qid = judgments.qids[query]
     views = judgments.views(parse_aspects(aspects))
     frame = Run.of(run).to_pandas()
-    of_query = frame[frame["query_id"] == qid]
+    query_rows = frame[frame["query_id"] == qid]
     refuse_unknown([qid], frame["query_id"].unique(), "queries of the run")
-    rankings = Rankings(of_query, judgments)
+    rankings = Rankings(query_rows, judgments)
     hits = rankings.top(n_ranks)
     n_ranks = min(n_ranks, int(rankings.hits.n_ret[query]))
     labels = np.full((len(views), n_ranks), np.nan)
@@ -136,7 +136,7 @@ def draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
         for row, column in np.argwhere(~np.isnan(shades)).tolist():
             ax.text(
                 column, row, written[row][column], ha="center", va="center", fontsize=SMALL,
-                color=readable_on(colours[row, column]),
+                color=text_colour(colours[row, column]),
             )  # fmt: skip
     ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
     ax.set_yticks(np.arange(0.5, n_rows - 1), minor=True)

@@ -13,8 +13,7 @@ from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
-from .annotations import annotate
-from .style import BLUE, GREY, ORANGE, add_legend, axes_or_new, rows_to_label, shorten, with_columns, wrap
+from .style import BLUE, GREY, ORANGE, add_legend, annotate, axes_or_new, rows_to_label, shorten, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,8 +144,8 @@ def _systems(frame: object, measures: list[str], qid: object) -> pd.DataFrame:
         )
     if qid is None:
         return systems
-    of_topic = identifiers(id_column(systems, QUERY_COLUMNS, "systems"), "systems") == str(qid)
-    return systems[np.asarray(of_topic)]
+    is_topic = identifiers(id_column(systems, QUERY_COLUMNS, "systems"), "systems") == str(qid)
+    return systems[np.asarray(is_topic)]
 
 
 def _steps(points: Floats) -> Floats:

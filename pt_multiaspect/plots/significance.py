@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import count, proportion
 from ..analysis import DiscriminativePower
 from ..errors import MultiAspectError
-from .style import MOST_INSIDE, add_legend, axes_or_new, distinct, line_style
+from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ def asl_curves(
     highest = None if top is None else proportion("top")(top)
     levels = {measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")}
     shares = dict(zip(power.table["measure"], power.table["power"], strict=True))
-    texts = distinct([str(measure) for measure in shares], 44)
+    texts = distinct_texts([str(measure) for measure in shares], 44)
     beside = len(shares) >= MOST_INSIDE
     ax = axes_or_new(ax, 10 if beside else 7.2, 4.4)
     longest = 0

@@ -11,12 +11,11 @@ import pandas as pd
 from ir_measures import Measure
 
 from ..analysis import rank_correlation
-from ..analysis._frames import Floats, directions, matrix, of_measures, selected
-from ..analysis.correlation import rounded
+from ..analysis._frames import Floats, directions, matrix, rows_of_measures, select_measures
+from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
-from .annotations import annotate
-from .style import BLUE, GREY, add_legend, axes_or_new, rows_to_label, shorten, wrap
+from .style import BLUE, GREY, add_legend, annotate, axes_or_new, rows_to_label, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +93,7 @@ def systems(
     perquery = as_pandas(perquery)
     values, names, qids, pair, signs = _two_measures(perquery, x, y, measures)
     means = values.mean(axis=1)
-    ranks = rankdata(-rounded(means * signs), axis=0)
+    ranks = rankdata(-round_scores(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
     moved = np.argsort(-np.abs(moves), kind="stable")[: np.count_nonzero(moves)]
     named = rows_to_label(label, names, moved)
@@ -136,8 +135,8 @@ def _two_measures(
     pair = (str(x), str(y))
     by_label = {str(measure): measure for measure in (x, y) if not isinstance(measure, str)}
     if measures is not None:
-        by_label.update(selected(perquery, measures)[1])
-    perquery = of_measures(perquery, list(pair))
+        by_label.update(select_measures(perquery, measures)[1])
+    perquery = rows_of_measures(perquery, list(pair))
     if pair[0] == pair[1]:
         raise MultiAspectError(f"expected two different measures as x and y, got {pair[0]} twice")
     values, names, qids, labels = matrix(perquery)

@@ -12,15 +12,16 @@ import pandas as pd
 
 from .._typing import Floats
 from ..analysis import DiscriminativePower, PredictionPowered, correlation, discriminative_power, prediction_powered
-from ..analysis._frames import matrix, of_measures
+from ..analysis._frames import matrix, rows_of_measures
 from ..analysis._significance import correct_groups
+from ..analysis.baseline import add_verdicts
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.labels import recorded
 from ..evaluation.topic_groups import ALL, rows_by_group
-from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
-from ..kernels.pareto import on_front
+from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
+from ..kernels.pareto import is_on_front
 from ..tables.heads import Head, heads_of
 
 
@@ -104,7 +105,7 @@ class Figures:
     def _powered(self, human: pd.DataFrame) -> PredictionPowered:
         """Return the estimates of the measures that are averaged over topics."""
         means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
-        of_means = [of_measures(values, means) for values in (human, self.perquery)]
+        of_means = [rows_of_measures(values, means) for values in (human, self.perquery)]
         powered = prediction_powered(*of_means, baseline=self.baseline, ci=self.options.ci)
         n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
         self.notes.append(
@@ -169,6 +170,8 @@ def _tests_of(perquery: pd.DataFrame, options: Options, groups: Mapping[str, str
     }
     if of_groups:
         comparisons = pd.concat([_with_each_baseline(of_groups, names, options), comparisons], ignore_index=True)
+    lower = {label: lower_is_better(measure) for label, measure in recorded(perquery).items()}
+    comparisons = add_verdicts(comparisons, lower)
     return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
 
@@ -235,7 +238,7 @@ def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str
         str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
         for column, label in enumerate(labels)
     }
-    return np.flatnonzero(on_front(np.column_stack(list(gains.values())))).tolist()
+    return np.flatnonzero(is_on_front(np.column_stack(list(gains.values())))).tolist()
 
 
 def ends(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:

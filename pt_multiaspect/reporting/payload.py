@@ -80,7 +80,7 @@ def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, A
         "powered": None if figures.powered is None or group != ALL else _powered(figures.powered, list(known)),
         "tests": None
         if compared is None or compared.empty
-        else _tests(compared, names, list(known), known, options.alpha),
+        else _tests(compared, names, list(known), options.alpha),
         "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
     }
 
@@ -92,9 +92,7 @@ def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[fl
     return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
 
 
-def _tests(
-    compared: pd.DataFrame, names: list[str], labels: list[str], known: dict[str, Any], alpha: float
-) -> dict[str, Any]:
+def _tests(compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float) -> dict[str, Any]:
     """Return the p-value and the verdict of each system against each baseline: + better, - worse, . neither."""
     rows_by_name = {name: row for row, name in enumerate(names)}
     p, verdicts = [], []
@@ -105,9 +103,7 @@ def _tests(
         levels = np.ones((len(names), len(names)))
         levels[baselines, systems] = rows["p"]
         signs = np.full(levels.shape, ".")
-        gain = rows["difference"].to_numpy() * (-1 if lower_is_better(known[label]) else 1)
-        differ = rows["significant"].to_numpy(dtype=bool) & (gain != 0)
-        signs[baselines[differ], systems[differ]] = np.where(gain[differ] > 0, "+", "-")
+        signs[baselines, systems] = rows["verdict"].map({"better": "+", "worse": "-", "": "."})
         p.append([[float(f"{level:.6g}") for level in row] for row in levels.tolist()])
         verdicts.append(["".join(row) for row in signs.tolist()])
     return {"alpha": alpha, "p": p, "verdicts": verdicts}

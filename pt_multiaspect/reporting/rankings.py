@@ -20,7 +20,7 @@ from .._typing import Bools, Floats, Ints
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silenced
-from ..explanation.of_run import Contributions, Prefixes, contributions
+from ..explanation.contributions import Contributions, Prefixes
 from ..integration.parsing import as_measure
 from ..io.runs import join
 
@@ -126,7 +126,7 @@ def ranked(
             prefixes = Prefixes(rankings, extent.depth)
             for label in list(explained):
                 try:
-                    parts[label].append(contributions(explained[label], prefixes))
+                    parts[label].append(Contributions.of(explained[label], prefixes))
                 except MultiAspectError as error:
                     reasons[label] = str(error)
                     del explained[label]
@@ -199,7 +199,7 @@ def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict
     dict
         ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and ``marginal`` by run and
         topic if there are any; ``explained``, the explained values [run, topic, value] that differ from the
-        evaluated ones, as ir-measures breaks ties differently or rounds.
+        evaluated ones, as ir-measures rounds some measures.
     """
     ranks = np.stack([run.ranks[topics] for run in of_runs])
     offset = np.stack([run.offset[topics] for run in of_runs])

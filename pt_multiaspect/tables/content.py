@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..analysis._by_measure import topics_differ
-from ..analysis._frames import Direction, Floats, words_in
+from ..analysis._frames import Direction, Floats, directions_from_words, topics_differ
 from ..analysis.baseline import compare_with_baseline
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ..evaluation.labels import check_given, recorded
@@ -43,7 +42,7 @@ _LETTERS = "abcdefghijklmnop"
 
 def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any], dict[str, Direction]]:
     """Return the measure of each label, None if unknown, and the directions given instead of measures."""
-    words = words_in(measures) if isinstance(measures, Mapping) else {}
+    words = directions_from_words(measures) if isinstance(measures, Mapping) else {}
     if not words:
         return recorded(perquery, measures), {}
     labels = [str(label) for label in perquery["measure"].unique()]

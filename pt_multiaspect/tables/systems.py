@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .._validation import choice, proportion
-from ..analysis._by_measure import matrices
-from ..analysis._frames import directions
+from ..analysis._frames import directions, matrices
 from ..analysis._significance import TESTS, corrector
 from ..aspects.wording import in_words
 from ..collection.frames import as_pandas

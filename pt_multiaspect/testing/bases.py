@@ -171,7 +171,7 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
 def _progression(progression: Progression, world: World, rankings: Rankings, values: Floats) -> Iterator[Failure]:
     """Check a progression on all complete rankings, which include all continuations of each partial ranking."""
     hits = rankings.hits
-    of_ranking = {world.ranked[index]: values[index] for index in world.complete.tolist()}
+    value_of = {world.ranked[index]: values[index] for index in world.complete.tolist()}
     for index in world.complete.tolist():
         rows = hits.row[hits.query == index]
         levels, kinds = np.unique(progression.gain[rows], return_inverse=True)
@@ -198,16 +198,16 @@ def _progression(progression: Progression, world: World, rankings: Rankings, val
         ranked = world.ranked[index]
         for row in np.flatnonzero(np.diff(kinds) > 0).tolist():  # the next document is better
             swapped = (*ranked[:row], ranked[row + 1], ranked[row], *ranked[row + 2 :])
-            if of_ranking[swapped] < values[index] - 1e-9:
+            if value_of[swapped] < values[index] - 1e-9:
                 yield (
                     "`progression`: a better document further up never lowers the value",
-                    f"{world.show(index)}: {values[index]:.6g}, with {' '.join(swapped)} {of_ranking[swapped]:.6g}",
+                    f"{world.show(index)}: {values[index]:.6g}, with {' '.join(swapped)} {value_of[swapped]:.6g}",
                 )
 
 
 def discounts_are_comparable(base: Base, world: World) -> bool:
     """Return whether the discounts of two targets are equal, so that sums of the measure can be sorted."""
-    first, second = (base.additive(_target(rankings)) for rankings in (world.rankings(), world.again))
+    first, second = (base.additive(_target(rankings)) for rankings in (world.rankings(), world.separate_rankings))
     if not isinstance(first, Linear) or not isinstance(second, Linear):
         return True
     try:

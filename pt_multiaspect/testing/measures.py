@@ -13,7 +13,7 @@ from typing import Any
 import ir_measures
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..analysis import upper_bound
 from ..aspects import Aspects
 from ..bases import Base, as_base
@@ -23,7 +23,6 @@ from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, silenced, warn
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable
-from .combinations import mean_failures
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
 
 
@@ -122,19 +121,19 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
     worlds_of = cache(partial(worlds, seed=seed))
     for base in _bases(measure):
         for world in worlds_of(SCALES):
-            yield from _guarded(base.text, world, base_failures(base, world))
+            yield from _guard(base.text, world, base_failures(base, world))
     if not hasattr(measure, "SINGLE_ASPECT"):  # a measure of ir-measures, or a base
         if not hasattr(measure, "iter_calc"):
             return
         measure = On(base=measure, aspects=SCALES)
     measure.validate_params()
     yield from _as_value(measure)
-    declared = _declared(measure)
+    declared = _with_scales(measure)
     several = worlds_of(_scales(declared))
     for variant in _with_cutoffs(declared):
         direction = 0
         for world in several:
-            yield from _guarded(str(variant), world, _in_world(variant, world))
+            yield from _guard(str(variant), world, _world_failures(variant, world))
             direction += _direction(variant, world)
         if direction < 0:
             better = "lower" if variant.lower_is_better else "higher"
@@ -142,12 +141,12 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
                 f"lower_is_better is {variant.lower_is_better}",
                 f"rankings with better documents first are not {better}",
             )
-        yield from _guarded(str(variant), several[0], _independence(variant, several))
-        yield from _guarded(str(variant), several[0], _bounds(variant, several))
-    yield from _guarded(str(declared), several[2], mean_failures(declared, several[2], seed))
+        yield from _guard(str(variant), several[0], _independence(variant, several))
+        yield from _guard(str(variant), several[0], _bounds(variant, several))
+    yield from _guard(str(declared), several[2], mean_failures(declared, several[2], seed))
 
 
-def _guarded(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
+def _guard(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
     """Yield the failures, and any exception as a failure."""
     try:
         yield from failures
@@ -157,7 +156,7 @@ def _guarded(name: str, world: World, failures: Iterable[Failure]) -> Iterator[F
         yield f"{name} can be computed", f"{type(error).__name__}: {error} ({world.show(0)})"
 
 
-def _declared(measure: Measure) -> Measure:
+def _with_scales(measure: Measure) -> Measure:
     """Return the measure with scales for the aspects it evaluates."""
     if measure.SINGLE_ASPECT:
         return measure.on("relevance", SCALES)
@@ -218,7 +217,7 @@ def _is_importable(kind: type) -> bool:
 # -- in one world -------------------------------------------------------------------------------------
 
 
-def _in_world(measure: Measure, world: World) -> Iterator[Failure]:
+def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
     rankings = world.rankings()
     judgments = rankings.judgments
     values = world.values(measure)
@@ -228,7 +227,7 @@ def _in_world(measure: Measure, world: World) -> Iterator[Failure]:
         index = int(outside[-1])
         yield f"values are within RANGE, {low:g} to {high:g}", f"{world.show(index)}: {values[index]:.6g}"
     same = "evaluated again, values are the same"
-    yield from differences(same, world, measure.evaluate(world.again), values)
+    yield from differences(same, world, measure.evaluate(world.separate_rankings), values)
     cutoff = measure["cutoff"] if "cutoff" in measure.SUPPORTED_PARAMS else None
     if cutoff is not None:
         cut = measure.evaluate(world.rankings(cutoff))
@@ -271,7 +270,7 @@ def _direction(measure: Measure, world: World) -> int:
     try:
         values = world.values(measure)
     except Exception:
-        return 0  # reported by `_in_world`
+        return 0  # reported by `_world_failures`
     grades = _total_grades(measure, world)
     order = sorted(grades, key=lambda docno: -grades[docno])
     forth, back = (values[world.ranked.index(tuple(ranked))] for ranked in (order, order[::-1]))
@@ -292,13 +291,13 @@ def _total_grades(measure: Measure, world: World) -> dict[str, float]:
 def _independence(measure: Measure, several: Worlds) -> Iterator[Failure]:
     """Check that values do not depend on other queries and the order of rows."""
 
-    def evaluated(rankings: Rankings) -> dict[str, float]:
+    def evaluate_run(rankings: Rankings) -> dict[str, float]:
         return dict(zip(rankings.judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
 
-    together, backwards = evaluated(several.together), evaluated(several.backwards)
-    for world, (qid, expected), alone in zip(several, together.items(), several.alone, strict=True):
+    together, backwards = evaluate_run(several.all_rankings), evaluate_run(several.reversed_rankings)
+    for world, (qid, expected), alone in zip(several, together.items(), several.single_rankings, strict=True):
         for statement, value in (
-            ("a query has the same value alone and among others", evaluated(alone)[qid]),
+            ("a query has the same value alone and among others", evaluate_run(alone)[qid]),
             ("the order of rows makes no difference", backwards[qid]),
         ):
             if not equal(np.asarray(value), np.asarray(expected)):
@@ -310,7 +309,7 @@ def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
     if measure.lower_is_better:
         return
     try:
-        table = upper_bound(several.together.judgments, measure)
+        table = upper_bound(several.all_rankings.judgments, measure)
     except MultiAspectError:
         return  # no bound is known
     for world, row in zip(several, table.itertuples(), strict=True):
@@ -323,3 +322,55 @@ def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
             yield "the value of the best ranking is attained", f"{attained}, not {row.value:.6g}"
         if row.strategy == "exact" and row.value < values.max() - TOLERANCE:
             yield "the exact upper bound is the best value", f"{attained}, not {row.value:.6g}"
+
+
+def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
+    """Check that `combine` increases, and that `slope` is the derivative of a concave, homogeneous function."""
+    rng = np.random.default_rng(seed)
+    n_terms = len(measure.terms(world.judgments))
+    if n_terms < 2:
+        return
+    shape = (n_terms, 200)
+    values, others = rng.uniform(0.05, 1, (2, *shape))
+    weights = rng.uniform(0.05, 1, shape)
+    weights /= weights.sum(axis=0)
+    combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+
+    def case_text(index: int) -> str:
+        return f"values {values[:, index].round(3)}, weights {weights[:, index].round(3)}: {combined[index]:.6g}"
+
+    def first_index(wrong: Bools) -> int | None:
+        return int(np.argmax(wrong)) if wrong.any() else None
+
+    if combined.shape != (200,):
+        yield "`combine` has one value per query", f"the shape is {combined.shape}"
+        return
+    raised = np.asarray(measure.combine(np.maximum(values, others), weights))
+    index = first_index(raised < combined - TOLERANCE) if measure.IS_INCREASING else None
+    if index is not None:
+        yield (
+            "IS_INCREASING: `combine` never falls when a value rises",
+            f"{case_text(index)}, then {raised[index]:.6g}",
+        )
+    slope = measure.slope(values, weights)
+    if slope is None:
+        return
+    slope = np.asarray(slope, dtype=np.float64)
+    if slope.shape != shape:
+        yield "`slope` has a number per term and query", f"the shape is {slope.shape}, expected {shape}"
+        return
+    for statement, value, expected in (
+        ("`slope`: `combine` is homogeneous, f(x/2) = f(x)/2", 2 * measure.combine(values / 2, weights), combined),
+        ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), combined),
+    ):
+        index = first_index(~equal(np.asarray(value), expected))
+        if index is not None:
+            yield statement, f"{case_text(index)}, but {value[index]:.6g}"
+    elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
+    plane = (slope * others).sum(axis=0)
+    index = first_index(elsewhere > plane + TOLERANCE)
+    if index is not None:
+        yield (
+            "`slope`: `combine` is concave, so that slope times other values is a bound",
+            f"{case_text(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above {plane[index]:.6g}",
+        )

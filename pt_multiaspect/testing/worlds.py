@@ -47,7 +47,7 @@ class World:
 
     @cached_property
     def judgments(self) -> Judgments:
-        """Return the judgments, repeated for every ranking."""
+        """The judgments, repeated for every ranking."""
         return Judgments(self._qrels())
 
     def _qrels(self) -> pd.DataFrame:
@@ -74,8 +74,8 @@ class World:
         return {}
 
     @cached_property
-    def again(self) -> Rankings:
-        """Return the rankings, joined with separate judgments."""
+    def separate_rankings(self) -> Rankings:
+        """The rankings, joined with separate judgments."""
         return Rankings(self.run(), Judgments(self._qrels()))
 
     def values(self, measure: Measure) -> Floats:
@@ -125,21 +125,21 @@ class Worlds(Sequence[World]):
         return len(self.worlds)
 
     @cached_property
-    def together(self) -> Rankings:
-        """Return one ranking of each world."""
-        return self._joined(range(len(self)))
+    def all_rankings(self) -> Rankings:
+        """One ranking of each world."""
+        return self._join(range(len(self)))
 
     @cached_property
-    def backwards(self) -> Rankings:
-        """Return the same rankings, with queries and documents in reverse order."""
-        return self._joined(range(len(self))[::-1], step=-1)
+    def reversed_rankings(self) -> Rankings:
+        """The same rankings, with queries and documents in reverse order."""
+        return self._join(range(len(self))[::-1], step=-1)
 
     @cached_property
-    def alone(self) -> list[Rankings]:
-        """Return the same rankings, each in a separate collection."""
-        return [self._joined([index]) for index in range(len(self))]
+    def single_rankings(self) -> list[Rankings]:
+        """The same rankings, each in a separate collection."""
+        return [self._join([index]) for index in range(len(self))]
 
-    def _joined(self, indices: Sequence[int], step: int = 1) -> Rankings:
+    def _join(self, indices: Sequence[int], step: int = 1) -> Rankings:
         """Return one ranking of some worlds, joined with their judgments."""
         chosen = {chr(97 + index): self[index] for index in indices}
         judged = {qid: dict(list(world.judged.items())[::step]) for qid, world in chosen.items()}

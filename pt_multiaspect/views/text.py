@@ -149,12 +149,12 @@ class _Fitted(NamedTuple):
 
 def _table(table: Table, width: int, emphasis: bool) -> list[str]:
     rows = _plain_rows(table)
-    fits, dropped = _fitting(table, rows, width)
+    fits, dropped = _fit_table(table, rows, width)
     lines: list[str] = []
     for fitted in fits:
         if lines:
             lines.append("")
-        lines += _drawn(table, rows, fitted, emphasis)
+        lines += _draw_table(table, rows, fitted, emphasis)
     if dropped:
         names = ", ".join(table.columns[column].head for column in dropped)
         where = f" (see {table.elsewhere})" if table.elsewhere else ""
@@ -168,7 +168,7 @@ def _plain_rows(table: Table) -> list[Row]:
     """Return rows whose cells have only a text and a mark; numbers with signs are aligned."""
     rows = table.drawn_rows()
     if any(note.in_text for note in table.notes):
-        rows = [_starred(row) for row in rows]
+        rows = [_star_best(row) for row in rows]
     plain = [row for row in rows if row.span == 1]
     signs = [
         max(
@@ -185,7 +185,7 @@ def _plain_rows(table: Table) -> list[Row]:
     ]
 
 
-def _starred(row: Row) -> Row:
+def _star_best(row: Row) -> Row:
     """Return a row with a * after the best values."""
     return replace(
         row,
@@ -204,7 +204,7 @@ def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
     return Cell(printable(replace(cell, signs=cell.signs.ljust(room)).whole), cell.mark)
 
 
-def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
+def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
     """Fit a table: break heads, then shorten names, omit columns, and finally divide the table."""
     columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
     cells = [max((_length(row, column) for row in rows), default=0) for column in range(len(table.columns))]
@@ -213,26 +213,26 @@ def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitte
     while True:
         spare = max(table.columns[column].spare for column in columns)
         for head, gap, shorten in _WAYS:
-            fitted = _fit(table, cells, columns, head)._replace(gap=gap)
+            fitted = _fit_columns(table, cells, columns, head)._replace(gap=gap)
             if shorten:
-                least = least or _least(table, rows)
-                fitted = _shortened(fitted, least, width)
+                least = least or _least_widths(table, rows)
+                fitted = _shorten_names(fitted, least, width)
             if _total(fitted) <= width:
                 return [fitted], dropped
         if not spare:
             break
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
-    fitted = _fit(table, cells, columns, 12)
+    fitted = _fit_columns(table, cells, columns, 12)
     # Names, which are repeated in each part, take a third of the width.
     widths = [
         min(wide, max(width // 3, low)) if (low := least[column]) is not None else wide
         for column, wide in zip(columns, fitted.widths, strict=True)
     ]
-    return _stacked(_narrowed(fitted, widths), width), dropped
+    return _stack_columns(_narrow_columns(fitted, widths), width), dropped
 
 
-def _fit(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> _Fitted:
+def _fit_columns(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> _Fitted:
     """Return columns in the full width of their cells, with heads broken to that width or to `head`."""
     names = [printable(table.columns[column].in_text or table.columns[column].head) for column in columns]
     least = [cells[column] for column in columns]
@@ -254,7 +254,7 @@ def _total(fitted: _Fitted) -> int:
     return sum(fitted.widths) + fitted.gap * (len(fitted.widths) - 1)
 
 
-def _least(table: Table, rows: Sequence[Row]) -> list[int | None]:
+def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
     """Return the minimum width of columns with distinct shortened names, None if they cannot be shortened."""
     result: list[int | None] = []
     for column, shown in enumerate(table.columns):
@@ -271,7 +271,7 @@ def _least(table: Table, rows: Sequence[Row]) -> list[int | None]:
     return result
 
 
-def _shortened(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fitted:
+def _shorten_names(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fitted:
     """Return columns with names shortened as necessary, the longest first."""
     widths = list(fitted.widths)
     lows = [least[column] for column in fitted.columns]
@@ -283,10 +283,10 @@ def _shortened(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fit
         longest = max(long, key=widths.__getitem__)
         widths[longest] -= 1
         over -= 1
-    return _narrowed(fitted, widths)
+    return _narrow_columns(fitted, widths)
 
 
-def _narrowed(fitted: _Fitted, widths: list[int]) -> _Fitted:
+def _narrow_columns(fitted: _Fitted, widths: list[int]) -> _Fitted:
     """Return columns with other widths, and heads broken to these widths."""
     narrower = _heads([" ".join(lines) for lines in fitted.heads], widths)
     heads = [
@@ -296,7 +296,7 @@ def _narrowed(fitted: _Fitted, widths: list[int]) -> _Fitted:
     return fitted._replace(widths=widths, heads=heads)
 
 
-def _stacked(fitted: _Fitted, width: int) -> list[_Fitted]:
+def _stack_columns(fitted: _Fitted, width: int) -> list[_Fitted]:
     """Return columns in tables below each other, each with the first column."""
     groups, used = [[0]], fitted.widths[0]
     for at, wide in enumerate(fitted.widths[1:], 1):
@@ -318,14 +318,14 @@ def _stacked(fitted: _Fitted, width: int) -> list[_Fitted]:
 
 def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
     """Break column heads into lines, so that different heads remain distinct."""
-    heads = [_broken(name, width) for name, width in zip(names, widths, strict=True)]
+    heads = [_break_head(name, width) for name, width in zip(names, widths, strict=True)]
     return [
-        lines if heads.count(lines) == 1 else _broken(name, width, abbreviate=False)
+        lines if heads.count(lines) == 1 else _break_head(name, width, abbreviate=False)
         for name, width, lines in zip(names, widths, heads, strict=True)
     ]
 
 
-def _broken(head: str, width: int, abbreviate: bool = True) -> list[str]:
+def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
     """Break a column head after punctuation and blanks where possible; long words are abbreviated or broken."""
     lines = [""]
     for part in re.findall(r"[^\s,(=:_-]*[\s,(=:_-]?", head):
@@ -338,14 +338,14 @@ def _broken(head: str, width: int, abbreviate: bool = True) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _drawn(table: Table, rows: Sequence[Row], fitted: _Fitted, emphasis: bool) -> list[str]:
+def _draw_table(table: Table, rows: Sequence[Row], fitted: _Fitted, emphasis: bool) -> list[str]:
     columns = [table.columns[column] for column in fitted.columns]
     lines = _group_lines(table, fitted)
     depth = max(map(len, fitted.heads)) if any(column.head for column in columns) else 0
     for line in range(depth):
         # Heads end on one line.
         texts = [head[line - depth + len(head)] if line >= depth - len(head) else "" for head in fitted.heads]
-        lines.append(_joined(texts, columns, fitted.widths, fitted.gap))
+        lines.append(_join_cells(texts, columns, fitted.widths, fitted.gap))
     for row in rows:
         lines.append(_row(row, columns, fitted, emphasis))
     return lines
@@ -369,19 +369,19 @@ def _row(row: Row, columns: list[Column], fitted: _Fitted, emphasis: bool) -> st
     for at, column in enumerate(fitted.columns):
         if row.span > 1 and at < len(spanned):
             if at == 0:
-                texts.append(_shown(row.cells[0], wide, emphasis))
+                texts.append(_cell_text(row.cells[0], wide, emphasis))
                 widths.append(wide)
                 kinds.append(Column("", left=True))
             continue
         position = column if row.span == 1 else column - row.span + 1
         cell = row.cells[position] if position < len(row.cells) else ""
-        texts.append(_shown(cell, fitted.widths[at], emphasis))
+        texts.append(_cell_text(cell, fitted.widths[at], emphasis))
         widths.append(fitted.widths[at])
         kinds.append(columns[at])
-    return _joined(texts, kinds, widths, fitted.gap)
+    return _join_cells(texts, kinds, widths, fitted.gap)
 
 
-def _shown(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
+def _cell_text(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
     if isinstance(cell, Bar):
         drawn = "#" * max(round(_BAR * cell.length), int(cell.length > 0))
         return f"{' ' * round(_BAR * cell.start)}{drawn}"
@@ -391,7 +391,7 @@ def _shown(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
     return text
 
 
-def _joined(texts: list[str], columns: Sequence[Column], widths: list[int], gap: int) -> str:
+def _join_cells(texts: list[str], columns: Sequence[Column], widths: list[int], gap: int) -> str:
     cells = []
     for text, column, width in zip(texts, columns, widths, strict=True):
         room = " " * (width - len(re.sub(r"\x1b\[\d*m", "", text)))

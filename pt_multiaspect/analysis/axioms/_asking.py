@@ -63,7 +63,7 @@ class Bound:
 
     @property
     def is_adjustable(self) -> bool:
-        """Return whether the measure has a parameter for the importance of aspects."""
+        """Whether the measure has a parameter for the importance of aspects."""
         params = self.measure.SUPPORTED_PARAMS
         return "weights" in params or {"mu", "nu"} <= set(params)
 
@@ -72,13 +72,13 @@ class Bound:
         if variant not in self._variants:
             measure = self.measure
             if variant.raised >= 0:
-                measure = self._raised(variant.raised)
+                measure = self._raise_importance(variant.raised)
             if variant.scaled:
-                measure = self._scaled(variant.scaled)
+                measure = self._scale_labels(variant.scaled)
             self._variants[variant] = measure
         return self._variants[variant]
 
-    def _raised(self, aspect: int) -> Measure:
+    def _raise_importance(self, aspect: int) -> Measure:
         measure, name = self.measure, self.space.names[aspect]
         if "weights" in measure.SUPPORTED_PARAMS:
             weights = dict(measure["weights"] or dict.fromkeys(self.space.names, 1))
@@ -89,12 +89,12 @@ class Bound:
         constants.update(mu if isinstance(mu, dict) else zip(self.space.names, (mu, nu), strict=False))
         return measure(mu={**constants, name: 2 * constants[name] or 1}, nu=measure.SUPPORTED_PARAMS["nu"].default)
 
-    def _scaled(self, constants: tuple[float, ...]) -> Measure:
+    def _scale_labels(self, constants: tuple[float, ...]) -> Measure:
         if self.order is None:
             return self.measure(aspects=scaled_aspects(self.aspects, constants))
         return self.measure(order=self.order.rescaled(constants))
 
-    def weighed_tuples(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
+    def tuple_weights(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
         """Return label tuples, their classes in the order of tuples and their weights; None without an order."""
         space, order = self.space, self.measure.order(self.aspects)
         if order is None:
@@ -159,7 +159,7 @@ class Questions:
             self._rows.update(zip(codes, np.split(rows + n_queries, ends[:-1]), strict=True))
             distinct.append(unique)
             n_queries += len(unique)
-        return self._evaluable(distinct, n_queries, scaled)
+        return self._make_rankings(distinct, n_queries, scaled)
 
     def _codes(self, asked: Asked) -> npt.NDArray[np.intp]:
         """Return the label tuples by rank, followed by those of documents not retrieved, marked by an offset."""
@@ -168,7 +168,7 @@ class Questions:
         retrieved = codes[:, list(asked.order)]
         return np.concatenate([retrieved, np.sort(codes[:, rest], axis=1) + self._space.n_tuples], axis=1)
 
-    def _evaluable(
+    def _make_rankings(
         self, distinct: Sequence[npt.NDArray[np.intp]], n_queries: int, scaled: tuple[float, ...]
     ) -> Rankings:
         space = self._space

@@ -18,19 +18,22 @@ from ...measures import Measure
 from ._asking import Bound, check_grades
 from ._report import AxiomCheck, CounterExample
 from ._search import Search
-from .attainability import OneAttainable, ZeroAttainable
 from .desiderata import (
     Adjustable,
     HighErrors,
     HighRelevance,
+    InPlace,
     LargerDifferences,
     LargerErrors,
     OneAspectAlike,
+    OneAttainable,
+    PartialOrder,
     Scaling,
     ScalingOne,
+    Swap,
     WellDefined,
+    ZeroAttainable,
 )
-from .monotonicity import InPlace, PartialOrder, Swap
 from .properties import Property
 
 #: All properties, in the order of the table.

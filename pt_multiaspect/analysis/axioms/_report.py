@@ -18,7 +18,7 @@ from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table,
 _MARKS: dict[str, Mark] = {"holds": "holds", "ties": "ties", "fails": "fails"}
 
 
-def written(score: float) -> str:
+def format_score(score: float) -> str:
     """Format a score with four decimals."""
     return f"{score:.4f}"
 
@@ -101,7 +101,7 @@ class CounterExample(View):
             for index in range(max(len(side.unranked) for side in sides))
         ]
         for name, values in self.figures:
-            rows.append([name, *(cell for value in values for cell in (written(value), *unknown[1:]))])
+            rows.append([name, *(cell for value in values for cell in (format_score(value), *unknown[1:]))])
         names = [
             Column(name, left=True, separated=len(sides) > 1 and index == 0)
             for _ in sides

@@ -15,8 +15,8 @@ from .._frames import Floats
 from ._asking import Block, Bound, Questions
 from ._report import CounterExample, RankedWorld
 from ._worlds import Bools, Position, Space, Worlds
-from .attainability import Attainable
-from .properties import TOLERANCE, OfOrder, Property
+from .desiderata import Attainable
+from .properties import TOLERANCE, OrderCheck, Property
 
 #: Maximum number of rankings per trial, if a trial evaluates all permutations.
 _RANKINGS_PER_TRIAL = 30
@@ -59,7 +59,7 @@ class Search:
         left, unbroken = trials, True
         sizes = range(rule.least_documents, documents - rule.surplus + 1)
         for n in sizes:
-            blocks, is_complete = self._of_size(n, left, sizes.stop - n)
+            blocks, is_complete = self._blocks_of_size(n, left, sizes.stop - n)
             unbroken &= is_complete
             if unbroken:
                 self.complete = n + rule.surplus
@@ -67,7 +67,7 @@ class Search:
             left -= sum(len(block.worlds) for block in blocks)
         self.questions = Questions(space, self.blocks) if self.blocks else None
 
-    def _of_size(self, n: int, left: int, sizes_left: int) -> tuple[list[Block], bool]:
+    def _blocks_of_size(self, n: int, left: int, sizes_left: int) -> tuple[list[Block], bool]:
         """Return trials with worlds of n documents, and whether these are all possible trials."""
         rule, space, source = self.rule, self.space, self.rule.source
         positions = rule.positions(space, n)
@@ -82,7 +82,7 @@ class Search:
             most, share = min(most, affordable), min(share, affordable)
         candidates = _CANDIDATES_PER_TRIAL * self._trials
         is_enumerated = source.count(space.sizes, n) * len(positions) <= candidates
-        worlds = source.every(space.sizes, n) if is_enumerated else self._drawn(n, positions, share, rng)
+        worlds = source.all_worlds(space.sizes, n) if is_enumerated else self._draw(n, positions, share, rng)
         valid = np.stack([rule.ask(space, worlds, position)[0] for position in positions])
         column, row = np.nonzero(valid)
         is_complete = is_enumerated and len(row) <= most
@@ -95,7 +95,7 @@ class Search:
             if len(part := worlds[row[column == index]])
         ], is_complete
 
-    def _drawn(self, n: int, positions: list[Position], share: int, rng: np.random.Generator) -> Worlds:
+    def _draw(self, n: int, positions: list[Position], share: int, rng: np.random.Generator) -> Worlds:
         """Draw random worlds until enough of them satisfy the conditions, or ten times."""
         parts: list[Worlds] = []
         n_valid = 0
@@ -117,20 +117,20 @@ class Search:
             return _Finding("n/a", reason="no such worlds exist with the declared grades and number of documents")
         try:
             scores = self.questions.scores(bound)
-            of_order = rule.of_order(bound, np.random.default_rng([self._seed, crc32(rule.name.encode())]))
+            order_check = rule.check_order(bound, np.random.default_rng([self._seed, crc32(rule.name.encode())]))
         except MultiAspectError as error:
             return _Finding("n/a", reason=str(error), failed=True)
         violated, tied, trials = self._judge(bound, scores)
         violations, ties = (sum(int(mask.sum()) for mask in masks) for masks in (violated, tied))
-        if of_order is not None:
-            trials, violations = trials + of_order.trials, violations + len(of_order.wrong)
+        if order_check is not None:
+            trials, violations = trials + order_check.trials, violations + len(order_check.wrong)
         verdict = "fails" if violations else "ties" if ties else "holds"
         example = None
         hit = self._smallest(self.blocks, violated if violations else tied)
         if hit is not None:
-            example = self._example(bound, self._shrunk(bound, hit, verdict), verdict)
-        elif of_order is not None and of_order.wrong:
-            example = self._example_of_order(bound, of_order)
+            example = self._example(bound, self._shrink(bound, hit, verdict), verdict)
+        elif order_check is not None and order_check.wrong:
+            example = self._example_of_tuples(bound, order_check)
         return _Finding(verdict, trials, violations, ties, "", example)
 
     def _judge(self, bound: Bound, scores: Sequence[Floats]) -> tuple[list[Bools], list[Bools], int]:
@@ -157,7 +157,7 @@ class Search:
                 hits += [_Hit(world, block.position) for world in lowest]
         return min(hits, key=_Hit.key, default=None)
 
-    def _shrunk(self, bound: Bound, hit: _Hit, verdict: str) -> _Hit:
+    def _shrink(self, bound: Bound, hit: _Hit, verdict: str) -> _Hit:
         """Remove documents and lower labels while the trial still gives the verdict."""
         while True:
             blocks = [block for worlds in self._reductions(hit.world) for block in self._blocks_of(worlds)]
@@ -198,7 +198,7 @@ class Search:
         (table,) = Questions(space, [Block(hit.world[None], hit.position, asked)]).scores(bound)
         raw = bound.oriented(table[0])
         rankings = []
-        for column in rule.to_show(table[0]):
+        for column in rule.example_rankings(table[0]):
             worlds, order, variant = asked[column]
             aspects = scaled_aspects(bound.aspects, variant.scaled) if variant.scaled else bound.aspects
             labels = [Space(aspects).labels(document) for document in worlds[0]]
@@ -212,30 +212,33 @@ class Search:
                 )
             )
         scores = [ranking.score for ranking in rankings]
-        expected, observed = rule.expected(space, hit.position, rankings), rule.found(scores, verdict == "ties")
+        expected, observed = (
+            rule.expected(space, hit.position, rankings),
+            rule.observed_relation(scores, verdict == "ties"),
+        )
         if bound.turned:
-            expected = _turned(expected)
+            expected = _reverse_sentence(expected)
         sentence = f"{expected[0].upper()}{expected[1:]}, but {observed}."
         figures = rule.figures(scores, -1 if bound.turned else 1)
         return CounterExample(
             bound.name, rule.name, verdict, space.names, tuple(rankings), rule.shown, figures, sentence
         )
 
-    def _example_of_order(self, bound: Bound, of_order: OfOrder) -> CounterExample:
-        tuples = bound.weighed_tuples(np.random.default_rng(self._seed))
+    def _example_of_tuples(self, bound: Bound, order_check: OrderCheck) -> CounterExample:
+        tuples = bound.tuple_weights(np.random.default_rng(self._seed))
         assert tuples is not None
         weight = dict(zip(map(tuple, tuples[0].tolist()), tuples[2].tolist(), strict=True))
-        pair = min(of_order.wrong, key=lambda pair: (int(sum(map(sum, pair))), *map(tuple, pair)))
+        pair = min(order_check.wrong, key=lambda pair: (int(sum(map(sum, pair))), *map(tuple, pair)))
         rankings = tuple(
             RankedWorld((self.space.labels(grades),), (), float(weight[tuple(grades.tolist())]), bound.measure)
             for grades in pair
         )
         figures = [("weight", tuple(ranking.score for ranking in rankings))]
-        aspects, sentence = self.space.names, f"{of_order.sentence}."
+        aspects, sentence = self.space.names, f"{order_check.sentence}."
         return CounterExample(bound.name, self.rule.name, "fails", aspects, rankings, (0, 1), figures, sentence)
 
 
-def _turned(sentence: str) -> str:
+def _reverse_sentence(sentence: str) -> str:
     """Adapt the expectation to a measure for which lower is better."""
     pairs = (("score lower", "score higher"), ("score 1", "score 0"))
     for word, opposite in pairs:

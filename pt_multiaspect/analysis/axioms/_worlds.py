@@ -60,7 +60,7 @@ class Source(ABC):
         """Return an upper bound on the number of worlds of n documents."""
 
     @abstractmethod
-    def every(self, sizes: Sequence[int], n: int) -> Worlds:
+    def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return all worlds of n documents."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class Sequences(Source):
         """Return the number of sequences of n label tuples."""
         return int(math.prod(sizes) ** n)
 
-    def every(self, sizes: Sequence[int], n: int) -> Worlds:
+    def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return all sequences of n label tuples."""
         codes = np.indices((math.prod(sizes),) * n).reshape(n, -1).T
         return np.stack(np.unravel_index(codes, tuple(sizes)), axis=-1).astype(np.intp)
@@ -96,7 +96,7 @@ class Multisets(Source):
         """Return the number of multisets of n label tuples."""
         return math.comb(math.prod(sizes) + n - 1, n)
 
-    def every(self, sizes: Sequence[int], n: int) -> Worlds:
+    def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return all multisets of n label tuples."""
         codes = np.array(list(combinations_with_replacement(range(math.prod(sizes)), n)), dtype=np.intp)
         return np.stack(np.unravel_index(codes, tuple(sizes)), axis=-1).astype(np.intp)
@@ -113,7 +113,7 @@ class Chains(Source):
         """Return the number of chains of n label tuples."""
         return math.prod(math.comb(size + n - 1, n) for size in sizes)
 
-    def every(self, sizes: Sequence[int], n: int) -> Worlds:
+    def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return all chains of n label tuples."""
         falling = [np.array(list(combinations_with_replacement(range(size)[::-1], n))) for size in sizes]
         picks = np.indices(tuple(map(len, falling))).reshape(len(sizes), -1)
@@ -132,9 +132,9 @@ class Alike(Source):
         """Return the number of label tuples."""
         return math.prod(sizes)
 
-    def every(self, sizes: Sequence[int], n: int) -> Worlds:
+    def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return n copies of each label tuple."""
-        return Sequences().every(sizes, 1).repeat(n, axis=1)
+        return Sequences().all_worlds(sizes, 1).repeat(n, axis=1)
 
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
         """Draw m label tuples, n copies of each."""
@@ -145,19 +145,19 @@ class OneAlike(Source):
     """Documents with the same label on at least one aspect, in any order."""
 
     @staticmethod
-    def _without(sizes: Sequence[int], aspect: int) -> list[int]:
+    def _other_sizes(sizes: Sequence[int], aspect: int) -> list[int]:
         return [1 if index == aspect else size for index, size in enumerate(sizes)]
 
     def count(self, sizes: Sequence[int], n: int) -> int:
         """Return an upper bound: worlds with equal labels on several aspects are counted several times."""
         parts = enumerate(sizes)
-        return sum(size * Sequences().count(self._without(sizes, aspect), n) for aspect, size in parts)
+        return sum(size * Sequences().count(self._other_sizes(sizes, aspect), n) for aspect, size in parts)
 
-    def every(self, sizes: Sequence[int], n: int) -> Worlds:
+    def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return all sequences of n label tuples with the same grade on some aspect."""
         parts = []
         for aspect, size in enumerate(sizes):
-            others = Sequences().every(self._without(sizes, aspect), n)
+            others = Sequences().all_worlds(self._other_sizes(sizes, aspect), n)
             for grade in range(size):
                 part = others.copy()
                 part[:, :, aspect] = grade
@@ -190,7 +190,7 @@ class Asked(NamedTuple):
     variant: Variant = Variant()
 
 
-def exchanged(n: int, *pair: int) -> tuple[int, ...]:
+def order_with_swap(n: int, *pair: int) -> tuple[int, ...]:
     """Return the order of n documents with two of them swapped; unchanged without a pair."""
     order = list(range(n))
     if pair:
@@ -210,7 +210,9 @@ def is_chain(worlds: Worlds) -> Bools:
     return np.asarray((worlds[:, :-1] >= worlds[:, 1:]).all(axis=(1, 2)))
 
 
-def relabelled(worlds: Worlds, documents: Sequence[int], aspect: int, change: int, *, to: bool = False) -> Worlds:
+def change_grades(
+    worlds: Worlds, documents: Sequence[int], aspect: int, change: int, *, to: bool = False
+) -> Worlds:
     """Return the worlds with `change` added to the grades of some documents, or with these grades set to it."""
     changed = worlds.copy()
     for document in documents:

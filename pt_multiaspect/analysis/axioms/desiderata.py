@@ -1,33 +1,240 @@
-"""The desiderata D1 to D8 of Lioma et al. (2017)."""
+"""Properties that `check` checks: monotonicity, attainability, and desiderata of multi-aspect measures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
+from typing import ClassVar
 
 import numpy as np
 
 from ..._numbers import spell
 from .._frames import Floats
 from ._asking import Bound
-from ._report import RankedWorld
+from ._report import RankedWorld, format_score
 from ._worlds import (
     Alike,
     Asked,
     Bools,
     Chains,
+    Multisets,
     OneAlike,
     Position,
     Sequences,
     Space,
     Variant,
     Worlds,
-    exchanged,
+    change_grades,
     is_better,
     is_chain,
-    relabelled,
+    order_with_swap,
 )
-from .properties import TOLERANCE, Property
+from .properties import TOLERANCE, OrderCheck, Property
+
+
+class PartialOrder(Property):
+    """Equation 1 of Maistro et al.: a better document does not score lower."""
+
+    name = "Eq. 1"
+    statement = (
+        "A ranking of one document scores at least as high as a ranking of another document that is not better on "
+        "any aspect (both documents are judged, possibly with others). For TOMA also: no label tuple weighs less "
+        "than a tuple that is not better on any aspect."
+    )
+    source = Multisets()
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all ordered pairs of documents."""
+        return list(permutations(range(n), 2))
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare rankings of one document each, of which one is better than the other."""
+        better, worse = position
+        return is_better(worlds, better, worse), [Asked(worlds, (better,)), Asked(worlds, (worse,))]
+
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
+        return (
+            "the document of A is better than that of B on one aspect and worse on none. A should not score lower"
+        )
+
+    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
+        """Check that label tuples do not weigh less than tuples that are worse on one aspect."""
+        tuples = bound.tuple_weights(rng)
+        if tuples is None:
+            return None
+        grades, _, weights = tuples
+        space = bound.space
+        # Steps of one grade on one aspect are sufficient: all other pairs follow by transitivity.
+        weight_of = np.full(space.n_tuples, np.nan)
+        weight_of[space.encode(grades)] = weights
+        trials, wrong = 0, []
+        for aspect, size in enumerate(space.sizes):
+            lower = grades[grades[:, aspect] < size - 1]
+            upper = lower.copy()
+            upper[:, aspect] += 1
+            difference = weight_of[space.encode(upper)] - weight_of[space.encode(lower)]
+            trials += int(np.isfinite(difference).sum())
+            wrong += [(upper[row], lower[row]) for row in np.flatnonzero(difference < -TOLERANCE).tolist()]
+        return OrderCheck(
+            trials, wrong, "A weighs less than B, although it is better on one aspect and worse on none"
+        )
+
+
+class InPlace(Property):
+    """Equation 4 of Maistro et al.: a document that is better alone is better at any rank."""
+
+    name = "Eq. 4"
+    statement = (
+        "A document that is better alone is better in any ranking: if the ranking of one document scores at least "
+        "as high as the ranking of another, swapping the two in any ranking so that the first moves up does not "
+        "lower the score. For TOMA also: weights and binary relevance do not decrease along the order of label "
+        "tuples."
+    )
+    source = Sequences()
+    shown = (2, 3)
+    observed = "does"
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all pairs of ranks."""
+        return list(combinations(range(n), 2))
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the documents alone, and both orders of them in the ranking."""
+        (i, j), n = position, worlds.shape[1]
+        differ = np.asarray((worlds[:, i] != worlds[:, j]).any(axis=1))
+        return differ, [
+            Asked(worlds, order) for order in ((j,), (i,), order_with_swap(n), order_with_swap(n, i, j))
+        ]
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the gain of the swap, for trials in which the document that moves up is not worse alone."""
+        with np.errstate(invalid="ignore"):
+            at_least = ~(scores[:, 0] < scores[:, 1] - TOLERANCE)
+        return scores[:, 3] - scores[:, 2], np.asarray(at_least)
+
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
+        (better, worse), (i, j) = rankings[:2], position
+        return (
+            f"alone, {better.tuples[0]} scores {format_score(better.score)} and {worse.tuples[0]} "
+            f"{format_score(worse.score)}. B swaps ranks {i + 1} and {j + 1} of A and moves {better.tuples[0]} up. "
+            "B should not score lower"
+        )
+
+    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
+        """Check that weights do not decrease along the order of label tuples."""
+        tuples = bound.tuple_weights(rng)
+        if tuples is None:
+            return None
+        grades, tuple_class, weights = tuples
+        # The maximum weight of each class or below. Tuples of the same class must have the same weight.
+        maxima = np.full(int(tuple_class.max()) + 1, -np.inf)
+        np.maximum.at(maxima, tuple_class, weights)
+        maxima = np.maximum.accumulate(maxima)
+        pairs = []
+        for row in np.flatnonzero(weights < maxima[tuple_class] - TOLERANCE).tolist():
+            heavier = np.flatnonzero((weights == maxima[tuple_class[row]]) & (tuple_class <= tuple_class[row]))
+            pairs.append((grades[row], grades[heavier[0]]))
+        return OrderCheck(len(grades), pairs, "A weighs less than B, although it is not below B in the order")
+
+
+class Swap(Property):
+    """Moving a worse document up does not raise the score."""
+
+    name = "swap"
+    statement = (
+        "In any ranking, ideal or not, swapping two documents so that the worse one (worse on one aspect, better "
+        "on none) moves up does not raise the score."
+    )
+    source = Sequences()
+    observed = "does"
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all pairs of ranks."""
+        return list(combinations(range(n), 2))
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the ranking with that in which a worse document moves up."""
+        (i, j), n = position, worlds.shape[1]
+        return is_better(worlds, i, j), [Asked(worlds, order_with_swap(n)), Asked(worlds, order_with_swap(n, i, j))]
+
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
+        i, j = (rank + 1 for rank in position)
+        return f"B swaps ranks {i} and {j} of A and moves the worse document up. B should not score higher"
+
+
+class Attainable(Property):
+    """A property for which all permutations of a world are evaluated."""
+
+    source = Multisets()
+    #: +1 for the best order, -1 for the worst.
+    end: ClassVar[int]
+    shown = (0,)
+    observed = "does not"
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Return the worlds that the statement applies to, and all permutations of their documents."""
+        n = worlds.shape[1]
+        return self._is_applicable(worlds), [Asked(worlds, order) for order in permutations(range(n))]
+
+    @staticmethod
+    def _is_applicable(worlds: Worlds) -> Bools:
+        return np.ones(len(worlds), dtype=np.bool_)
+
+    def example_rankings(self, scores: Floats) -> list[int]:
+        """Return the best or the worst order."""
+        return [int(np.argmax(self.end * scores))]
+
+    def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        """Return 'n/a' for measures with values outside [0, 1]."""
+        low, high = bound.range
+        return (
+            None
+            if (low, high) == (0.0, 1.0)
+            else ("n/a", f"the values of the measure are between {low:g} and {high:g}")
+        )
+
+
+class OneAttainable(Attainable):
+    """The best order scores 1."""
+
+    name = "1 attainable"
+    statement = "In every world in which some order of all documents scores above 0, the best order scores 1."
+    end = 1
+    least_documents = 1
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the highest score minus 1, for worlds with a positive score."""
+        best = scores.max(axis=1)
+        return best - 1.0, ~(best <= TOLERANCE)
+
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
+        """Return the expected score."""
+        return "this is the best order of these documents. It should score 1"
+
+
+class ZeroAttainable(Attainable):
+    """The worst order scores 0."""
+
+    name = "0 attainable"
+    statement = (
+        "In every world whose documents do not all have the same labels, the worst order of all documents scores 0."
+    )
+    end = -1
+
+    @staticmethod
+    def _is_applicable(worlds: Worlds) -> Bools:
+        return np.asarray((worlds != worlds[:, :1]).any(axis=(1, 2)))
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return minus the lowest score."""
+        return -scores.min(axis=1), np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
+        """Return the expected score."""
+        return "this is the worst order of these documents. It should score 0"
 
 
 class LargerErrors(Property):
@@ -51,7 +258,7 @@ class LargerErrors(Property):
         """Compare the swap of ranks i and j with that of i and k."""
         (i, j, k), n = position, worlds.shape[1]
         valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
-        return valid, [Asked(worlds, exchanged(n, i, j)), Asked(worlds, exchanged(n, i, k))]
+        return valid, [Asked(worlds, order_with_swap(n, i, j)), Asked(worlds, order_with_swap(n, i, k))]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -87,7 +294,7 @@ class HighErrors(Property):
                 label = numbers[worlds[:, :, aspect]]
                 upper, lower = label[:, i] - label[:, i + 1], label[:, j] - label[:, j + 1]
                 valid &= np.isclose(upper, lower, rtol=0, atol=1e-12)
-        return valid, [Asked(worlds, exchanged(n, i, i + 1)), Asked(worlds, exchanged(n, j, j + 1))]
+        return valid, [Asked(worlds, order_with_swap(n, i, i + 1)), Asked(worlds, order_with_swap(n, j, j + 1))]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -117,11 +324,11 @@ class LargerDifferences(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the swap of two documents with that after one of them changed by a grade."""
         (i, aspect, step), n = position, worlds.shape[1]
-        changed = relabelled(worlds, [i if step > 0 else i + 1], aspect, step)
+        changed = change_grades(worlds, [i if step > 0 else i + 1], aspect, step)
         valid = is_chain(worlds) & (worlds[:, i, aspect] > worlds[:, i + 1, aspect])
         valid &= is_chain(changed) & (changed >= 0).all(axis=(1, 2))
         valid &= (changed < np.array(space.sizes)).all(axis=(1, 2))
-        order = exchanged(n, i, i + 1)
+        order = order_with_swap(n, i, i + 1)
         return valid, [Asked(worlds, order), Asked(changed, order)]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
@@ -162,12 +369,12 @@ class HighRelevance(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the swap at a higher with that at a lower relevance, and both with the ideal ranking."""
         (i, low), n = position, worlds.shape[1]
-        changed = relabelled(worlds, [i, i + 1], 0, low, to=True)
+        changed = change_grades(worlds, [i, i + 1], 0, low, to=True)
         upper, lower = worlds[:, i], worlds[:, i + 1]
         valid = is_chain(worlds) & is_chain(changed) & (upper[:, 1] > lower[:, 1]) & (upper[:, 0] > low)
         for aspect in {*range(len(space))} - {1}:
             valid &= upper[:, aspect] == lower[:, aspect]
-        wrong, right = exchanged(n, i, i + 1), exchanged(n)
+        wrong, right = order_with_swap(n, i, i + 1), order_with_swap(n)
         return valid, [Asked(labels, order) for labels in (worlds, changed) for order in (wrong, right)]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
@@ -206,7 +413,7 @@ class WellDefined(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Score rankings of documents with the same labels."""
         alike = (worlds == worlds[:, :1]).all(axis=(1, 2))
-        return np.asarray(alike), [Asked(worlds, exchanged(worlds.shape[1]))]
+        return np.asarray(alike), [Asked(worlds, order_with_swap(worlds.shape[1]))]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
         """Return 0 for finite scores in the range, else -1."""
@@ -219,7 +426,7 @@ class WellDefined(Property):
         """Return the expected relation."""
         return "a ranking of documents with the same labels should have a score in the range of the measure"
 
-    def found(self, scores: Sequence[float], tied: bool) -> str:
+    def observed_relation(self, scores: Sequence[float], tied: bool) -> str:
         """Return the score."""
         return f"the score is {scores[0]:g}"
 
@@ -244,15 +451,15 @@ class Scaling(Property):
         """Return all aspects (-1) and the index of the constant."""
         return [(-1, index) for index in range(len(self._constants(space)))]
 
-    def _scaled(self, space: Space, position: Position) -> tuple[float, ...]:
+    def _scale_constants(self, space: Space, position: Position) -> tuple[float, ...]:
         aspect, number = position
         constant = self._constants(space)[number]
         return tuple(constant if aspect in (-1, index) else 1.0 for index in range(len(space)))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the ranking with that of scaled labels."""
-        order = exchanged(worlds.shape[1])
-        scaled = Variant(scaled=self._scaled(space, position))
+        order = order_with_swap(worlds.shape[1])
+        scaled = Variant(scaled=self._scale_constants(space, position))
         return np.ones(len(worlds), dtype=np.bool_), [Asked(worlds, order), Asked(worlds, order, scaled)]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
@@ -261,7 +468,7 @@ class Scaling(Property):
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
-        constants = dict(zip(space.names, self._scaled(space, position), strict=True))
+        constants = dict(zip(space.names, self._scale_constants(space, position), strict=True))
         which = " and ".join(f"{name} times {spell(c)}" for name, c in constants.items() if c != 1)
         return f"B is A with the labels of {which}. Both should score the same"
 
@@ -310,8 +517,8 @@ class OneAspectAlike(Property):
         (aspect, i, j), n = position, worlds.shape[1]
         alike = (worlds[:, :, aspect] == worlds[:, :1, aspect]).all(axis=1)
         return alike & is_better(worlds, j, i), [
-            Asked(worlds, exchanged(n)),
-            Asked(worlds, exchanged(n, i, j)),
+            Asked(worlds, order_with_swap(n)),
+            Asked(worlds, order_with_swap(n, i, j)),
         ]
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
@@ -362,9 +569,9 @@ class Adjustable(Property):
         valid = is_chain(worlds)
         cases = []
         for aspect in (a, b):
-            case = relabelled(doubled, [i], aspect, step)
+            case = change_grades(doubled, [i], aspect, step)
             valid &= is_chain(case) & (case[:, i, aspect] < space.sizes[aspect])
-            cases += [(case, exchanged(n + 1, i, i + 1)), (case, exchanged(n + 1))]
+            cases += [(case, order_with_swap(n + 1, i, i + 1)), (case, order_with_swap(n + 1))]
         return valid, [Asked(*case, variant) for variant in (Variant(), Variant(raised=a)) for case in cases]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:

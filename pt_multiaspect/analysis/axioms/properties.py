@@ -18,7 +18,7 @@ from ._worlds import Asked, Bools, Position, Source, Space, Worlds
 TOLERANCE = 1e-9
 
 
-class OfOrder(NamedTuple):
+class OrderCheck(NamedTuple):
     """Result of checking the order of label tuples itself."""
 
     trials: int
@@ -67,7 +67,7 @@ class Property(ABC):
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation between the rankings A, B, … shown."""
 
-    def found(self, scores: Sequence[float], tied: bool) -> str:
+    def observed_relation(self, scores: Sequence[float], tied: bool) -> str:
         """Return the observed relation."""
         return self.observed_tie if tied else self.observed
 
@@ -75,7 +75,7 @@ class Property(ABC):
         """Return lines of numbers below the rankings shown. The sign is -1 if lower scores are better."""
         return [("score", tuple(scores[column] for column in self.shown))]
 
-    def to_show(self, scores: Floats) -> list[int]:
+    def example_rankings(self, scores: Floats) -> list[int]:
         """Return the indices of the rankings that belong to an example."""
         return list(range(len(scores)))
 
@@ -83,6 +83,6 @@ class Property(ABC):
         """Return a verdict and its reason if no search is needed, else None."""
         return None
 
-    def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
+    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
         """Check the order of label tuples itself, if the measure has one."""
         return None

@@ -1,25 +1,44 @@
-"""The Pareto front of the values that rankings of the judged documents attain."""
+"""The Pareto front of the values that rankings of the judged documents attain, and systems compared with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import ir_measures
 import numpy as np
+import pandas as pd
 
-from ..._validation import choice, count
-from ...errors import MultiAspectError, refuse_taken
-from ..upper_bounds.rankings import judgments_of
+from ..._typing import Floats
+from ..._validation import choice, count, real
+from ...aspects.aspects import Aspects
+from ...aspects.parameter import AspectSpec, parse_aspects
+from ...collection.frames import as_pandas
+from ...collection.judgments import Judgments
+from ...errors import MultiAspectError, choices, number_of, refuse_taken, warn_once
+from ...evaluation.labels import is_recorded, recorded
+from ...evaluation.long_frames import COLUMNS
+from ...evaluation.topics import check_all_topics
+from ...integration import parsing
+from ...io.runs import join, named_runs
+from ...kernels.pareto import names_of_dominating
+from ...measures import Measure, On
+from .._frames import matrix, rows_of_measures
+from ..upper_bounds.rankings import sorted_judgments
 from .enumeration import all_points
-from .hull import Hull
-from .linear import linear_topics
-from .points import Points
-from .reading import measures_of
-from .result import RESERVED, AttainableFront, Line
-from .supported import supported_points
+from .hull import Hull, Points, mean_points
+from .supported import chain_of_means, linear_topics, refine_hull, supported_points
 
 #: Default of `limit` by kind.
 _LIMITS = {"supported": 300, "all": 50_000}
+
+#: Tolerance for systems that exceed the front (rounding errors).
+_ROUNDING = 1e-9
+
+#: Columns that are not measures.
+RESERVED = ("name", "qid", "supported", "gap", "dpfr", "nearest", "hypervolume", "attainable", "dominated_by")
 
 
 def attainable_front(
@@ -69,8 +88,8 @@ def attainable_front(
     decrease if documents are appended (nDCG, AP, TOMA, MM), no run exceeds them. For measures that unjudged or
     missing documents can improve, such as AWRF or ESL, runs can; `AttainableFront.systems` warns about this.
 
-    ``'supported'`` requires weighted sums of bases that are sums over ranks: nDCG, DCG, RBP, P, R, CRP, and On,
-    CAM, TOMA and others over these. With two measures of equal discounts, the order of documents by weighted gains
+    ``'supported'`` requires weighted sums of bases that are sums over ranks, such as nDCG, RBP and CRP, and On,
+    CAM and TOMA over these. With two measures of equal discounts, the order of documents by weighted gains
     changes only at the weights where two documents' gains are equal; one ranking between each two neighbouring
     weights gives all corners exactly. Otherwise (also for two measures and thousands of distinct documents), the
     hull is refined until no weighted sum gains anything, or it has `limit` points. `gap` is the maximum by which
@@ -121,7 +140,7 @@ def attainable_front(
     """
     choice("kind", *_LIMITS)(kind)
     most = _LIMITS[kind] if limit is None else count("limit")(limit)
-    judgments, labelled = judgments_of(qrels), measures_of(measures, aspects)
+    judgments, labelled = sorted_judgments(qrels), _read_measures(measures, aspects)
     if not judgments.n_queries:
         raise MultiAspectError("expected qrels with at least one query, got none")
     for measure in labelled.values():
@@ -138,3 +157,410 @@ def attainable_front(
         topics = all_points(list(labelled.values()), signs, judgments, most)
         lines = [Line(Points(points), 0.0) for points in topics]
     return AttainableFront(kind, labelled, judgments, lines, most)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The front of a topic or of the mean, with higher values better in each column."""
+
+    shape: Hull | Points
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class AttainableFront:
+    """Result of `attainable_front`: the values that rankings attain on two or three measures.
+
+    Attributes
+    ----------
+    kind : {'supported', 'all'}
+        The front of mixtures of rankings, or of rankings.
+    measures : dict of str to Measure
+        The measures by label, as `pt_multiaspect.evaluate` takes them.
+    judgments : Judgments
+        The judged documents.
+
+    Notes
+    -----
+    Stability: provisional. It is the result of `attainable_front`, which may change.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {
+    ...     "q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}},
+    ...     "q2": {"d1": {"relevance": 1, "credibility": 1}, "d2": {"relevance": 0, "credibility": 1}},
+    ... }
+    >>> front = ma.analysis.attainable_front(qrels, "nDCG", aspects={"relevance": 1, "credibility": 1})
+    >>> front
+    <AttainableFront (supported) of relevance, credibility: 3 points of 2 topics>
+    >>> front.mean.round(3)
+       relevance  credibility  gap
+    0      1.000        0.815  0.0
+    1      0.815        1.000  0.0
+    >>> front.reference(0.5).round(3)
+       relevance  credibility
+    0      0.908        0.908
+    """
+
+    kind: str
+    measures: dict[str, Measure]
+    judgments: Judgments
+    _topics: list[Line]
+    #: The number of points at which refinement of the mean of three measures stops.
+    _limit: int
+
+    def __repr__(self) -> str:
+        n_points = sum(len(line.shape.points) for line in self._topics)
+        return (
+            f"<AttainableFront ({self.kind}) of {choices(self.measures)}: {number_of(n_points, 'point')} of "
+            f"{number_of(len(self._topics), 'topic')}>"
+        )
+
+    @property
+    def points(self) -> pd.DataFrame:
+        """The points of each topic, from the best of the first measure on.
+
+        Columns ``qid``, the labels of the measures and ``gap``; for ``kind='all'``, also ``supported``: whether the
+        point is a corner of the hull, so that it is the only best one for some weights.
+        """
+        parts = [self._frame(line) for line in self._topics]
+        table = pd.concat(parts, ignore_index=True)
+        table.insert(0, "qid", np.repeat(self.judgments.qids, [len(part) for part in parts]))
+        return table
+
+    @property
+    def mean(self) -> pd.DataFrame:
+        """The points of the means over topics; columns as in `points`, without ``qid``."""
+        return self._frame(self._mean)
+
+    @cached_property
+    def _signs(self) -> Floats:
+        return np.array([-1.0 if measure.lower_is_better else 1.0 for measure in self.measures.values()])
+
+    @cached_property
+    def _mean(self) -> Line:
+        topics = [line.shape.points for line in self._topics]
+        if self.kind == "all":
+            points, gap = mean_points(topics)
+            return Line(Points(points), gap)
+        gap = float(np.mean([line.gap for line in self._topics]))
+        if len(self.measures) == 2:
+            return Line(Hull.of(chain_of_means(topics)), gap)
+
+        def best(weights: Floats) -> Floats:
+            values = [points[(points @ weights.T).argmax(axis=0)] for points in topics]
+            return np.asarray(np.sum(values, axis=0) / len(topics), dtype=np.float64)
+
+        points, remaining = refine_hull(best, len(self.measures), self._limit)
+        return Line(Hull.of(points), gap + remaining)
+
+    def _frame(self, line: Line) -> pd.DataFrame:
+        table = pd.DataFrame(line.shape.points * self._signs + 0.0, columns=list(self.measures))
+        if isinstance(line.shape, Points):
+            table["supported"] = line.shape.is_supported
+        table["gap"] = line.gap
+        return table
+
+    def reference(self, alpha: float = 0.5, *, perquery: bool = False) -> pd.DataFrame:
+        """Return the point at a fraction of the length of the front, the reference of `systems`.
+
+        Parameters
+        ----------
+        alpha : float in [0, 1], default 0.5
+            0 is the end with the best value of the first measure, 1 that of the second.
+        perquery : bool, default False
+            Whether to return the point of each topic, rather than that of the mean.
+
+        Returns
+        -------
+        DataFrame
+            One row, or one per topic with a column ``qid``, with one column per measure. For ``kind='supported'``,
+            the point itself, which a mixture of rankings attains; for ``kind='all'``, the nearest attainable point.
+
+        Raises
+        ------
+        MultiAspectError
+            If there are three measures, or `alpha` is not between 0 and 1.
+        """
+        lines = self._topics if perquery else [self._mean]
+        rows = np.array([line.shape.point_at(self._alpha(alpha)) for line in lines])
+        table = pd.DataFrame(rows * self._signs + 0.0, columns=list(self.measures))
+        if perquery:
+            table.insert(0, "qid", self.judgments.qids)
+        return table
+
+    def _alpha(self, alpha: object) -> float:
+        if len(self.measures) != 2:
+            raise MultiAspectError(
+                f"alpha: expected a front of two measures, got {len(self.measures)}: "
+                f"{choices(self.measures)}; use the column `nearest` of `systems`"
+            )
+        if isinstance(alpha, int | float | np.number) and not isinstance(alpha, bool) and 0 <= alpha <= 1:
+            return float(alpha)
+        raise MultiAspectError(f"alpha: expected a number from 0 to 1, got {alpha!r}")
+
+    def systems(
+        self,
+        runs: object,
+        *,
+        perquery: bool = False,
+        alpha: float | None = None,
+        worst: Mapping[str, float] | None = None,
+    ) -> pd.DataFrame:
+        """Compare systems with the front and with each other.
+
+        Parameters
+        ----------
+        runs : mapping of str to run, sequence of runs, run, or DataFrame
+            Runs, as for `pt_multiaspect.evaluate`. Or its result for `measures`: a DataFrame with the columns
+            ``name qid measure value``. Topics that are missing from a run count as empty rankings; topics without
+            judgments are ignored.
+        perquery : bool, default False
+            Whether to compare on each topic. By default, means over topics are compared with the front of means.
+        alpha : float in [0, 1], optional
+            The position of the reference point along the front, 0.5 by default; only for two measures.
+        worst : mapping of str to float, optional
+            The corner of the hypervolume: for each measure, a value at most as good as those of all points and
+            systems. By default, the end of the measure's range.
+
+        Returns
+        -------
+        DataFrame
+            One row per system, or per system and topic (column ``qid``), with the columns
+
+            - one per measure: the values of the system,
+            - ``dpfr``: the Euclidean distance to the `reference` point (two measures only),
+            - ``nearest``: the Euclidean distance to the nearest point of the front,
+            - ``<measure> room``: the maximum improvement on this measure by rankings that are at least as good on
+              the others; never negative, also where lower is better,
+            - ``hypervolume``: the product of the differences to the worst values, and ``attainable``: the volume
+              that the front dominates,
+            - ``dominated_by``: the names of the systems that are at least as good on all measures and better on
+              one.
+
+        Raises
+        ------
+        MultiAspectError
+            If a run is invalid, a measure or topic is missing from the frame, a system has values that no ranking
+            of the judged documents attains, or the worst value of a measure is infinite.
+
+        Warns
+        -----
+        MultiAspectWarning
+            If a system exceeds the front because a measure rewards unjudged documents, or missing documents;
+            or if Euclidean distances mix measures without a common range.
+        """
+        names, values = _system_values(runs, self.measures, self.judgments)
+        corner = self._worst(worst)
+        self._warn_of_units()
+        position = (0.5 if alpha is None else alpha) if len(self.measures) == 2 else alpha
+        lines, topics = (self._topics, self.judgments.qids) if perquery else ([self._mean], [None])
+        oriented = (values if perquery else values.mean(axis=1, keepdims=True)) * self._signs
+        parts = []
+        for index, (line, qid) in enumerate(zip(lines, topics, strict=True)):
+            points = oriented[:, index]
+            self._check_attainable(line, points, names, qid)
+            table = pd.DataFrame({"name": names} if qid is None else {"name": names, "qid": qid})
+            for column, label in enumerate(self.measures):
+                table[label] = points[:, column] * self._signs[column] + 0.0
+            if position is not None:
+                table["dpfr"] = np.linalg.norm(points - line.shape.point_at(self._alpha(position)), axis=1)
+            table["nearest"] = line.shape.distance(points)
+            room = line.shape.room(points)
+            for column, label in enumerate(self.measures):
+                table[f"{label} room"] = room[:, column]
+            low = np.minimum(points.min(axis=0), line.shape.points.min(axis=0))
+            if (low < corner - _ROUNDING).any():
+                raise MultiAspectError(
+                    f"worst: expected values at most as good as those of all points and systems, got {worst}, but "
+                    f"there is {dict(zip(self.measures, (low * self._signs).tolist(), strict=True))}"
+                )
+            table["hypervolume"] = np.prod(np.maximum(points - corner, 0.0), axis=1)
+            table["attainable"] = line.shape.volume(corner)
+            table["dominated_by"] = pd.Series(names_of_dominating(points, names), dtype=object)
+            parts.append(table)
+        if not perquery:
+            return parts[0]
+        table = pd.concat(parts, ignore_index=True)
+        order = np.arange(len(table)).reshape(len(self._topics), len(names)).T.ravel()
+        return table.iloc[order].reset_index(drop=True)
+
+    def _worst(self, worst: Mapping[str, float] | None) -> Floats:
+        """Return the corner of the hypervolume, with higher values better."""
+        if worst is not None and (not isinstance(worst, Mapping) or set(worst) != set(self.measures)):
+            raise MultiAspectError(
+                f"worst: expected a value of each measure ({choices(self.measures)}), got {worst}"
+            )
+        corner = np.empty(len(self.measures))
+        for column, (label, measure) in enumerate(self.measures.items()):
+            low, high = measure.range
+            value = (high if measure.lower_is_better else low) if worst is None else worst[label]
+            if worst is not None:
+                value = real(f"worst of {label}", low=-np.inf, open_low=True)(value)
+            if not np.isfinite(value):
+                raise MultiAspectError(
+                    f"the worst value of {label} is infinite; give finite ones, as in worst={{{label!r}: 100, …}}"
+                )
+            corner[column] = value * self._signs[column]
+        return corner
+
+    def _warn_of_units(self) -> None:
+        """Warn about distances between values of measures with different or infinite ranges."""
+        widths = {label: measure.range[1] - measure.range[0] for label, measure in self.measures.items()}
+        if not np.isfinite(list(widths.values())).all():
+            endless = [label for label, width in widths.items() if not np.isfinite(width)]
+            warn_once(
+                f"{choices(endless)} has no upper limit, so Euclidean distances to the front depend on its unit "
+                "more than on the other measures; use a normalised measure, such as nDCG rather than DCG"
+            )
+
+    def _check_attainable(self, line: Line, points: Floats, names: Sequence[object], qid: object) -> None:
+        """Raise an error if systems exceed the front, or a warning if the measures allow it."""
+        excess = line.shape.excess(points) - line.gap
+        beyond = np.flatnonzero(excess > _ROUNDING)
+        if not len(beyond):
+            return
+        system = int(beyond[np.argmax(excess[beyond])])
+        values = dict(zip(self.measures, (points[system] * self._signs).tolist(), strict=True))
+        unattained = (
+            f"{names[system]} has {choices(f'{label} = {value:.4f}' for label, value in values.items())} "
+            f"{'in the mean' if qid is None else f'on topic {qid}'}, which no ranking of all judged documents "
+            "attains"
+        )
+        open_ones = [label for label, measure in self.measures.items() if not _is_closed(measure, self.judgments)]
+        if not open_ones:
+            raise MultiAspectError(
+                f"{unattained}: expected values of the measures {choices(self.measures)} on the same qrels; "
+                "evaluate the runs with the attribute `measures` of the front, or give the runs"
+            )
+        warn_once(
+            f"{unattained}: {choices(open_ones)} can be better if unjudged documents are retrieved, or judged ones "
+            "are not. The front is that of rankings of all judged documents; distances are to that",
+            key=f"beyond the front: {choices(open_ones)}",
+        )
+
+
+def _is_closed(measure: Measure, judgments: Judgments) -> bool:
+    """Return whether no run exceeds the rankings of the judged documents."""
+    terms = measure.terms(judgments)
+    return bool(terms) and measure.IS_INCREASING and not measure.lower_is_better and all(
+        term.base.progression(term.target) is not None and not term.target.unjudged for term in terms
+    )  # fmt: skip
+
+
+def _read_measures(measures: Any, aspects: Any) -> dict[str, Measure]:
+    """Return two or three measures of this package by label.
+
+    Parameters
+    ----------
+    measures : measure, str, sequence of these or mapping
+        The measures.
+    aspects : Aspects, mapping, str or None
+        The aspects of a single measure, or the scales of several that declare none.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are fewer than two or more than three.
+    """
+    check_all_topics(measures, "a front has a point of all measures for each topic")
+    labelled = parsing.parse_all(measures)
+    if aspects is not None:
+        spec = parse_aspects(aspects)
+        if len(labelled) == 1:
+            (measure,) = labelled.values()
+            labelled = {name: _measure_on_aspect(measure, name, spec) for name in spec or ()}
+        else:
+            labelled = {label: _with_aspects(measure, spec) for label, measure in labelled.items()}
+    if not 2 <= len(labelled) <= 3:
+        remedy = (
+            "; give aspects= to evaluate one measure on each of two or three aspects" if len(labelled) == 1 else ""
+        )
+        raise MultiAspectError(f"expected two or three measures, got {len(labelled)}: {choices(labelled)}{remedy}")
+    result = {label: parsing.as_measure(measure) for label, measure in labelled.items()}
+    for measure in result.values():
+        measure.validate_params()
+    return result
+
+
+def _measure_on_aspect(measure: Any, aspect: str, spec: AspectSpec) -> Measure:
+    """Return a single-aspect measure on one aspect."""
+    if getattr(measure, "NOT_A_BASE", None) is not None:
+        raise MultiAspectError(
+            f"aspects: expected one single-aspect measure, such as nDCG, to evaluate on each aspect, or two or "
+            f"three measures, got {measure} alone"
+        )
+    return On(aspect=aspect, base=measure, aspects=spec if isinstance(spec, Aspects) else None)
+
+
+def _with_aspects(measure: Any, spec: AspectSpec) -> Any:
+    """Return a measure with declared aspects, unless it declares its own."""
+    if "aspects" not in measure.SUPPORTED_PARAMS:
+        raise MultiAspectError(
+            f"aspects: {measure} has no parameter aspects; declare them in each measure that has it, such as "
+            "On(base='nDCG', aspects=...), instead"
+        )
+    return measure if measure["aspects"] is not None else measure(aspects=spec)
+
+
+def _system_values(runs: Any, measures: Mapping[str, Measure], judgments: Judgments) -> tuple[list[Any], Floats]:
+    """Return the names of systems, and their values, shape (n_systems, n_queries, n_measures).
+
+    Parameters
+    ----------
+    runs : mapping of str to run, sequence of runs, run, or DataFrame
+        Runs as for `pt_multiaspect.evaluate`, or a long frame ``name qid measure value`` with these measures.
+    measures : mapping of str to Measure
+        The measures by label.
+    judgments : Judgments
+        The judged documents.
+
+    Raises
+    ------
+    MultiAspectError
+        If a run is invalid, or the frame lacks a measure or a topic, or has a record of other measures.
+    """
+    runs = as_pandas(runs)
+    if isinstance(runs, pd.DataFrame) and set(COLUMNS) <= set(runs.columns):
+        return _frame_values(runs, measures, judgments)
+    names, values = [], []
+    for name, run in named_runs(runs).items():
+        rankings = join(name, run, judgments)
+        names.append(name)
+        values.append(np.column_stack([measure.evaluate(rankings) for measure in measures.values()]))
+    return names, np.array(values)
+
+
+def _frame_values(
+    perquery: pd.DataFrame, measures: Mapping[str, Measure], judgments: Judgments
+) -> tuple[list[Any], Floats]:
+    selected = rows_of_measures(perquery, list(measures))
+    values, names, qids, _ = matrix(selected, as_given=True, least=1)
+    _check_recorded(selected, measures)
+    row_of = {str(qid): index for index, qid in enumerate(qids)}
+    if set(row_of) != set(judgments.qids.tolist()):
+        unshared = sorted(set(row_of) ^ set(judgments.qids.tolist()))
+        raise MultiAspectError(
+            f"expected the topics of the front ({judgments.n_queries}), got {len(row_of)}; only one of them has "
+            f"{choices(unshared[:5])}. Evaluate on the same qrels"
+        )
+    topics = [row_of[qid] for qid in judgments.qids.tolist()]
+    return names, values[:, topics]
+
+
+def _check_recorded(perquery: pd.DataFrame, measures: Mapping[str, Measure]) -> None:
+    """Check that the labels of a frame with a record refer to the measures of the front."""
+    for label, measure in recorded(perquery).items():
+        if measure is None or not is_recorded(perquery, label):
+            continue
+        try:
+            same = parsing.as_measure(measure) == measures[label]
+        except MultiAspectError:  # not a measure of a front
+            same = False
+        if not same:
+            raise MultiAspectError(
+                f"expected values of {label} = {measures[label]}, as in the front, got {label} = {measure}. "
+                "Evaluate with the measures of the front, as in pt_multiaspect.evaluate(runs, qrels, "
+                "front.measures)"
+            )

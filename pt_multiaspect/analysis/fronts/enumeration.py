@@ -1,24 +1,220 @@
-"""Enumeration of the non-dominated points that rankings of a topic attain."""
+"""All points: every ranking of distinct documents, or dynamic programming with bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..._typing import Floats, Ints
+from ..._typing import Bools, Floats, Ints
+from ...bases import Term
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, silenced
 from ...kernels.hits import positions
-from ...kernels.pareto import front_of
+from ...kernels.pareto import TOLERANCE, front_of, staircases
+from ...kernels.progress import Counts, Progress, Progression
 from ...measures import Measure
+from ...measures.best_rank import sorted_by
 from ..upper_bounds.rankings import rankings_at
-from .ranked_search import RankedSearch
+
+#: The number of steps of the weights of the rankings that give the first bounds, by the number of measures.
+_STEPS = {2: 8, 3: 4}
+
+#: Maximum number of pairs (state, known point) compared at once.
+_MOST_PAIRS = 2_000_000
 
 #: Maximum number of judged documents of the collections that repeat a topic.
 _MOST_JUDGED = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A measure, and its terms with their progressions."""
+
+    measure: Measure
+    terms: list[Term]
+    progressions: list[Progression]
+
+
+@dataclass(frozen=True, eq=False)
+class RankedSearch:
+    """The search for all non-dominated rankings.
+
+    Rankings are built from rank 1 down. The remaining gains depend only on the remaining documents, not on the
+    order of those above. A partial ranking is removed if another one of the same documents dominates it, or if its
+    upper bounds do not exceed the values of a known ranking in any measure. A document is placed only after all
+    documents that dominate it. None of this loses non-dominated values.
+    """
+
+    judgments: Judgments
+    parts: list[_Part]
+    #: Ranks of the judged documents in some good rankings, and their values, shape (n, n_measures, n_queries).
+    known_ranks: list[Ints]
+    known: Floats
+
+    @classmethod
+    def of(cls, measures: Sequence[Measure], judgments: Judgments) -> RankedSearch | None:
+        """Prepare the search; None if a measure is not computed rank by rank."""
+        parts = []
+        for measure in measures:
+            terms = measure.terms(judgments)
+            progressions = [term.base.progression(term.target) for term in terms]
+            stated = [progression for progression in progressions if progression is not None]
+            if not terms or len(stated) < len(terms) or not measure.IS_INCREASING or measure.lower_is_better:
+                return None
+            parts.append(_Part(measure, terms, stated))
+        ranks = _good_rankings(parts, judgments)
+        return cls(judgments, parts, ranks, np.array([_values(parts, judgments, rank) for rank in ranks]))
+
+    def sequences(self, query: int, limit: int) -> tuple[Ints, npt.NDArray[np.int16]]:
+        """Return rankings that attain all non-dominated values of a topic.
+
+        Parameters
+        ----------
+        query : int
+            Position of the topic.
+        limit : int
+            Maximum number of partial rankings of the same length.
+
+        Returns
+        -------
+        document_types : ndarray of int, shape (n_documents,)
+            The type of each judged document of the topic.
+        sequences : ndarray of int, shape (n_rankings, n_documents)
+            The types of the documents of rankings, from rank 1 down.
+
+        Raises
+        ------
+        MultiAspectError
+            If there are more partial rankings than `limit`.
+        """
+        rows = np.flatnonzero(self.judgments.pool_query == query)
+        gains = np.stack([progression.gain[rows] for part in self.parts for progression in part.progressions])
+        types, document_types, totals = np.unique(-gains, axis=1, return_inverse=True, return_counts=True)
+        document_types = document_types.ravel()
+        state = _States(self.parts, -types, totals.astype(np.int32), query)
+        known = self.known[:, :, query]
+        best = front_of(known)
+        ranked = [document_types[np.argsort(self.known_ranks[index][rows])] for index in best.tolist()]
+        sequences = state.search(known[best], limit)
+        if sequences is None:
+            raise MultiAspectError(
+                f"kind='all': topic {self.judgments.qids[query]} has more than {limit} partial rankings of its "
+                f"{len(rows)} judged documents that may be on the front. Use measures with a small cutoff, such "
+                "as @5; a larger limit=; or, for weighted sums of sums over ranks, such as nDCG, kind='supported'"
+            )
+        return document_types, np.vstack([sequences, *ranked]).astype(np.int16)
+
+
+def _good_rankings(parts: list[_Part], judgments: Judgments) -> list[Ints]:
+    """Return rankings by weighted sums of the gains of the measures."""
+    gains = []
+    for part in parts:
+        pairs = zip(part.terms, part.progressions, strict=True)
+        gain = np.sum([term.weight[judgments.pool_query] * stated.gain for term, stated in pairs], axis=0)
+        gains.append(gain / max(float(gain.max(initial=0.0)), np.finfo(np.float64).tiny))
+    n_steps = _STEPS[len(parts)]
+    steps = np.arange(n_steps + 1)
+    grid = np.stack(np.meshgrid(*[steps] * len(gains), indexing="ij"), axis=-1).reshape(-1, len(gains))
+    weights = grid[grid.sum(axis=1) == n_steps] / n_steps
+    return [sorted_by(judgments, np.vstack([weight @ np.array(gains), *gains])) for weight in weights]
+
+
+def _values(parts: list[_Part], judgments: Judgments, rank: Ints) -> Floats:
+    """Return the values of the measures from their terms, before normalisation."""
+    rankings = rankings_at(judgments, rank)
+    values = []
+    for part in parts:
+        term_values = np.stack([term.base.values(rankings, term.target) for term in part.terms])
+        values.append(part.measure.combine(term_values, np.stack([term.weight for term in part.terms])))
+    return np.array(values)
+
+
+class _States:
+    """Partial rankings of a topic, rank by rank."""
+
+    def __init__(self, parts: list[_Part], types: Floats, totals: Counts, query: int) -> None:
+        self._parts, self._types, self._totals = parts, types, totals
+        self._begun: list[list[Progress]] = []
+        self._weights: list[Floats] = []
+        first = 0
+        for part in parts:
+            rows = range(first, first + len(part.terms))
+            pairs = zip(part.progressions, rows, strict=True)
+            self._begun.append([progression.begin(types[row], totals, query) for progression, row in pairs])
+            self._weights.append(np.array([term.weight[query] for term in part.terms]))
+            first += len(part.terms)
+        self._depth = max(progress.depth for begun in self._begun for progress in begun)
+
+    def search(self, known: Floats, limit: int) -> npt.NDArray[np.int16] | None:
+        """Return the sequences of types of non-dominated rankings; None if there are too many partial ones.
+
+        Rankings whose values equal those of known points may be omitted.
+        """
+        n_types, length = len(self._totals), int(self._totals.sum())
+        precedes = _precedence(self._types)
+        counts: Counts = np.zeros((1, n_types), dtype=np.int32)
+        values = [
+            np.zeros((len(weights) if self._is_mean(index) else 1, 1))
+            for index, weights in enumerate(self._weights)
+        ]
+        sequences: npt.NDArray[np.int16] = np.zeros((1, 0), dtype=np.int16)
+        for rank in range(1, min(length, self._depth) + 1):
+            is_left = counts < self._totals
+            state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ precedes) == 0))
+            steps = [self._gains(index, rank, counts)[:, state, chosen] for index in range(len(values))]
+            values = [value[:, state] + step for value, step in zip(values, steps, strict=True)]
+            counts = counts[state]
+            counts[np.arange(len(state)), chosen] += 1
+            sequences = np.column_stack([sequences[state], chosen.astype(np.int16)])
+            _, group = np.unique(counts, axis=0, return_inverse=True)
+            kept = staircases(np.vstack(values).T, group.ravel())
+            kept = kept[self._may_exceed(known, [value[:, kept] for value in values], rank, counts[kept])]
+            if len(kept) > limit:
+                return None
+            values = [value[:, kept] for value in values]
+            counts, sequences = counts[kept], sequences[kept]
+        left = np.repeat(np.tile(np.arange(n_types), len(counts)), (self._totals - counts).ravel())
+        return np.column_stack([sequences, left.reshape(len(counts), length - sequences.shape[1])]).astype(np.int16)
+
+    def _is_mean(self, index: int) -> bool:
+        """Return whether a measure is not a weighted sum, so that each of its terms is kept."""
+        return not self._parts[index].measure.IS_WEIGHTED_SUM
+
+    def _gains(self, index: int, rank: int, counts: Counts) -> Floats:
+        """Return the gain of each type at a rank, by term or in the sum, shape (n_values, n_states, n_types)."""
+        steps = np.stack([progress.step(rank, counts) for progress in self._begun[index]])
+        return steps if self._is_mean(index) else np.tensordot(self._weights[index], steps, axes=1)[None]
+
+    def _may_exceed(self, known: Floats, values: list[Floats], rank: int, counts: Counts) -> Bools:
+        """Return a mask of the states with a bound that no known point reaches in all measures."""
+        bounds = []
+        for index, value in enumerate(values):
+            rest = np.stack([progress.rest(rank, counts) for progress in self._begun[index]])
+            weights = np.broadcast_to(self._weights[index][:, None], rest.shape)
+            if self._is_mean(index):
+                bounds.append(self._parts[index].measure.combine(value + rest, weights))
+            else:
+                bounds.append(value[0] + (weights * rest).sum(axis=0))
+        bound = np.array(bounds).T
+        near = TOLERANCE * np.maximum(np.abs(known).max(axis=0), 1.0)
+        result = np.ones(len(bound), dtype=np.bool_)
+        at_once = max(1, _MOST_PAIRS // len(known))
+        for start in range(0, len(bound), at_once):
+            some = bound[start : start + at_once]
+            result[start : start + at_once] = ~(known[:, None] >= some - near).all(axis=2).any(axis=0)
+        return result
+
+
+def _precedence(types: Floats) -> Floats:
+    """Return 1 where a type (row) is at least as good as another (column) for every measure, else 0."""
+    at_least = np.asarray((types[:, :, None] >= types[:, None, :]).all(axis=0), dtype=np.float64)
+    np.fill_diagonal(at_least, 0.0)
+    return at_least
+
 
 #: Upper limit of the numbers of document types.
 _Types = npt.NDArray[np.int16]
@@ -58,11 +254,11 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
     for query in range(judgments.n_queries):
         if search is None:
             rows = np.flatnonzero(judgments.pool_query == query)
-            _, of_document = np.unique(types[rows], return_inverse=True)
-            sequences = _sequences(of_document, min(depth, len(rows)), limit, judgments.qids[query])
+            _, document_types = np.unique(types[rows], return_inverse=True)
+            sequences = _sequences(document_types, min(depth, len(rows)), limit, judgments.qids[query])
         else:
-            of_document, sequences = search.sequences(query, limit)
-        values = _evaluated(measures, judgments, query, of_document, sequences) * signs
+            document_types, sequences = search.sequences(query, limit)
+        values = _sequence_values(measures, judgments, query, document_types, sequences) * signs
         points.append(values[front_of(values)])
     return points
 
@@ -82,17 +278,17 @@ def _depth(measure: Measure, judgments: Judgments) -> int:
     return max(longest if depth is None else depth for depth in depths)
 
 
-def _sequences(of_document: Ints, depth: int, limit: int, qid: str) -> _Types:
+def _sequences(document_types: Ints, depth: int, limit: int, qid: str) -> _Types:
     """Return all sequences of types of `depth` documents, shape (n_sequences, depth)."""
-    totals = np.bincount(of_document)
+    totals = np.bincount(document_types)
     sequences: _Types = np.zeros((1, 0), dtype=np.int16)
     left = totals[None]
     for _ in range(depth):
         if np.count_nonzero(left) > limit:
             raise MultiAspectError(
-                f"kind='all': topic {qid} has more than {limit} different rankings of its {len(of_document)} "
+                f"kind='all': topic {qid} has more than {limit} different rankings of its {len(document_types)} "
                 f"judged documents down to rank {depth}. Use measures with a small cutoff, such as @5; leave the "
-                "topic out; or, for nDCG, DCG, RBP, P, R and weighted sums of these, kind='supported'"
+                "topic out; or, for weighted sums of sums over ranks, such as nDCG, kind='supported'"
             )
         state, chosen = np.nonzero(left)
         sequences = np.column_stack([sequences[state], chosen.astype(np.int16)])
@@ -101,29 +297,29 @@ def _sequences(of_document: Ints, depth: int, limit: int, qid: str) -> _Types:
     return sequences
 
 
-def _evaluated(
-    measures: Sequence[Measure], judgments: Judgments, query: int, of_document: Ints, sequences: _Types
+def _sequence_values(
+    measures: Sequence[Measure], judgments: Judgments, query: int, document_types: Ints, sequences: _Types
 ) -> Floats:
     """Return the values of rankings whose first documents have the given types, shape (n_sequences, n_measures)."""
-    n_documents = len(of_document)
+    n_documents = len(document_types)
     by_name = np.argsort(judgments.docnos[judgments.pool_query == query], kind="stable")
     at_once = max(1, _MOST_JUDGED // n_documents)
     parts = []
     for start in range(0, len(sequences), at_once):
-        rank = _ranks(of_document, sequences[start : start + at_once])[:, by_name]
+        rank = _ranks(document_types, sequences[start : start + at_once])[:, by_name]
         rankings = rankings_at(judgments.repeat_query(query, len(rank)), rank.ravel())
         with silenced():  # warnings about a single topic need not apply to all topics
             parts.append(np.column_stack([measure.evaluate(rankings) for measure in measures]))
     return np.concatenate(parts)
 
 
-def _ranks(of_document: Ints, sequences: _Types) -> Ints:
+def _ranks(document_types: Ints, sequences: _Types) -> Ints:
     """Return the rank of each document, shape (n_sequences, n_documents); the others follow, sorted by type."""
-    totals = np.bincount(of_document)
+    totals = np.bincount(document_types)
     n_types = len(totals)
     used = np.stack([(sequences == code).sum(axis=1) for code in range(n_types)], axis=1)
     others = np.repeat(np.tile(np.arange(n_types), len(sequences)), (totals - used).ravel())
     complete = np.column_stack([sequences, others.reshape(len(sequences), -1)])
     rank = np.empty(complete.shape, dtype=np.intp)
-    rank[:, np.argsort(of_document, kind="stable")] = np.argsort(complete, axis=1, kind="stable") + 1
+    rank[:, np.argsort(document_types, kind="stable")] = np.argsort(complete, axis=1, kind="stable") + 1
     return rank

@@ -1,18 +1,205 @@
-"""Supported points: those that are best for some weighted mean of the measures."""
+"""Supported points: rankings that are best for weighted sums of linear measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Floats
+from ..._typing import Floats, Ints
+from ...bases import Term
+from ...collection.judgments import Judgments
+from ...errors import MultiAspectError
+from ...kernels.best_ranking import best_ranking, is_by_sorting
+from ...kernels.forms import Additive, Linear
+from ...kernels.hits import ratio
 from ...kernels.pareto import TOLERANCE
+from ...measures import Measure
+from ...measures.best_rank import forms_of
+from ..upper_bounds.rankings import rankings_at
 from .hull import Hull, corners
-from .linear import LinearTopic
+
+#: Maximum number of cells (weights × documents) of the keys that are sorted at once.
+_MOST_CELLS = 2_000_000
+
+#: Tolerance for differences between a measure and its sum over ranks (rounding errors).
+_ROUNDING = 1e-9
 
 #: Maximum number of keys (twice the number of critical weights × documents) to sort for one topic: some seconds.
 _MOST_KEYS = 400_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTopic:
+    """A topic, and measures that are sums over ranks there."""
+
+    #: The factor of each measure, see `_Sum`, and its maximum.
+    factor: Floats
+    ceiling: Floats
+    #: If sorting documents by weighted gains is optimal: the gains, shape (n_measures, n_documents), their norms,
+    #: and the discounts of the ranks, shape (n_documents,).
+    gain: Floats | None = None
+    norm: Floats | None = None
+    discount: Floats | None = None
+    #: Otherwise, the worth of each document at each rank, shape (n_measures, n_documents, n_ranks).
+    worth: Floats | None = None
+
+    @property
+    def n_measures(self) -> int:
+        """The number of measures."""
+        return len(self.factor)
+
+    def best(self, weights: Floats) -> Floats:
+        """Return the values of the best ranking for each weighted sum.
+
+        Parameters
+        ----------
+        weights : ndarray of float, shape (n, n_measures)
+            Non-negative weights of the measures.
+
+        Returns
+        -------
+        ndarray of float, shape (n, n_measures)
+            The values of the measures, of one of the best rankings.
+        """
+        if self.gain is None or self.norm is None:
+            return self._by_assignment(weights)
+        scale = ratio(self.factor, self.norm)
+        return self.sorted_by(weights * scale)
+
+    def sorted_by(self, weights: Floats) -> Floats:
+        """Return the values of rankings by Σ weight · gain, as `best` does; ties by the sum of the gains."""
+        assert self.gain is not None
+        assert self.norm is not None
+        assert self.discount is not None
+        n_documents = self.gain.shape[1]
+        ties = ratio(self.gain.ravel(), np.repeat(self.norm, n_documents)).reshape(self.gain.shape).sum(axis=0)
+        at_once = max(1, _MOST_CELLS // max(n_documents, 1))
+        parts = []
+        for start in range(0, len(weights), at_once):
+            some = weights[start : start + at_once]
+            keys = some @ self.gain
+            order = np.lexsort((-np.broadcast_to(ties, keys.shape), -keys), axis=1)
+            # Sum rank by rank, as measures do, so that a perfect ranking scores exactly 1: along the first axis of
+            # a contiguous array.
+            order = np.ascontiguousarray(order.T)
+            sums = np.array([(gain[order] * self.discount[:, None]).sum(axis=0) for gain in self.gain])
+            norm = np.broadcast_to(self.norm[:, None], sums.shape)
+            values = ratio(sums.ravel(), norm.ravel()).reshape(sums.shape)
+            parts.append(np.minimum(values * self.factor[:, None], self.ceiling[:, None]).T)
+        return np.concatenate(parts)
+
+    def _by_assignment(self, weights: Floats) -> Floats:
+        from scipy.optimize import linear_sum_assignment
+
+        assert self.worth is not None
+        values = np.empty(weights.shape)
+        for row, weight in enumerate(weights):
+            rows, ranks = linear_sum_assignment(np.tensordot(weight, self.worth, axes=1), maximize=True)
+            by_rank = np.argsort(ranks)
+            values[row] = self.worth[:, rows[by_rank], ranks[by_rank]].sum(axis=1)
+        return np.minimum(values, self.ceiling)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """A measure as a weighted sum of forms, times a factor per query: 1 unless the measure is normalised."""
+
+    terms: list[Term]
+    forms: list[Additive]
+    factor: Floats
+    #: The maximum per query, as the measure computes it.
+    ceiling: Floats
+
+    @property
+    def linear(self) -> list[Linear]:
+        return [form for form in self.forms if isinstance(form, Linear)]
+
+    def gains(self, rows: Ints, query: int) -> tuple[Floats, float]:
+        """Return the gains of documents, and their norm."""
+        if len(self.forms) == 1:
+            (form,) = self.linear
+            norm = 1.0 if form.norm is None else float(form.norm[query])
+            return np.asarray(form.gain, dtype=np.float64)[rows], norm
+        pairs = zip(self.terms, self.linear, strict=True)
+        return np.sum([term.weight[query] * form.normalised_gain[rows] for term, form in pairs], axis=0), 1.0
+
+    def worth(self, rows: Ints, ranks: Ints, query: int) -> Floats:
+        """Return the worth of each document at each rank."""
+        pairs = zip(self.terms, self.forms, strict=True)
+        total = np.sum([term.weight[query] * form.worth(query, rows, ranks) for term, form in pairs], axis=0)
+        return np.asarray(total * self.factor[query], dtype=np.float64)
+
+
+def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iterator[LinearTopic]:
+    """Yield the topics of judgments, with measures that are sums over ranks.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure
+        The measures by label.
+    judgments : Judgments
+        The judged documents.
+
+    Yields
+    ------
+    LinearTopic
+        One per query.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure is not a sum over ranks, or lower is better for it.
+    """
+    sums = [_as_sum(label, measure, judgments) for label, measure in measures.items()]
+    by_sorting = is_by_sorting([form for measure in sums for form in measure.forms])
+    bounds = np.searchsorted(judgments.pool_query, np.arange(judgments.n_queries + 1))
+    for query in range(judgments.n_queries):
+        rows = np.arange(bounds[query], bounds[query + 1])
+        ranks = np.arange(1, len(rows) + 1)
+        factor = np.array([measure.factor[query] for measure in sums])
+        ceiling = np.array([measure.ceiling[query] for measure in sums])
+        if by_sorting:
+            gains, norms = zip(*(measure.gains(rows, query) for measure in sums), strict=True)
+            form = sums[0].linear[0]
+            discount = form.discounts(ranks, np.full(len(ranks), query))
+            yield LinearTopic(factor, ceiling, np.stack(gains), np.array(norms), discount)
+        else:
+            worth = np.stack([measure.worth(rows, ranks, query) for measure in sums])
+            yield LinearTopic(factor, ceiling, worth=worth)
+
+
+def _as_sum(label: str, measure: Measure, judgments: Judgments) -> _Sum:
+    terms = measure.terms(judgments)
+    forms = forms_of(terms)
+    if not measure.IS_WEIGHTED_SUM or not forms or measure.lower_is_better:
+        raise MultiAspectError(
+            "kind='supported' requires measures that are weighted sums of bases that are sums over ranks, such as "
+            f"On, CAM or TOMA over nDCG, got {label}; use kind='all', which enumerates the rankings of small topics"
+        )
+    weighted = [(form, term.weight) for form, term in zip(forms, terms, strict=True)]
+    best = best_ranking(weighted, judgments.pool_query, judgments.n_queries)
+    highest, total = _value_and_sum(measure, terms, judgments, best)
+    factor = np.where(total != 0, ratio(highest, total), 1.0)
+    factor = np.where(np.abs(factor - 1.0) < _ROUNDING, 1.0, factor)
+    reversed_rank = np.bincount(judgments.pool_query)[judgments.pool_query] + 1 - best
+    lowest, total = _value_and_sum(measure, terms, judgments, reversed_rank)
+    if (np.abs(lowest - total * factor) > _ROUNDING * np.maximum(np.abs(lowest), 1.0)).any():
+        raise MultiAspectError(
+            f"kind='supported' requires weighted sums, but {label} is not the weighted sum of its terms; use "
+            "kind='all'"
+        )
+    return _Sum(terms, forms, factor, highest)
+
+
+def _value_and_sum(
+    measure: Measure, terms: Sequence[Term], judgments: Judgments, rank: Ints
+) -> tuple[Floats, Floats]:
+    """Return the values of a measure and the weighted sum of its terms, given ranks of the judged documents."""
+    rankings = rankings_at(judgments, rank)
+    values = [term.weight * term.base.values(rankings, term.target) for term in terms]
+    return measure.evaluate(rankings), np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 
 def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
@@ -35,7 +222,7 @@ def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
         types = np.unique(topic.gain, axis=1)
         if types.shape[1] ** 2 * topic.gain.shape[1] <= _MOST_KEYS:
             return corners(topic.sorted_by(_critical_weights(types))), 0.0
-    return refined(topic.best, topic.n_measures, limit)
+    return refine_hull(topic.best, topic.n_measures, limit)
 
 
 def _critical_weights(types: Floats) -> Floats:
@@ -57,7 +244,7 @@ def _critical_weights(types: Floats) -> Floats:
     return np.asarray(np.ldexp(np.column_stack([between, 1.0 - between]), -exponent), dtype=np.float64)
 
 
-def refined(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tuple[Floats, float]:
+def refine_hull(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tuple[Floats, float]:
     """Return the corners of the hull of a set of points, given its best points for weighted sums.
 
     The hull of the points found so far is refined: each facet is moved outwards until it touches the set. As

@@ -17,7 +17,7 @@ from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 #: Tolerance for equal values, as sums in different orders are rounded differently.
 _TOLERANCE = 1e-12
 
-#: Maximum number of elements of the choices in `_later` (80 MB; about 12 types of 500 documents).
+#: Maximum number of elements of the choices in `_later_worth` (80 MB; about 12 types of 500 documents).
 _MOST_CHOICES = 20_000_000
 
 #: Approximate number of elements in the states of a rank; limits the width if there are many types.
@@ -102,7 +102,7 @@ def search(
         useful, others = documents[is_useful], documents[~is_useful]
         if not len(useful):
             continue
-        types, of_document, totals = np.unique(
+        types, type_index, totals = np.unique(
             -worths[np.ix_(active, useful)], axis=1, return_inverse=True, return_counts=True
         )
         pool = _Pool(-types, totals.astype(np.int32))
@@ -118,7 +118,7 @@ def search(
             aim = _Mean(parts, weights[active, index], mean.slope[active, index], mean.combine, pool)
         sequence, bound[index] = _beam(aim, pool, floor[index], width)
         if sequence is not None:
-            rank[useful[np.argsort(of_document.ravel(), kind="stable")]] = np.argsort(sequence, kind="stable") + 1
+            rank[useful[np.argsort(type_index.ravel(), kind="stable")]] = np.argsort(sequence, kind="stable") + 1
             rank[others] = np.arange(len(useful) + 1, len(documents) + 1)
     return SearchResult(rank, bound)
 
@@ -153,7 +153,7 @@ class _Aim(ABC):
         """Return upper bounds of the values of their completions."""
 
     @abstractmethod
-    def unsurpassed(self, values: Floats, counts: Counts) -> Ints:
+    def non_dominated(self, values: Floats, counts: Counts) -> Ints:
         """Return the states that are not dominated by a state with the same documents."""
 
 
@@ -168,7 +168,7 @@ class _WeightedSum(_Aim):
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
         return self._weights @ values + self._outlook.rest(rank, counts)
 
-    def unsurpassed(self, values: Floats, counts: Counts) -> Ints:
+    def non_dominated(self, values: Floats, counts: Counts) -> Ints:
         key = _key(counts, self._totals)
         order = np.lexsort((-self.value(values), key))
         first: Bools = np.append(True, key[order][1:] != key[order][:-1])
@@ -197,7 +197,7 @@ class _Mean(_Aim):
         hope = self.value(values + np.stack([part.rest(rank, counts) for part in self.parts]))
         return np.minimum(hope, self._bounding.hope(values, rank, counts))
 
-    def unsurpassed(self, values: Floats, counts: Counts) -> Ints:
+    def non_dominated(self, values: Floats, counts: Counts) -> Ints:
         key = _key(counts, self._totals)
         order = np.lexsort((*-values[::-1], key))
         key, sorted_values = key[order], values[:, order]
@@ -223,7 +223,7 @@ def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None
         gained = np.stack([part.step(rank, counts)[state, chosen] for part in aim.parts])
         values, counts = values[:, state] + gained, counts[state]
         counts[np.arange(len(state)), chosen] += 1
-        kept = aim.unsurpassed(values, counts)
+        kept = aim.non_dominated(values, counts)
         hope = aim.hope(values[:, kept], rank, counts[kept])
         promising = ~(hope <= floor + _TOLERANCE)
         kept, hope = kept[promising], hope[promising]
@@ -255,7 +255,7 @@ class _Outlook:
         weighted = list(zip(weights.tolist(), parts, strict=True))
         self._convex = [(weight, part) for weight, part in weighted if isinstance(part, ConvexProgress)]
         self._others = [(weight, part) for weight, part in weighted if not isinstance(part, ConvexProgress)]
-        self._later = _later(self._convex, pool.totals) if len(self._convex) > 1 else None
+        self._later = _later_worth(self._convex, pool.totals) if len(self._convex) > 1 else None
 
     def rest(self, rank: int, counts: Counts) -> Floats:
         """Return the bound for partial rankings of `rank` documents, shape (n_states,)."""
@@ -273,7 +273,7 @@ def _sum(weighted: Iterable[tuple[float, Floats]], length: int) -> Floats:
     return total
 
 
-def _later(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats | None:
+def _later_worth(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats | None:
     """Return the maximum worth of the documents down to each later rank, cumulated from the end.
 
     The documents are chosen independently at each rank, which gives an upper bound. A convex function of the

@@ -9,7 +9,7 @@ import numpy as np
 from ..._typing import Floats, Ints
 from ...bases import Term
 from ...collection.judgments import Judgments
-from ...kernels.best_ranking import best_ranking, placed
+from ...kernels.best_ranking import best_ranking, hits_at_ranks
 from ...measures import Measure
 from ...measures.best_rank import forms_of
 from .beam_search import Mean, search
@@ -32,7 +32,7 @@ class Candidates:
         self.value = np.maximum(self.value, self._measure.combine(values, self._weights))
         self.values.append(values)
 
-    def best_by(self, weights: Floats) -> tuple[Floats, Floats]:
+    def best_for_weights(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return the values of the terms with the maximum weighted sum, and that sum."""
         sums = np.array([(weights * values).sum(axis=0) for values in self.values])
         best = sums.argmax(axis=0)
@@ -83,7 +83,7 @@ def best_of_mean(
         bound = np.where(bound > 0, np.minimum(bound, limit), bound)
         if (bound - candidates.value < tolerance).all():
             break
-        point = _towards(measure, point, values, weights)
+        point = _best_on_segment(measure, point, values, weights)
     if (bound - candidates.value >= tolerance).any():
         mean = Mean(measure.combine, slope(), bound)
         result = search(terms, judgments.pool_query, candidates.value, width, mean=mean)
@@ -101,16 +101,16 @@ def _best_weighted(
     if forms is not None:
         rank = best_ranking(list(zip(forms, slope, strict=True)), query, n_queries)
         candidates.add(rank)
-        best = placed(rank, query, n_queries)
+        best = hits_at_ranks(rank, query, n_queries)
         limit = np.sum([weight * form.values(best) for form, weight in zip(forms, slope, strict=True)], axis=0)
-        return candidates.best_by(slope)[0], limit
+        return candidates.best_for_weights(slope)[0], limit
     weighted = [replace(term, weight=weight) for term, weight in zip(terms, slope, strict=True)]
-    result = search(weighted, query, candidates.best_by(slope)[1], width)
+    result = search(weighted, query, candidates.best_for_weights(slope)[1], width)
     candidates.add(result.rank)
-    return candidates.best_by(slope)[0], result.bound
+    return candidates.best_for_weights(slope)[0], result.bound
 
 
-def _towards(measure: Measure, point: Floats, values: Floats, weights: Floats) -> Floats:
+def _best_on_segment(measure: Measure, point: Floats, values: Floats, weights: Floats) -> Floats:
     """Return the best point on the line segment between two points."""
     steps = np.linspace(0.0, 1.0, 65)
     points = [(1 - step) * point + step * values for step in steps]

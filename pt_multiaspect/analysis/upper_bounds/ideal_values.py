@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
-from .rankings import evaluate_at, ideal_rankings, judgments_of, measure_of
+from .rankings import evaluate_at, ideal_rankings, read_measure, sorted_judgments
 
 
 def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
@@ -49,7 +49,7 @@ def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
     3       q1                  squares  0.8801
     4       q1                      max  0.8801
     """
-    judgments, checked = judgments_of(qrels), measure_of(measure)
+    judgments, checked = sorted_judgments(qrels), read_measure(measure)
     rankings = ideal_rankings(checked, judgments)
     values = np.stack([evaluate_at(checked, judgments, rank) for _, rank in rankings])
     return pd.DataFrame(

@@ -28,12 +28,12 @@ SCORES: dict[str, Callable[[Floats], Floats]] = {
 MOST_ASPECTS = 6
 
 
-def judgments_of(qrels: object) -> Judgments:
+def sorted_judgments(qrels: object) -> Judgments:
     """Return sorted judgments, so that the choice among equally good rankings is independent of row order."""
     return Judgments.of(qrels).with_sorted_documents()
 
 
-def measure_of(measure: ir_measures.Measure | str) -> Measure:
+def read_measure(measure: ir_measures.Measure | str) -> Measure:
     """Return one measure of this package."""
     checked = parsing.as_measure(parsing.parse_one(measure))
     checked.validate_params()

@@ -1,6 +1,8 @@
-"""The maximum attainable value of a measure per query."""
+"""The maximum attainable value of a measure per query, and the fraction of topics on which it is 1."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import ir_measures
 import numpy as np
@@ -11,12 +13,13 @@ from ..._validation import choice, count
 from ...bases import Term
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices
+from ...integration import parsing
 from ...kernels.forms import Linear
 from ...measures import Measure
 from ...measures.best_rank import best_alone, best_rank
 from .beam_search import search
 from .frank_wolfe import Candidates, best_of_mean
-from .rankings import MOST_ASPECTS, SCORES, evaluate_at, ideal_rankings, judgments_of, measure_of, rankings_at
+from .rankings import MOST_ASPECTS, SCORES, evaluate_at, ideal_rankings, rankings_at, read_measure, sorted_judgments
 
 STRATEGIES = ("auto", "exact", "search", "recursive", "sum", "squares", "max")
 
@@ -108,7 +111,7 @@ def upper_bound(
     """
     choice("strategy", *STRATEGIES)(strategy)
     width, rounds = count("width")(width), count("rounds")(rounds)
-    judgments, checked = judgments_of(qrels), measure_of(measure)
+    judgments, checked = sorted_judgments(qrels), read_measure(measure)
     for term in checked.terms(judgments):
         term.check_gains(f"the upper bound of {checked}")
     if strategy == "auto":
@@ -123,7 +126,7 @@ def upper_bound(
         ranks = [rank for name, rank in rankings if (name if name in SCORES else "recursive") == strategy]
         value = np.max([evaluate_at(checked, judgments, rank) for rank in ranks], axis=0)
         bound = _separate_bound(checked, judgments)
-    bound = bound + _beyond(checked, judgments)
+    bound = bound + _unjudged_contribution(checked, judgments)
     bound = np.where(bound - value < TOLERANCE, value, bound)
     return pd.DataFrame(
         {
@@ -142,13 +145,13 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
     if rank is None:
         _check_known(measure, measure.terms(judgments))
         raise MultiAspectError(
-            f"strategy='exact' requires a weighted sum of bases that are sums over ranks (nDCG, DCG, RBP, P, R, "
-            f"SetR, Rprec, CRP) or a measure with one gain per document, got {measure}; use strategy='search'"
+            "strategy='exact' requires a weighted sum of bases that are sums over ranks, such as nDCG, or a "
+            f"measure with one gain per document, such as TOMA, got {measure}; use strategy='search'"
         )
     return evaluate_at(measure, judgments, rank)
 
 
-def _beyond(measure: Measure, judgments: Judgments) -> Floats:
+def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
     """Return the maximum contribution of unjudged documents below all judged ones to the value."""
     total = np.zeros(judgments.n_queries)
     for term in measure.terms(judgments):
@@ -169,10 +172,9 @@ def _check_known(measure: Measure, terms: list[Term]) -> None:
 
 def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
-        f"no upper bound is known for {measures}: expected CAM, MM, WHAM or GAM over nDCG, DCG, CG, RBP, P, R, "
-        "SetR, Rprec, AP, RR, ERR or Success, CAM over CRP, a measure with one gain per document (On, TOMA, uRBP, "
-        "uRBPgr, unDCG, uERR, DnDCG) over these, or MeanOf over those that are weighted sums. "
-        "Your own bases must define `additive` or `progression`"
+        f"no upper bound is known for {measures}: expected a measure whose bases are computed rank by rank, such "
+        "as nDCG, AP or ERR (they define `progression`), and whose value never falls if that of a base rises; or a "
+        "weighted sum of bases that are sums over ranks, such as CRP (they define `additive`)"
     )
 
 
@@ -231,3 +233,78 @@ def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> 
             tolerance=TOLERANCE,
         )
     return candidates.value, np.maximum(bound, candidates.value)
+
+
+def attainable(
+    qrels: object,
+    measures: (
+        ir_measures.Measure | str | Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str]
+    ),
+    *,
+    width: int = 1000,
+    rounds: int = 20,
+) -> pd.DataFrame:
+    """Compute the fraction of topics with a ranking of value 1.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, with one numeric column per aspect.
+    measures : measure, str, sequence of these or mapping
+        As in `upper_bound`; a mapping is ``{label: measure}``.
+    width, rounds : int
+        As in `upper_bound`.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, with columns ``measure``; ``n_queries``, the number of judged queries; the
+        fractions of queries, in [0, 1], on which 1 is ``attainable``, ``unattainable`` or ``undecided``
+        (the search left a gap); and ``minimum``, the minimum over queries of the best value found.
+
+    Raises
+    ------
+    MultiAspectError
+        If the qrels are empty, no measure is given, or `upper_bound` raises an error.
+
+    Notes
+    -----
+    Topics without positive labels on some aspect are included: their maximum CAM is below 1 and their
+    maximum MM is 0, unless ``empty='drop'``.
+
+    References
+    ----------
+    Maistro et al., CIKM 2021, §4.2.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {
+    ...     "q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}},
+    ...     "q2": {"d1": {"relevance": 1, "credibility": 1}},
+    ... }
+    >>> aspects = {"relevance": 1, "credibility": 1}
+    >>> table = ma.analysis.attainable(qrels, [ma.CAM(aspects=aspects), "nDCG"])
+    >>> table[["n_queries", "attainable", "unattainable", "undecided", "minimum"]].round(3)
+       n_queries  attainable  unattainable  undecided  minimum
+    0          2         0.5           0.5        0.0    0.815
+    1          2         1.0           0.0        0.0    1.000
+    """
+    judgments = Judgments.of(qrels)
+    if not judgments.n_queries:
+        raise MultiAspectError("expected qrels with at least one query, got none")
+    rows = []
+    for label, measure in parsing.parse_all(measures).items():
+        best = upper_bound(judgments, measure, width=width, rounds=rounds)
+        reached, possible = best["value"] >= 1 - TOLERANCE, best["bound"] >= 1 - TOLERANCE
+        rows.append(
+            {
+                "measure": label,
+                "n_queries": len(best),
+                "attainable": reached.mean(),
+                "unattainable": (~possible).mean(),
+                "undecided": (possible & ~reached).mean(),
+                "minimum": best["value"].min(),
+            }
+        )
+    return pd.DataFrame(rows)

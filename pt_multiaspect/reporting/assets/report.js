@@ -377,7 +377,7 @@
     if (!ranked.length) box.append(make("p", "The run retrieves nothing for this topic.", "small"));
     if (parts.marginal) box.append(make("p", "Contributions are marginal: the value of the first k ranks minus that of the first k − 1.", "small"));
     if (parts.explained !== null && parts.explained !== undefined) {
-      box.append(make("p", `ir-measures breaks ties of scores differently here, or rounds: the contributions sum to ${show(parts.explained)}.`, "note"));
+      box.append(make("p", `ir-measures rounds this value: the contributions sum to ${show(parts.explained)}.`, "note"));
     }
     if (parts.reason) box.append(make("p", `No contributions: ${parts.reason}`, "small"));
     return box;

@@ -15,7 +15,7 @@ def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats
     return ratio(hits.total((positions(query) + 1) / rank, query), n_relevant)
 
 
-def found(hits: Hits, relevant: Bools) -> Floats:
+def n_retrieved(hits: Hits, relevant: Bools) -> Floats:
     """Return the number of relevant documents retrieved."""
     return hits.total(relevant[hits.row])
 
@@ -35,10 +35,10 @@ def err(hits: Hits, stop: Floats) -> Floats:
 
 def err_contributions(hits: Hits, stop: Floats) -> Floats:
     """Return the probability of stopping at each hit / its rank."""
-    return stopping(hits, stop) / hits.rank
+    return stopping_chance(hits, stop) / hits.rank
 
 
-def stopping(hits: Hits, stop: Floats) -> Floats:
+def stopping_chance(hits: Hits, stop: Floats) -> Floats:
     """Return the probability that the user, who stops at a document with probability `stop`, stops at each hit."""
     chance = stop[hits.row]
     return np.asarray(chance * running_product(1.0 - chance, hits.query), dtype=np.float64)

@@ -1,0 +1,334 @@
+"""Values as sums of contributions of ranks, for all topics of a run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from .._typing import Bools, Floats
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError
+from ..kernels.breakdown import MARGINAL, Breakdown
+
+if TYPE_CHECKING:
+    from ..measures.measure import Measure
+
+#: Relative tolerance for the sum of contributions.
+_TOLERANCE = 1e-9
+
+#: Tolerance below which amounts that belong to no rank are left out, relative to the offset.
+_NOTHING = 1e-13
+
+#: A function that computes values of shape (n_outputs, n_queries).
+Evaluation = Callable[[Judgments, Rankings], Floats]
+
+
+class HasPrefixes(Protocol):
+    """A run whose first ranks can be evaluated."""
+
+    @property
+    def rankings(self) -> Rankings:
+        """The run."""
+
+    @property
+    def depth(self) -> int:
+        """The maximum number of ranks with a separate marginal contribution."""
+
+    def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
+        """Return the values of the first 0 to `n_ranks` ranks, shape (n_outputs, n_queries, n_ranks + 1)."""
+
+
+class Prefixes:
+    """A run, and its prefixes as separate runs, shared by all measures.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        The run.
+    depth : int
+        Number of ranks.
+    """
+
+    def __init__(self, rankings: Rankings, depth: int) -> None:
+        self.rankings, self.depth = rankings, depth
+
+    @cached_property
+    def _runs(self) -> list[Rankings]:
+        return [self.rankings.cut(length) for length in range(self.depth + 1)]
+
+    def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
+        """Return the values of the first 0 to `n_ranks` ranks, shape (n_outputs, n_queries, n_ranks + 1)."""
+        return np.stack([evaluate(run.judgments, run) for run in self._runs[: n_ranks + 1]], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class TopicPart:
+    """The contributions of one term at the ranks of one topic."""
+
+    #: The name of the aspect; empty for all aspects together.
+    name: str
+    #: The value of the term, its weight, and the derivative of the measure with respect to the value.
+    value: float
+    weight: float
+    slope: float
+    #: The contributions in units of the measure, one per rank.
+    contribution: Floats
+    offset: float
+    #: Contributions that belong to no rank, by their description.
+    rest: Mapping[str, float]
+    how: str
+    #: Ranks below this one are combined in `rest`.
+    n_single: int | None
+    gain: Floats | None
+    discount: Floats | None
+    norm: float | None
+    columns: Mapping[str, Floats]
+    swap_cost: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The contributions of one term of a measure, or of the whole measure, for all topics.
+
+    All but the breakdown have the shape (n_queries,).
+    """
+
+    breakdown: Breakdown
+    value: Floats
+    weight: Floats
+    slope: Floats
+    name: str = ""
+    #: If contributions are differences of the values of prefixes: the number of ranks compared, the last rank that
+    #: can contribute, and the amount that further ranks contribute together.
+    n_ranks: int | None = None
+    cutoff: int | None = None
+    further: Floats | None = None
+
+    def topic_part(self, query: int, n: int) -> TopicPart:
+        """Return the contributions at the `n` ranks of one topic."""
+        breakdown, slope = self.breakdown, float(self.slope[query])
+        is_hit = breakdown.hits.query == query
+        position = breakdown.hits.rank[is_hit] - 1
+
+        def by_rank(values: Floats, otherwise: float) -> Floats:
+            result = np.full(n, otherwise)
+            result[position] = values[is_hit]
+            return result
+
+        offset = 0.0 if breakdown.offset is None else float(breakdown.offset[query])
+        rest = {text: float(amounts[query]) for text, amounts in breakdown.rest.items()}
+        rest = {text: amount for text, amount in rest.items() if abs(amount) > tolerance(offset, _NOTHING)}
+        reached = n if self.cutoff is None else min(n, self.cutoff)
+        n_single = self.n_ranks if self.n_ranks is not None and self.n_ranks < reached else None
+        if n_single is not None and self.further is not None:
+            first, last = n_single + 1, reached
+            rest[f"rank {last}" if first == last else f"ranks {first} to {last}"] = float(self.further[query])
+        return TopicPart(
+            name=self.name,
+            value=float(self.value[query]),
+            weight=float(self.weight[query]),
+            slope=slope,
+            contribution=slope * by_rank(breakdown.contribution, 0.0) + 0.0,  # no -0
+            offset=slope * offset,
+            rest={text: slope * amount for text, amount in rest.items()},
+            how=breakdown.how,
+            n_single=n_single,
+            gain=None if breakdown.gain is None else by_rank(breakdown.gain, np.nan),
+            discount=None if breakdown.discount is None else by_rank(breakdown.discount, 0.0),
+            norm=None if breakdown.norm is None else float(breakdown.norm[query]),
+            columns={name: by_rank(values, np.nan) for name, values in breakdown.columns.items()},
+            swap_cost=None if breakdown.swap_cost is None else by_rank(breakdown.swap_cost, 0.0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The values of a measure as sums of parts."""
+
+    #: The value of the measure; shape (n_queries,).
+    value: Floats
+    #: One part per term.
+    terms: list[Part]
+    #: The measure as one part, where it has no terms or its gradient is unknown.
+    whole: Part | None
+    #: Whether `whole` applies; shape (n_queries,).
+    is_whole: Bools
+
+    def topic_parts(self, query: int, n: int) -> list[TopicPart]:
+        """Return the parts of one topic with `n` ranks, whose contributions sum to its value."""
+        parts = [self.whole] if self.whole is not None and self.is_whole[query] else self.terms
+        return [part.topic_part(query, n) for part in parts]
+
+
+def split_value(measure: Measure, run: HasPrefixes, value: Floats) -> Parts:
+    """Split the values of a measure into contributions of ranks, by term where the gradient is known.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    run : HasPrefixes
+        The run, joined with the judgments.
+    value : ndarray of float, shape (n_queries,)
+        The values of the run.
+
+    Returns
+    -------
+    Parts
+        Contributions are those that the measure or its bases state, else differences of the values of the first k
+        and k - 1 ranks.
+
+    Raises
+    ------
+    MultiAspectError
+        If the contributions that the measure or a base states do not sum to its value.
+    """
+    rankings = run.rankings
+    judgments = rankings.judgments
+    ones, everywhere = np.ones(len(value)), np.ones(len(value), dtype=np.bool_)
+    terms = measure.terms(judgments)
+    if not terms:
+        stated = measure._breakdown(rankings, measure.views(judgments))
+        if stated is None:
+            return Parts(value, [], _whole(measure, run, value), everywhere)
+        _check_sum(stated, value, str(measure), judgments)
+        return Parts(value, [], Part(stated, value, ones, ones), everywhere)
+    values = np.stack([term.base.values(rankings, term.target) for term in terms])
+    weights = np.stack([term.weight for term in terms])
+    slopes = _gradient(measure, values, weights, value)
+    unknown: Bools = np.asarray(np.isnan(slopes).any(axis=0))
+    whole = _whole(measure, run, value) if unknown.any() else None
+    if unknown.all():
+        return Parts(value, [], whole, everywhere)
+    parts: dict[int, Part] = {}
+    for index, term in enumerate(terms):
+        stated = term.base.breakdown(rankings.top(term.base.depth), term.target)
+        if stated is not None:
+            _check_sum(stated, values[index], f"the base {term.base.text}", judgments)
+            parts[index] = Part(stated, values[index], weights[index], slopes[index], term.name)
+    marginal = [index for index in range(len(terms)) if index not in parts]
+
+    def evaluate(others: Judgments, prefix: Rankings) -> Floats:
+        same = terms if others is judgments else measure.terms(others)
+        return np.stack([same[index].base.values(prefix, same[index].target) for index in marginal])
+
+    if marginal:
+        depths = [terms[index].base.depth for index in marginal]
+        cutoff = None if None in depths else max(depth for depth in depths if depth is not None)
+        differences = _differences(run, evaluate, cutoff, values[marginal])
+        for index, (breakdown, n_ranks, further) in zip(marginal, differences, strict=True):
+            parts[index] = Part(
+                breakdown, values[index], weights[index], slopes[index], terms[index].name, n_ranks, cutoff, further
+            )
+    return Parts(value, [parts[index] for index in range(len(terms))], whole, unknown)
+
+
+def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values: Floats) -> Floats:
+    """Return the gradient at the values of the terms, whose product with the values is the value of the measure.
+
+    Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The gradient is NaN where
+    it is unknown, or the measure is not homogeneous.
+    """
+    with np.errstate(all="ignore"):
+        slope = measure.slope(values, weights)
+        if slope is None:
+            return np.full(values.shape, np.nan)
+        # A term of value 0 may have an infinite slope; it contributes 0.
+        slope = np.where(np.isfinite(slope), slope, 0.0)
+        combined = measure.combine(values, weights)
+        if measure.params.get("normalized"):
+            slope = slope * np.where(combined != 0, measure_values / combined, 1.0)
+    known = np.abs((slope * values).sum(axis=0) - measure_values) <= tolerance(measure_values)
+    return np.where(known, slope, np.nan)
+
+
+def _whole(measure: Measure, run: HasPrefixes, value: Floats) -> Part:
+    """Return the measure as one part, by the values of the first ranks."""
+    cutoff = measure.params.get("cutoff")
+    ((breakdown, n_ranks, further),) = _differences(
+        run, lambda _, prefix: measure.evaluate(prefix)[None], cutoff, value[None]
+    )
+    ones = np.ones(len(value))
+    return Part(breakdown, value, ones, ones, "", n_ranks, cutoff, further)
+
+
+def _differences(
+    run: HasPrefixes, evaluate: Evaluation, cutoff: int | None, values: Floats
+) -> list[tuple[Breakdown, int, Floats]]:
+    """Return the differences of the values of the first k and k - 1 ranks, of one or several functions.
+
+    For each, also the number of ranks compared, and the amount that further ranks contribute together.
+    """
+    longest = int(run.rankings.hits.n_ret.max(initial=0))
+    n_ranks = min(run.depth, longest if cutoff is None else min(longest, cutoff))
+    hits = run.rankings.top(n_ranks).dense()
+    result = []
+    for prefixes, value in zip(run.prefix_values(evaluate, n_ranks), values, strict=True):
+        steps = np.diff(prefixes, axis=1)[hits.query, hits.rank - 1]
+        breakdown = Breakdown(hits, steps, offset=prefixes[:, 0], how=MARGINAL)
+        result.append((breakdown, n_ranks, value - prefixes[:, -1]))
+    return result
+
+
+def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:
+    """Return the tolerance for sums with the expected value or values `value`."""
+    return relative * np.maximum(1.0, np.abs(value))
+
+
+def _check_sum(breakdown: Breakdown, value: Floats, what: str, judgments: Judgments) -> None:
+    """Raise an error if stated contributions do not sum to the values."""
+    total = breakdown.values()
+    for query in np.flatnonzero(np.abs(total - value) > tolerance(value)).tolist():
+        raise MultiAspectError(
+            f"the contributions of {what} sum to {total[query]:.6g} for topic {judgments.qids[query]}, expected "
+            f"its value, {value[query]:.6g}. Correct its contributions; "
+            "pt_multiaspect.testing.check_measure checks them"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """The contributions of the first ranks, as in `Explanation.ranks`, for all topics of a run."""
+
+    #: The value of the measure; shape (n_queries,).
+    value: Floats
+    #: Shape (n_queries, depth); 0 where fewer documents are retrieved. Further ranks, and amounts that belong to no
+    #: single rank, contribute the rest of the value.
+    ranks: Floats
+    #: The part of the value that does not depend on the retrieved documents; shape (n_queries,).
+    offset: Floats
+    #: Whether contributions are marginal; shape (n_queries,).
+    marginal: Bools
+
+    @classmethod
+    def of(cls, measure: Measure, run: HasPrefixes) -> Contributions:
+        """Compute the contributions of `Measure.explain` at the first ranks, for all topics at once."""
+        parts = split_value(measure, run, measure.evaluate(run.rankings))
+        result = cls._sum(parts.terms, parts.value, run.depth)
+        if parts.whole is None:
+            return result
+        whole = cls._sum([parts.whole], parts.value, run.depth)
+        return cls(
+            parts.value,
+            np.where(parts.is_whole[:, None], whole.ranks, result.ranks),
+            np.where(parts.is_whole, whole.offset, result.offset),
+            np.where(parts.is_whole, whole.marginal, result.marginal),
+        )
+
+    @classmethod
+    def _sum(cls, parts: list[Part], value: Floats, depth: int) -> Contributions:
+        ranks, offset = np.zeros((len(value), depth)), np.zeros(len(value))
+        for part in parts:
+            breakdown, hits = part.breakdown, part.breakdown.hits
+            is_shown = hits.rank <= depth
+            part_ranks = np.zeros(ranks.shape)
+            part_ranks[hits.query[is_shown], hits.rank[is_shown] - 1] = breakdown.contribution[is_shown]
+            ranks += part.slope[:, None] * part_ranks
+            offset += 0.0 if breakdown.offset is None else part.slope * breakdown.offset
+        marginal = any(part.breakdown.how == MARGINAL for part in parts)
+        return cls(value, ranks + 0.0, offset + 0.0, np.full(len(value), marginal))  # no -0
