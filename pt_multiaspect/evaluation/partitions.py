@@ -197,7 +197,7 @@ class Evaluator:
         if self._by == "run":
             return judgments.qids, self._plan.values(join(name, run, judgments, self._plan.run_columns))
         rankings = Rankings(run_of(name, run, self._plan.run_columns), judgments)
-        position = judgments.queries_of(rankings.source.qids)
+        position = judgments.query_positions(rankings.source.qids)
         present = np.sort(position[position >= 0])
         if not len(present):
             return rankings.source.qids[:1], np.full((len(self._plan.labels), 1), np.nan)

@@ -147,11 +147,11 @@ class Plan:
                 kept = np.zeros(len(judgments), dtype=np.bool_)
                 kept[rankings.hits.row] = True
                 labels = {name: np.where(kept, judgments.labels(name), np.nan) for name in judgments.label_names}
-                alone = judgments.relabelled(
-                    {name: judgments.of_rows(values) for name, values in labels.items()}, scales=judgments
+                alone = judgments.with_labels(
+                    {name: judgments.row_values(values) for name, values in labels.items()}, scales=judgments
                 )
                 values = Plan(judgments, labelled).values(rankings)
-                values_alone = Plan(alone, labelled).values(rankings.relabelled(alone))
+                values_alone = Plan(alone, labelled).values(rankings.with_judgments(alone))
                 pairs = zip(labelled, values, values_alone, strict=True)
                 relative = [label for label, row, row_alone in pairs if not np.allclose(row, row_alone)]
             yield from relative
@@ -166,7 +166,7 @@ class Plan:
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:
-            elsewhere.update(self._diverse.values(rankings.rescored()))
+            elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
         return np.stack(
             [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
         )

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from .._writing import TEMPORARY, write_file
-from ..collection.run import about_run
+from ..collection.run import name_run_in_errors
 from ..errors import Cause, MultiAspectError, choices, collected, number_of, shown, warn
 from ..integration.parsing import record_measures
 from ..io.file_contents import load
@@ -152,7 +152,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
     """
     if digest is None:
         try:
-            with about_run(run_title(name)):
+            with name_run_in_errors(run_title(name)):
                 run = load(run)  # read once, so that the content and its digest match
         except MultiAspectError as error:
             files.clear()

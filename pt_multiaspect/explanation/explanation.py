@@ -117,8 +117,8 @@ def explain(
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
     ((name, source),) = named.items()
     rankings = join(name, source, judgments)
-    query = judgments.query_of(qid)
-    docnos, scores = rankings.ranked(query)
+    query = judgments.query_position(qid)
+    docnos, scores = rankings.ranked_documents(query)
     title = "run" if name == "run 1" else name  # the default name
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation

@@ -191,7 +191,7 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         judgments = self._prepared.judgments
         rankings = Rankings(frame, judgments)
         qids = rankings.source.qids
-        position = judgments.queries_of(qids)
+        position = judgments.query_positions(qids)
         answered = [(qid, query) for qid, query in zip(qids.tolist(), position.tolist(), strict=True) if query >= 0]
         values: dict[tuple[AnyMeasure, str], float] = {}
         for measure, column in self._prepared.standard.values(rankings, lambda: frame).items():

@@ -21,7 +21,7 @@ from ..collection.columns import (
     read_labels,
 )
 from ..collection.frames import as_frame, is_saved_index
-from ..collection.run import Run, about_run
+from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
@@ -80,7 +80,7 @@ def read_arrow(name: str, data: bytes) -> Any:
 
 def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
     """Return the run of a file's table with further columns; the errors name the file."""
-    with about_run(name):
+    with name_run_in_errors(name):
         run = Run.of(table, columns)
     if not len(run):
         raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and score")
@@ -196,5 +196,5 @@ def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -
 
 
 def _as_pandas(name: str, table: Any) -> pd.DataFrame:
-    with about_run(name):
+    with name_run_in_errors(name):
         return as_frame(table, name)

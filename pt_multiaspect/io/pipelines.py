@@ -73,7 +73,7 @@ def select_topics(judgments: Judgments, topics: pd.DataFrame | None) -> Judgment
             f"{choices(qids[:3])}, the qrels have queries such as {choices(judgments.qids[:3])}. Check the "
             "query ids"
         )
-    return judgments.of_queries(kept)
+    return judgments.select_queries(kept)
 
 
 def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:

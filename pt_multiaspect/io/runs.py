@@ -14,11 +14,11 @@ from typing import Any
 
 import pandas as pd
 
-from ..collection.frames import in_memory, is_frame
+from ..collection.frames import is_frame, materialise
 from ..collection.judgments import Judgments
 from ..collection.overlap import by_query_remedy, warn_if_swapped, warn_of_no_common_document
 from ..collection.rankings import Rankings
-from ..collection.run import Run, about_run
+from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
 from .file_contents import Content, name_in_utf8
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
@@ -115,7 +115,7 @@ class NamedRuns:
         """
         for name, run in self.pairs if isinstance(self.pairs, list) else []:
             if isinstance(run, str | PathLike):
-                with about_run(run_title(name)):
+                with name_run_in_errors(run_title(name)):
                     check_readable(run)
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
@@ -158,7 +158,7 @@ def _repeatable_file(name: str, run: object) -> object:
     """Return a run, read from its file if the file can be read only once."""
     if not isinstance(run, str | PathLike) or not is_read_once(run):
         return run
-    with about_run(run_title(name)):
+    with name_run_in_errors(run_title(name)):
         return read_run(run)
 
 
@@ -210,7 +210,7 @@ def read_if_file(run: object) -> object:
 
 def as_repeatable(run: object) -> object:
     """Return a run in a form that can be read repeatedly."""
-    run = in_memory(run)
+    run = materialise(run)
     return list(run) if isinstance(run, Iterator) else run
 
 
@@ -231,7 +231,7 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
     MultiAspectError
         If the run is invalid.
     """
-    with about_run(run_title(name)):
+    with name_run_in_errors(run_title(name)):
         if isinstance(run, str | PathLike | Content) or hasattr(run, "read"):
             return Run.of(read_run(run), columns) if columns else load_run(run)
         return Run.of(run, columns)
