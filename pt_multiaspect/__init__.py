@@ -78,7 +78,7 @@ from .orders import DistanceOrder, Order, register_distance
 
 if TYPE_CHECKING:
     from . import analysis, answers, plots, testing
-    from .collection.judges import from_long
+    from .collection.long_judgments import from_long
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
     from .integration.accelerating import accelerate
@@ -86,10 +86,10 @@ if TYPE_CHECKING:
     from .model_selection.boosters import metric_for
     from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
-    from .model_selection.labels import aggregate_labels
     from .model_selection.ranker import AspectRanker
     from .model_selection.repeats import RepeatedQueryKFold, paired_interval
     from .model_selection.scorer import ranking_score, ranking_scorer
+    from .model_selection.targets import aggregate_labels
     from .readability import with_readability
     from .reporting import Report, report
     from .suites import Suite, suite
@@ -218,7 +218,7 @@ __getattr__ = lazy_attributes(
         "cite": "tables",
         "describe": "description",
         "explain": "explanation",
-        "from_long": "collection.judges",
+        "from_long": "collection.long_judgments",
         "largest_differences": "explanation",
         "plots": "plots",
         "report": "reporting",

@@ -337,7 +337,7 @@ def test_changing_the_qrels_afterwards_changes_nothing() -> None:
     qrels = collection(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
     expected = value(CAM, qrels)
     evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
-    in_order = Judgments(qrels).in_order()
+    in_order = Judgments(qrels).with_sorted_documents()
     run = run_of(qrels)
     qrels.iloc[:] = qrels.sort_values("label").to_numpy()
     qrels["trust"] = 0

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Ints
-from ..evaluation.topic_groups import ALL, read_topic_groups
+from ..evaluation.aggregation import ALL, read_topic_groups
 from .baseline import read_baselines
 
 #: Maximum number of pairs that printed results contain.

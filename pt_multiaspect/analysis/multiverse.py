@@ -14,8 +14,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import proportion
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import read_long_frame
+from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
@@ -233,7 +232,7 @@ def multiverse(
     chosen = labels[0] if reference is None else str(reference)
     refuse_unknown([chosen], labels, "variants", "reference")
     values = values * directions(rows, values, labels, by_label, "multiverse")
-    known = {**({} if set(labels) <= set(by_label) else recorded(rows)), **by_label}
+    known = {**({} if set(labels) <= set(by_label) else measures_by_label(rows)), **by_label}
     options = _options({label: known[label] for label in labels})
     same_as = _equal_variants(values, labels)
     in_order = frame["name"].unique().tolist()

@@ -16,10 +16,9 @@ from .._validation import choice, count, proportion, random_seed, real
 from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown, shown
+from ..evaluation.aggregation import ALL
 from ..evaluation.evaluating import evaluate
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import read_long_frame
-from ..evaluation.topic_groups import ALL
+from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.parsing import parse_one
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, weighted_sum
 from ..measures.means import CAM, AspectMean
@@ -452,7 +451,7 @@ def _rows_of_aspects(
         mean.of_criteria({aspect: np.zeros(1) for aspect in aspects})  # refuses what is defined for rankings only
         return rows, by_label, aspects
     known: dict[str, Any] = {
-        label: on for label, on in recorded(frame).items() if getattr(on, "one_aspect", None) is not None
+        label: on for label, on in measures_by_label(frame).items() if getattr(on, "one_aspect", None) is not None
     }
     if "base" in mean.params or mean.cutoff is not None:
         known = {label: on for label, on in known.items() if on.bases.one == mean.bases.of(on.one_aspect)}

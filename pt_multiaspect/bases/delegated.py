@@ -188,7 +188,7 @@ class IrMeasures:
 
     def _rows(self, columns: list[str], labels: Floats, names: NDArray[np.object_]) -> pd.DataFrame:
         """Return all rows of the qrels with further columns, as pt.Experiment passes them."""
-        of_rows = self._judgments.of_rows
+        of_rows = self._judgments.row_values
         return self._judgments.rows(columns).assign(
             query_id=names[of_rows(self._judgments.pool_query)],
             doc_id=of_rows(self._judgments.docnos),
@@ -213,7 +213,7 @@ class IrMeasures:
         MultiAspectError
             If ir-measures cannot compute one of the measures.
         """
-        query = self._judgments.queries_of(run["query_id"].to_numpy(dtype=object))
+        query = self._judgments.query_positions(run["query_id"].to_numpy(dtype=object))
         run, query = run[query >= 0], query[query >= 0]
         values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
         if self._evaluators is None:

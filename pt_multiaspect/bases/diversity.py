@@ -11,7 +11,7 @@ import pandas as pd
 from ir_measures import Measure
 
 from ..collection.judgments import Judgments
-from ..collection.subtopics import judged_by_subtopic
+from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
 from .delegated import IrMeasures, numbers
 
@@ -58,7 +58,7 @@ class DiversityMeasures(IrMeasures):
         for measure in self.measures:
             if "cutoff" in measure.SUPPORTED_PARAMS and measure.params.get("cutoff") is None:
                 raise MultiAspectError(f"{measure} requires a cutoff, as in {measure}@20")
-        table = judged_by_subtopic(judgments, self.measures[0])
+        table = subtopic_judgments(judgments, self.measures[0])
         labels = table["label"].to_numpy()
         fractional = labels != np.floor(labels)
         if fractional.any():
@@ -69,7 +69,7 @@ class DiversityMeasures(IrMeasures):
 
     def _make_evaluators(self) -> list[Any]:
         names = numbers(self._judgments.n_queries)
-        query = self._judgments.queries_of(self._table["qid"].to_numpy(dtype=object))
+        query = self._judgments.query_positions(self._table["qid"].to_numpy(dtype=object))
         qrels = pd.DataFrame(
             {
                 "query_id": names[query],

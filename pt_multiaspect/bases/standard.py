@@ -79,7 +79,7 @@ class StandardMeasures:
             self._target = _target(self._judgments, self._labels)
         values = {measure: base.values(rankings, self._target) for measure, base in self._bases.items()}
         if self._others.measures:
-            values.update(self._others.values(rankings.rescored()))
+            values.update(self._others.values(rankings.frame_by_rank()))
         if self._defined.measures:
             values.update(self._defined.values(run()))
         return values

@@ -10,10 +10,10 @@ import pandas as pd
 from ..analysis.prediction_powered import estimates_table, prediction_powered
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
-from ..evaluation.value_files import written_values
+from ..evaluation.value_files import format_values
 from ..integration.aggregators import lower_aggregate_is_better
 from ..views import Sentence
 from .inputs import pick_run
@@ -150,13 +150,13 @@ def evaluate(
         by = {qid: group for qid, group in by.items() if qid in valued}
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if sort is not None:
-        ascending = sort == "name" or lower_aggregate_is_better(recorded(values)[sort])
+        ascending = sort == "name" or lower_aggregate_is_better(measures_by_label(values)[sort])
         parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
         means = pd.concat(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
         )
     if as_lines:
-        sheet: Sheet | str = written_values(values if perquery else values.iloc[:0], means, inputs.format)
+        sheet: Sheet | str = format_values(values if perquery else values.iloc[:0], means, inputs.format)
     elif perquery:
         sheet = _per_query(values, means, labels)
     else:

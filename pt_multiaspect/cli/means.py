@@ -16,7 +16,7 @@ from ..description.retrieved import retrieved
 from ..description.scales import read
 from ..errors import MultiAspectError, choices, silenced
 from ..evaluation import interval_columns
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import lower_aggregate_is_better
 from ..tables import systems_table
 from ..tables.content import DIFFERENT_TOPICS, best_marks
@@ -83,7 +83,7 @@ class Means:
         """Return the table for programs, terminals and papers."""
         _check_new(self.judged, self.means, "--judged")
         tests = self._tests()
-        known = recorded(self.values)
+        known = measures_by_label(self.values)
         columns: dict[str, Any] = {key: self.means[key] for key in self._keys}
         cells: dict[str, Sequence[Cell | str]] = {key: self.means[key].tolist() for key in self._keys}
         for label in self.labels:

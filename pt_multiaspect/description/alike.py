@@ -99,7 +99,7 @@ def in_run(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
     """Return queries and documents of a run that look like judged ones; columns as `in_judgments`."""
     rows = []
     query_code, qids = pd.factorize(run["query_id"].to_numpy(dtype=object))
-    position = judgments.queries_of(np.asarray(qids, dtype=object))
+    position = judgments.query_positions(np.asarray(qids, dtype=object))
     judged_as = dict(zip(map(plain, judgments.qids.tolist()), judgments.qids.tolist(), strict=True))
     strangers = [qid for qid, at in zip(qids.tolist(), position.tolist(), strict=True) if at < 0]
     alike = [(qid, judged_as[plain(qid)]) for qid in strangers if plain(qid) in judged_as]

@@ -11,7 +11,7 @@ from .._typing import Bools
 from .._validation import choice
 from ..bases.diversity import is_diversity_measure
 from ..collection.judgments import Judgments, MissingAspectError
-from ..collection.subtopics import judged_by_subtopic
+from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
 from ..integration.provider import supports
 
@@ -84,7 +84,7 @@ def _positive(measure: ir_measures.Measure, judgments: Judgments) -> Bools:
     if measure.NAME in _OF_ALL_DOCUMENTS:
         return np.ones(judgments.n_queries, dtype=np.bool_)
     if is_diversity_measure(measure):
-        table = judged_by_subtopic(judgments, measure)
+        table = subtopic_judgments(judgments, measure)
         positive = table["label"].to_numpy() >= measure["rel"]
         return np.isin(judgments.qids, table["qid"].to_numpy()[positive])
     if not supports(measure):  # evaluated by ir-measures on the labels of relevance

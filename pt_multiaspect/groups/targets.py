@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._numbers import number
 from .._typing import Floats
 from ..collection.columns import QUERY_COLUMNS, as_floats, id_column
-from ..collection.frames import in_memory, to_pandas
+from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated
 from ..strings.identifiers import identifiers
 from .names import group_names
@@ -45,7 +45,7 @@ class GroupTarget:
     def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> GroupTarget:
         """Read a target over the dimensions `names`; `ordered` has the groups of dimensions given as columns."""
         made = cls(names, {}, {})
-        target = in_memory(target)
+        target = materialise(target)
         frame = to_pandas(target)
         if frame is not None and any(column in frame.columns for column in QUERY_COLUMNS):
             qids = identifiers(id_column(frame, QUERY_COLUMNS, "target"), "target")

@@ -275,7 +275,7 @@ class _CAM(AspectMean):
             return view
         (gate,) = (candidate for candidate in views if candidate.name == self["gate"])
         gate.check_threshold()
-        return view.gated(gate.positive)
+        return view.with_gate(gate.positive)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         values = super()._evaluate(rankings, views)

@@ -15,7 +15,7 @@ from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.base import check_values
 from ..collection.judgments import Judgments
-from ..collection.label_rules import start_at_one, starts_at_one_note
+from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
@@ -350,12 +350,12 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
             declared = self._declared(
-                Aspects({view.name: start_at_one(view.label_counts) or view.aspect for view in views})
+                Aspects({view.name: aspect_from_one(view.label_counts) or view.aspect for view in views})
             )
             warn_once(
                 f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. "
                 f"Declare them to get comparable values on other qrels, batches or folds, as in {declared}"
-                + starts_at_one_note(view.label_counts for view in inferred),
+                + start_at_one_note(view.label_counts for view in inferred),
                 key=scales,
                 group=f"{self.NAME}: {choices(repr(view.name) for view in inferred)}",
             )

@@ -15,7 +15,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..evaluation.topic_groups import ALL
+from ..evaluation.aggregation import ALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

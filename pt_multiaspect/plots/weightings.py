@@ -12,7 +12,7 @@ from .._typing import Floats
 from ..analysis import Weightings
 from ..analysis.weightings import significant_at
 from ..errors import MultiAspectError
-from ..evaluation.topic_groups import ALL
+from ..evaluation.aggregation import ALL
 from .style import BLUE, GREY, LIGHT, ORANGE, axes_or_new, distinct_texts, rows_of_pair, text_size, unit_square
 
 if TYPE_CHECKING:

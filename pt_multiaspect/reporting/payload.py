@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..analysis import PredictionPowered
-from ..evaluation.topic_groups import ALL
+from ..evaluation.aggregation import ALL
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
 from ..kernels.weightings import positive_fraction
 from ..tables.content import best_marks

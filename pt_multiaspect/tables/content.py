@@ -12,7 +12,7 @@ import pandas as pd
 from ..analysis._frames import Direction, Floats, directions_from_words, topics_differ
 from ..analysis.baseline import compare_with_baseline
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
-from ..evaluation.labels import check_given, recorded
+from ..evaluation.long_frames import check_labels, measures_by_label
 from ..integration.parsing import parse_all
 from ..views import Mark, Sentence
 from .heads import Head
@@ -44,9 +44,9 @@ def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any
     """Return the measure of each label, None if unknown, and the directions given instead of measures."""
     words = directions_from_words(measures) if isinstance(measures, Mapping) else {}
     if not words:
-        return recorded(perquery, measures), {}
+        return measures_by_label(perquery, measures), {}
     labels = [str(label) for label in perquery["measure"].unique()]
-    check_given(labels, measures)
+    check_labels(labels, measures)
     named = {label: measure for label, measure in measures.items() if label not in words}
     parsed = parse_all(named) if named else {}
     return {label: None if label in words else parsed[label] for label in labels}, words
