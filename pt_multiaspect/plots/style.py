@@ -176,10 +176,8 @@ def add_axes_below(ax: Axes, height: float) -> Axes:
 
 def points_of(ax: Axes) -> tuple[float, float]:
     """Return the width and the height of axes in points."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    extent = ax.get_window_extent()
-    return 72 * extent.width / figure.dpi, 72 * extent.height / figure.dpi
+    extent, dpi = ax.get_window_extent(), ax.figure.dpi
+    return 72 * extent.width / dpi, 72 * extent.height / dpi
 
 
 def text_size(ax: Axes, n_rows: int = 1) -> float:

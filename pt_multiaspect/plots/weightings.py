@@ -128,6 +128,9 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
 
 def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the triangle of the weightings of three aspects."""
+    ax = axes_or_new(ax, 5, 4.6)
+    import matplotlib
+
     aspects, row = list(result.weights), pair.index[0]
     means, group = _means(result), result.pairs["n_topics"] == pair["n_topics"].item()
     if "group" in result.pairs:
@@ -144,7 +147,6 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
     x, y = (points @ corners).T
     difference = points @ means[row]
-    ax = axes_or_new(ax, 5, 4.6)
     size = text_size(ax)
     ax.set_aspect("equal")
     ax.axis("off")
@@ -153,11 +155,8 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         span = np.abs(difference).max() + 1
         ax.tricontourf(x, y, difference, levels=[-span, 0, span], colors=[colours["b"], colours["a"]])
     if not is_significant.all():
-        hatched = ax.tricontourf(
-            x, y, is_significant.astype(float), levels=[-0.5, 0.5], colors="none", hatches=["////"]
-        )
-        hatched.set_edgecolor(GREY)
-        hatched.set_linewidth(0)
+        with matplotlib.rc_context({"hatch.color": GREY}):
+            ax.tricontourf(x, y, is_significant.astype(float), levels=[-0.5, 0.5], colors="none", hatches=["////"])
     ax.plot(*corners[[0, 1, 2, 0]].T, color="black", lw=0.8)
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
