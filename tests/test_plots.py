@@ -823,11 +823,22 @@ def test_fractions_are_bars():
     assert ax.get_xlabel() == "% of weightings (30 of 66 pairs)"
     sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
     assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
+    fixed = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, at_least={"AP": 1})
+    assert len(plots.weightings(fixed, ("run 0", "run 1")).get_yticklabels()) == 1  # there is one weighting
     grouped = ma.analysis.weightings(
         PERQUERY, measures=ASPECTS, n_resamples=5, by={f"q{n}": "even" if n % 2 == 0 else "odd" for n in range(6)}
     )
     bars = plots.weightings(grouped).patches[:28]
     assert [bar.get_width() for bar in bars] == pytest.approx(widths)
+
+
+@pytest.mark.parametrize("n_aspects", [2, 3])
+def test_weightings_of_equal_runs(n_aspects):
+    twins = PERQUERY[PERQUERY["name"] == "run 0"]
+    twins = pd.concat([twins, twins.assign(name="twin")])
+    measures = dict(list(ASPECTS.items())[:n_aspects])
+    ax = plots.weightings(ma.analysis.weightings(twins, measures=measures, n_resamples=5))
+    assert not {"#9cc9e6", "#f2b38a"} & set(areas_of(ax))
 
 
 @pytest.mark.slow

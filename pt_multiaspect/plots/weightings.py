@@ -79,7 +79,8 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
         raise MultiAspectError(f"result: expected the result of analysis.weightings, got a {type(result).__name__}")
     pairs = rows_of_pair(result.pairs, pair)
     n_aspects = len(result.weights)
-    if len(pairs) > 1 or n_aspects > 3 or np.isnan(result.covariances[pairs.index]).any():
+    is_sampled = np.isnan(result.covariances[pairs.index]).any()
+    if len(pairs) > 1 or n_aspects > 3 or is_sampled or sum(result.at_least.values()) > 1 - 1e-9:
         return _draw_bars(pairs, ax)
     return _draw_line(result, pairs, ax) if n_aspects == 2 else _draw_triangle(result, pairs, ax)
 
