@@ -1,4 +1,4 @@
-"""Geometric and harmonic mean average precision: GMAP, HMAP."""
+"""Means of average precision: the geometric mean GMAP and the harmonic mean HMAP."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class _GMAP(_AveragePrecision):
     """Geometric mean average precision: exp of the mean of ln max(AP, 1e-5) over queries.
 
     Per-query values are ln max(AP, 1e-5), between ln 1e-5 and 0; a query missing from the run has the
-    value ln 1e-5. `pt.Experiment`, ir-measures and `aggregate` report GMAP itself for all queries.
+    value ln 1e-5. `pt.Experiment`, ir-measures and `aggregate` report GMAP itself for all queries. It cannot be a
+    base, as it is not a measure of single queries.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class _HMAP(_AveragePrecision):
     """Harmonic mean average precision: 1 divided by the mean of 1 / max(AP, 1e-5) over queries.
 
     Per-query values are 1 / max(AP, 1e-5), between 1 and 1e5; lower is better. `pt.Experiment`, ir-measures
-    and `aggregate` report HMAP itself for all queries, of which higher is better.
+    and `aggregate` report HMAP itself for all queries, of which higher is better. As GMAP, it cannot be a base.
 
     Parameters
     ----------

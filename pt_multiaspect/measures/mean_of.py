@@ -1,4 +1,4 @@
-"""Weighted means of measures: MeanOf, and the base class of measures that are such means."""
+"""Means of measures: MeanOf, and the base class of measures that are such means."""
 
 from __future__ import annotations
 

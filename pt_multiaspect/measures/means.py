@@ -1,4 +1,4 @@
-"""Means of the values of a base measure on each aspect: CAM, MM, WHAM, GAM."""
+"""Means over aspects: CAM, MM, WHAM and GAM of the values of a base measure on each aspect."""
 
 from __future__ import annotations
 

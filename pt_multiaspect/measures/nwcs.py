@@ -1,4 +1,4 @@
-"""The normalised weighted cumulative score of Lioma et al."""
+"""Weighted cumulative score: NWCS of Lioma et al."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of a single aspect."""
+"""One aspect: On."""
 
 from __future__ import annotations
 

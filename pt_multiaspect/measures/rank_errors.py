@@ -1,4 +1,4 @@
-"""Rank error measures: NLRE, NGRE."""
+"""Rank errors: NLRE and NGRE."""
 
 from __future__ import annotations
 

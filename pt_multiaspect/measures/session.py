@@ -1,4 +1,4 @@
-"""Multidimensional cumulated utility (MDCU) and its normalised form."""
+"""Sessions: multidimensional cumulated utility (MDCU) and its normalised form."""
 
 from __future__ import annotations
 

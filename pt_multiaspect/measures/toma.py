@@ -1,4 +1,4 @@
-"""TOMA: a total order of label tuples, on which a base measure is evaluated."""
+"""Orders of label tuples: TOMA, which evaluates a base measure on the classes of a total order."""
 
 from __future__ import annotations
 

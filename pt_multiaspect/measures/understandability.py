@@ -1,4 +1,4 @@
-"""Gain-based measures that multiply the probabilities of the aspects: uRBP, uRBPgr, unDCG, uERR."""
+"""Products of gains: uRBP, uRBPgr, unDCG and uERR, which multiply the aspects' probabilities."""
 
 from __future__ import annotations
 

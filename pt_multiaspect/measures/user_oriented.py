@@ -1,4 +1,4 @@
-"""User-oriented measures, based on the documents a user knows, expects and examines."""
+"""User-oriented measures: the documents that a user knows, expects and examines."""
 
 from __future__ import annotations
 
