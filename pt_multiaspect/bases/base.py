@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
+from ir_measures import Measure
 
 from .._typing import Bools, Floats
 from ..collection.rankings import Ranking, Rankings
@@ -195,6 +196,10 @@ class Base(ABC):
         """Return a mask of the queries without a judged document with a positive gain."""
         return target.cached(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
 
+    def has_positive(self, target: Target) -> Bools:
+        """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
+        return ~self.empty(target)
+
     @property
     def depth(self) -> int | None:
         """Return the number of ranks that `score` needs; None for all."""
@@ -279,6 +284,11 @@ class LinearBase(Base):
     def progression(self, target: Target) -> Progression | None:
         """Return the measure computed rank by rank."""
         return Progression.linear(self.additive(target))
+
+
+def is_measure(value: object) -> TypeGuard[Measure | Base]:
+    """Return whether a value is a measure of ir-measures or of this package, or a base."""
+    return isinstance(value, Measure | Base)
 
 
 def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:

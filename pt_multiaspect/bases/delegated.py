@@ -14,7 +14,7 @@ import pandas as pd
 from ir_measures import Measure
 from numpy.typing import NDArray
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..errors import MultiAspectError, choices
@@ -27,6 +27,9 @@ _MAX_LABEL = 100_000
 
 #: Measures of ir-measures whose values have no maximum.
 _UNBOUNDED = ("NumRel", "NumRelRet", "NumRet", "alpha_DCG")
+
+#: Measures that can be above 0 without a relevant document.
+_OF_ALL_DOCUMENTS = ("NumQ", "NumRet")
 
 #: Errors that ir-measures and its back ends raise for measures that they cannot compute.
 _FAILURES = (ValueError, TypeError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
@@ -61,6 +64,12 @@ class Delegated(Adapter):
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
         return target.source.mapped(self.params["gains"]) if self.READS_LABELS else super().gain(target)
+
+    def has_positive(self, target: Target) -> Bools:
+        """Return a mask of the queries in which values can exceed 0."""
+        if self.NAME in _OF_ALL_DOCUMENTS:
+            return np.ones(target.n_queries, dtype=np.bool_)
+        return super().has_positive(target)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings with ir-measures."""

@@ -27,7 +27,7 @@ def pickled(value: object) -> bytes:
 
         def reducer_override(self, obj: object) -> object:
             """Pickle a measure of a user's function by its definition."""
-            if type(obj).__module__ == _RUNTIME and hasattr(obj, "runtime_impl"):
+            if type(obj).__module__ == _RUNTIME and function_of(obj) is not None:
                 return _defined, _definition(obj)
             return super().reducer_override(obj)
 

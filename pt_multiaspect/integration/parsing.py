@@ -11,6 +11,7 @@ from typing import Any
 import ir_measures
 from ir_measures import RBP
 
+from ..bases.base import is_measure
 from ..bases.delegated import function_of
 from ..bases.pickling import pickled
 from ..bases.strings import check_params, read_measure, trec_names
@@ -143,7 +144,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     >>> parse("TOMA(distance=1)@10")
     [TOMA(distance='manhattan')@10]
     """
-    if hasattr(measure, "SUPPORTED_PARAMS"):
+    if is_measure(measure):
         return [check_params(measure)]
     if isinstance(measure, MeasureName):
         return [measure.measure]

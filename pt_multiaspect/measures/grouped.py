@@ -81,8 +81,8 @@ class GroupMeasure(DirectMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the declared aspects, or relevance."""
-        declared: AspectSpec = self["aspects"] if "aspects" in self.SUPPORTED_PARAMS else None
+        """The declared aspects, or relevance."""
+        declared: AspectSpec = self.params.get("aspects")
         return declared or ("relevance",)
 
     def depends_on(self, view: AspectView) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from ir_measures.measures.base import Agg
 
 from .._typing import Floats
+from ..aspects.aspects import Aspects
 from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.target import Target
@@ -39,6 +40,12 @@ class _AveragePrecision(SingleAspectMeasure):
     BINARY = True
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
     NOT_A_BASE = "it is an aggregate over queries, not a per-query measure; use base='AP'"
+
+    def _declared(self, aspects: Aspects) -> str:
+        # On does not take it as its base.
+        grades = aspects["relevance"].grades or ()
+        rel = max([1, *map(math.ceil, grades[1:2])])
+        return f"{self(rel=rel)}, with rel the lowest label that counts as relevant"
 
     def _average_precision(self, ranking: Ranking, target: Target) -> Floats:
         return np.maximum(ranked.average_precision(ranking, self.relevant(target), self.n_relevant(target)), _FLOOR)

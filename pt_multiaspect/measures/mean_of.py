@@ -15,12 +15,12 @@ from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Term
+from ..bases.base import is_measure
 from ..bases.strings import check_params, read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
-from .declaring import declare
 from .measure import Measure
 from .on import on_relevance
 from .parameters import ASPECTS, CUTOFF, Param
@@ -29,11 +29,6 @@ from .terms import TermMean, warn_of_units
 
 #: The maximum length of printed forms in explanations; members with longer ones are named by their class.
 _LONGEST = 30
-
-
-def _selected(measure: Measure) -> AspectSpec:
-    """Return the scales or names of the aspects that a measure evaluates; None for all columns."""
-    return measure.spec or (measure.required_aspects if "aspect" in measure.SUPPORTED_PARAMS else None)
 
 
 class MeasureMean(TermMean):
@@ -69,7 +64,7 @@ class MeasureMean(TermMean):
     def spec(self) -> AspectSpec:
         """Return the scales that all members declare, or the names that all select; None otherwise."""
         merged: dict[str, Any] = {}
-        for spec in [_selected(member) for member, _ in self.members]:
+        for spec in [member.selection for member, _ in self.members]:
             if spec is None:
                 return None
             for name in spec:
@@ -93,7 +88,7 @@ class MeasureMean(TermMean):
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether a member that evaluates the aspect and does not declare it depends on its scale."""
-        specs = [(member, _selected(member)) for member, _ in self.members]
+        specs = [(member, member.selection) for member, _ in self.members]
         return any(
             member.depends_on(view)
             for member, spec in specs
@@ -170,7 +165,7 @@ def _weight(measure: object, weight: object) -> float:
 def _read(measure: object) -> ir_measures.Measure:
     """Return a measure given as an object or a string, after checking that the mean of its values is meaningful."""
     read: Any = read_measure(measure) if isinstance(measure, str) else measure
-    if not hasattr(read, "SUPPORTED_PARAMS"):
+    if not is_measure(read):
         raise MultiAspectError(f"measures: expected measures or their names, got {shown(measure)}")
     if not isinstance(read.aggregator(), MeanAgg):
         raise MultiAspectError(
@@ -254,8 +249,7 @@ class _MeanOf(MeasureMean):
             return
         used = [(measure, weight) for measure, weight in weighted.measures if weight]
         members = [
-            (self._cut(declare(on_relevance(measure), self["aspects"]), measure), weight)
-            for measure, weight in used
+            (self._cut(on_relevance(measure).declare(self["aspects"]), measure), weight) for measure, weight in used
         ]
         if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
             texts = choices(measure for measure, _ in used)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import ir_measures
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Term
@@ -154,8 +154,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def _check_names(self, names: Sequence[str]) -> None:
         """Raise an error if aspect names do not match the parameters; called as soon as the names are known."""
-        if "weights" in self.SUPPORTED_PARAMS:
-            weights_of(self["weights"], names)
+        weights_of(self.params.get("weights"), names)
 
     def _named(self, error: MultiAspectError) -> MultiAspectError:
         """Return the error with the measure's name as prefix."""
@@ -239,14 +238,58 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether ``measure @ k`` sets a cutoff."""
+        """Whether ``measure @ k`` sets a cutoff."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
+    def accepts_aspects(self) -> bool:
+        """Whether scales can be declared for the measure, by its parameter `aspects`."""
+        return "aspects" in self.SUPPORTED_PARAMS
+
+    @property
     def spec(self) -> AspectSpec:
-        """Return the `aspects` parameter: scales, names or None."""
+        """The `aspects` parameter: scales, names or None."""
         spec: AspectSpec = self["aspects"]
         return spec
+
+    @property
+    def selection(self) -> AspectSpec:
+        """The scales or the names of the aspects that the measure evaluates; None for all label columns."""
+        return self.spec
+
+    def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        """Return the measure on the aspects of `spec`, unless it declares its own.
+
+        Parameters
+        ----------
+        spec : Aspects, tuple of str or None
+            The scales, or the names of the aspects. A single-aspect measure uses the scale of relevance.
+        option : str, default 'aspects'
+            The name of `spec` in messages.
+
+        Returns
+        -------
+        Measure
+            The measure itself if it declares scales or uses none.
+
+        Raises
+        ------
+        MultiAspectError
+            If the measure selects an aspect that is not declared.
+        """
+        if spec is None or not self.accepts_aspects:
+            return self
+        names: AspectSpec = self["aspects"]
+        if names is None:
+            return self(aspects=spec)
+        if isinstance(names, Mapping) or not isinstance(spec, Aspects):
+            return self
+        unknown = [name for name in names if name not in spec]
+        if unknown:
+            raise MultiAspectError(
+                f"{self}: {option} does not declare {choices(unknown)}; it declares {choices(spec)}"
+            )
+        return self(aspects={name: spec[name] for name in names})
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
@@ -323,7 +366,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def inferred_views(self, views: Sequence[AspectView]) -> list[AspectView]:
         """Return those of `views` whose scales were inferred and affect the values."""
-        if "aspects" not in self.SUPPORTED_PARAMS and not self.SINGLE_ASPECT:
+        if not (self.accepts_aspects or self.SINGLE_ASPECT):
             return []  # the measure uses no scales
         return [view for view in views if view.inferred and self.depends_on(view)]
 
@@ -350,8 +393,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """
         for view in views:
             view.check_judged()
-        several = "aspects" in self.SUPPORTED_PARAMS and "aspect" not in self.SUPPORTED_PARAMS
-        if several and self.spec is None and len(views) == 1:
+        if self.accepts_aspects and self.selection is None and len(views) == 1:
             name = views[0].name
             warn_once(
                 f"{self.NAME} combines several aspects, but the qrels have one numeric label column, {name}, so "
@@ -459,6 +501,30 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             Empty if the measure is not a function of single-aspect measures.
         """
         return []
+
+    def topics_with_positive(self, judgments: Judgments) -> Bools:
+        """Return a mask of the queries with a judged document that is positive, so that values can exceed 0.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_queries,)
+            The mask.
+
+        Raises
+        ------
+        MultiAspectError
+            If the measure has no terms, which state it.
+        """
+        terms = self.terms(judgments)
+        if not terms:
+            raise MultiAspectError(f"{self.NAME} does not tell which documents are positive")
+        positive = np.stack([term.base.has_positive(term.target) for term in terms])
+        return np.asarray((np.all if self.EVERY_TERM_COUNTS else np.any)(positive, axis=0), dtype=np.bool_)
 
     def combine(self, values: Floats, weights: Floats) -> Floats:
         """Combine the values of the terms.

@@ -8,7 +8,8 @@ from typing import cast
 import ir_measures
 
 from .._typing import Floats
-from ..aspects.aspects import aspect_name
+from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
@@ -71,6 +72,13 @@ class _On(BasedMeasure):
 
     def _check_names(self, names: Sequence[str]) -> None:
         refuse_unknown([self["aspect"]], names, "one of the aspects", "aspect")
+
+    @property
+    def selection(self) -> AspectSpec:
+        return self.spec or self.required_aspects
+
+    def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        return super().declare(spec, option) if isinstance(spec, Aspects) else self
 
     @property
     def in_words(self) -> str:

@@ -26,6 +26,7 @@ from ..orders.order import AXES, check_gate, grade_values
 from ..orders.parameter import parse_order, spell_order
 from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
+from .measure import Measure
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, declared
@@ -240,6 +241,9 @@ class _TOMA(JointMeasure, BasedMeasure):
         """Return the evaluated aspects: those of the explicit order, if given."""
         spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
         return spec
+
+    def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        return super().declare(spec, option) if self["order"] is None else self
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
         """Return the order of the label tuples.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import MultiAspectError, choices, shown
+from .distance import DistanceOrder
 from .explicit import Order
 from .registered import is_distance
 
@@ -19,7 +20,7 @@ def parse_order(order: object) -> Order | None:
         if registered is not None:
             return registered
         remedy = "; pass a distance as distance=" if is_distance(order) else ""
-    elif hasattr(order, "parameters"):
+    elif isinstance(order, DistanceOrder):
         remedy = "; pass its distance, axes, weights and gate to TOMA instead"
     raise MultiAspectError(
         f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got {shown(order)}{remedy}"
