@@ -1,10 +1,10 @@
-"""The interface of single-aspect measures: the base classes `Base` and `LinearBase`."""
+"""The interface of single-aspect measures: the base classes `Base` and `LinearBase`, and the terms of measures."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
@@ -321,3 +321,25 @@ def check_values(values: Any, qids: Any, name: str) -> Floats:
             "parameters may be too large, or the measure divides by 0"
         )
     return array
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A base, the target on which it is evaluated, and its weight."""
+
+    base: Base
+    target: Target
+    #: The weight per query, shape (n_queries,).
+    weight: Floats
+    #: The name of the term in explanations: that of an aspect, or empty for all aspects together.
+    name: str = ""
+
+    def check_gains(self, what: str) -> None:
+        """Raise an error that starts with `what` if the base reads gains, and negative ones are declared."""
+        if self.base.reads_gains:
+            self.target.source.check_gains(what)
+
+    @classmethod
+    def alone(cls, base: Base, target: Target) -> Term:
+        """Return a single term with weight 1."""
+        return cls(base, target, np.ones(target.n_queries))

@@ -25,8 +25,8 @@ from .subtopics import Subtopics
 from .fairness import AWRF, GF, GFR
 
 # isort: on
-from .direct import DirectMeasure as DirectMeasure
 from .joint import Joint, JointMeasure
+from .measure import DirectMeasure as DirectMeasure
 from .measure import Measure
 from .parameters import Param
 from .registry import register

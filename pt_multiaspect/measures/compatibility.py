@@ -20,7 +20,7 @@ from ..errors import MultiAspectError
 from ..kernels import overlap
 from ..kernels.hits import Hits
 from ..kernels.target import Target
-from ..orders.parameter import parse_order, spell_order
+from ..orders.explicit import parse_order, spell_order
 from .joint import Joint
 from .parameters import Param
 from .registry import register

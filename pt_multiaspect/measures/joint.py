@@ -15,7 +15,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..kernels.target import Source, Target
-from .identity import hashable
+from .measure import hashable
 from .parameters import ASPECTS, CUTOFF
 from .terms import TermMeasure
 

@@ -1,4 +1,4 @@
-"""The base class of all measures: parameters, printing and evaluation."""
+"""The base classes of all measures: parameters, printing and evaluation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn,
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
 from .explained import Explained
-from .identity import hashable, set_signatures
 from .parameters import Param
 
 if TYPE_CHECKING:
@@ -624,3 +623,55 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
 def _rebuild(measure: type[Measure], params: dict[str, Any]) -> Measure:
     return measure(**params)
+
+
+class DirectMeasure(Measure):
+    """A measure that is not a function of single-aspect measures. Subclasses define `score`."""
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        return self.score(rankings, views)
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Evaluate one run.
+
+        Parameters
+        ----------
+        rankings : Rankings
+            The run, joined with the judgments; ``rankings.top(self.cutoff)`` returns its first ranks.
+        views : tuple of AspectView
+            The aspects that the measure evaluates.
+
+        Returns
+        -------
+        ndarray of float, shape (n_queries,)
+            A finite value for every judged query, in the order of ``rankings.judgments.qids``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define score")
+
+
+def hashable(value: object) -> object:
+    """Return the value of a parameter, or its printed form if it is not hashable."""
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+def set_signatures(measure: Any) -> None:
+    """Set the signatures of the class and of its instances, for `inspect.signature` and code completion."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(name, keyword, default=param.spell(param.default))
+        for name, param in measure.SUPPORTED_PARAMS.items()
+    ]
+    measure.__signature__ = inspect.Signature(parameters)
+
+    def __call__(self: Any, *args: Any, **params: Any) -> Any:
+        """Return a copy of this measure with the given parameters changed."""
+        return type(self)(*args, **{**self.params, **params})
+
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    __call__.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
+    __call__.__qualname__ = f"{measure.__qualname__}.__call__"
+    measure.__call__ = __call__

@@ -17,7 +17,7 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.session import greedy_utility, utility
-from .direct import DirectMeasure
+from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 

@@ -16,8 +16,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
-from .identity import hashable
-from .measure import Measure
+from .measure import Measure, hashable
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:

@@ -22,8 +22,8 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders import DistanceOrder, TupleOrder
+from ..orders.explicit import parse_order, spell_order
 from ..orders.order import AXES, check_gate, grade_values
-from ..orders.parameter import parse_order, spell_order
 from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
 from .measure import Measure

@@ -9,7 +9,7 @@ from .._typing import Floats
 from .._validation import real
 from ..bases import Base, as_base
 from ..bases.base import power_gain
-from ..bases.rbp import GradedRBP
+from ..bases.discounted import GradedRBP
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from .joint import Joint, JointMeasure

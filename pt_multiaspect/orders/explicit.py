@@ -19,7 +19,7 @@ from ..aspects.aspects import Aspects
 from ..aspects.names import NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
-from ..errors import MultiAspectError, choices, refuse_repeated
+from ..errors import MultiAspectError, choices, refuse_repeated, shown
 from .order import TOLERANCE, Grades, TupleOrder, check_axes, gaps_to_best, numeric, scaled_aspects, times
 from .registered import distance_table, is_distance
 
@@ -430,3 +430,27 @@ def _restore(content: str, name: str | None) -> Order:
 
 
 Order.registry = NameRegistry("an order")
+
+
+def parse_order(order: object) -> Order | None:
+    """Parse an order: an `Order`, its name or its JSON. None is returned unchanged."""
+    if order is None or isinstance(order, Order):
+        return order
+    remedy = ""
+    if isinstance(order, str):
+        if order.lstrip().startswith("{"):
+            return Order.from_json(order)
+        registered = Order.registry.get(order)
+        if registered is not None:
+            return registered
+        remedy = "; pass a distance as distance=" if is_distance(order) else ""
+    elif isinstance(order, TupleOrder):
+        remedy = "; pass its distance, axes, weights and gate to TOMA instead"
+    raise MultiAspectError(
+        f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got {shown(order)}{remedy}"
+    )
+
+
+def spell_order(order: Order | None) -> str | None:
+    """Return the text of an order in the string form of a measure."""
+    return None if order is None else order.spelled()
