@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._numbers import number
 from .._typing import Floats, Ints
-from ..aspects.names import NameRegistry
+from ..aspects.names import Named, NameRegistry
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
@@ -51,7 +51,7 @@ class Dimension:
         return np.repeat(index, count), self.group[row], self.share[row]
 
 
-class Groups:
+class Groups(Named):
     """Groups of documents, in one or several dimensions, and the target distribution over them.
 
     Memberships are properties of documents, whether or not they are judged.
@@ -249,25 +249,22 @@ class Groups:
         )
         return f"Groups({self.name!r}: {summary})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Groups) and (self._digest, self.name) == (other._digest, other.name)
+    @property
+    def _content_key(self) -> str:
+        return self._digest
 
-    def __hash__(self) -> int:
-        return hash((self._digest, self.name))
+    @property
+    def _state(self) -> dict[str, Any]:
+        return dict(self.__dict__)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickling registers the name in the other process.
-        return _restore, (dict(self.__dict__),)
-
-
-def _restore(content: dict[str, Any]) -> Groups:
-    restored = object.__new__(Groups)
-    restored.__dict__.update(content)
-    Groups.registry.restore(restored)
-    return restored
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Groups:
+        restored = object.__new__(cls)
+        restored.__dict__.update(state)
+        return restored
 
 
-Groups.registry = NameRegistry("groups")
+Groups.registry = NameRegistry(Groups, "groups")
 
 
 # -- memberships ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._numbers import number, read_json, spell
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..aspects.names import NameRegistry
+from ..aspects.names import Named, NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
@@ -36,7 +36,7 @@ def _column_of(qrels: pd.DataFrame, name: str) -> str:
     return columns[0]
 
 
-class Order(TupleOrder):
+class Order(Named, TupleOrder):
     """An order of label tuples given by one explicit weight per tuple.
 
     Tuples of equal weight form a class. Classes are numbered by increasing weight; class 0 has the weight
@@ -412,24 +412,16 @@ class Order(TupleOrder):
         flags = "".join(f", {flag}=True" for flag in self._flags)
         return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{flags})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and (self._json, self.name) == (other._json, other.name)
+    @property
+    def _content_key(self) -> str:
+        return self._json
 
-    def __hash__(self) -> int:
-        return hash((self._json, self.name))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._json, self.name)
-
-
-def _restore(content: str, name: str | None) -> Order:
-    restored = Order.from_json(content)
-    restored.name = name
-    Order.registry.restore(restored)
-    return restored
+    @classmethod
+    def _from_state(cls, state: str) -> Order:
+        return cls.from_json(state)
 
 
-Order.registry = NameRegistry("an order")
+Order.registry = NameRegistry(Order, "an order")
 
 
 def parse_order(order: object) -> Order | None:
