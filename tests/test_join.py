@@ -148,7 +148,7 @@ def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], 
     with hashed_to(bits):
         check_join(*collection, "objects")
         check_join(*collection, "categories")
-        queries = Texts.of_strings(np.array([row[0] for row in collection[0]], dtype=object))
+        queries = Texts.from_strings(np.array([row[0] for row in collection[0]], dtype=object))
         codes, distinct = queries.codes()
         assert distinct.decode()[codes].tolist() == [row[0] for row in collection[0]]
         assert len(set(distinct.decode())) == len(distinct)
@@ -159,20 +159,22 @@ def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], 
 def test_hashes_depend_on_the_string_alone(one: list[str], other: list[str]) -> None:
     """Not on the longest string beside it, nor on what follows it in the buffer."""
     hashed = [
-        dict(zip(values, Texts.of_strings(np.array(values, dtype=object)).hashes().tolist(), strict=True))
+        dict(zip(values, Texts.from_strings(np.array(values, dtype=object)).hashes().tolist(), strict=True))
         for values in (one, other, [*other, "x" * 300])
     ]
     for values in hashed[1:]:
         assert all(hashed[0][value] == values[value] for value in set(one) & set(values))
     assert len(set(hashed[0].values())) == len(set(one))
-    assert all(Texts.of_strings(np.array([each], dtype=object)).hashes()[0] == hashed[0][each] for each in set(one))
+    assert all(
+        Texts.from_strings(np.array([each], dtype=object)).hashes()[0] == hashed[0][each] for each in set(one)
+    )
 
 
 @PROPERTY
 @given(st.lists(st.tuples(st.integers(0, 2), strings), max_size=25))
 def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
-    texts = Texts.of_strings(np.array([string for _, string in rows], dtype=object))
-    order = texts.descending(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
+    texts = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
+    order = texts.descending_order(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
     by_bytes = sorted(range(len(rows)), key=lambda n: rows[n][1].encode("utf-8", "surrogatepass"), reverse=True)
     expected = sorted(by_bytes, key=lambda n: rows[n][0])
     assert [rows[n] for n in order] == [rows[n] for n in expected]
@@ -185,7 +187,7 @@ def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 1), strings), max_size=25), st.sampled_from([0, 1 << 63, 2**64 - 1]))
 def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
     query = np.array([number for number, _ in rows], dtype=np.intp)
-    docnos = Texts.of_strings(np.array([string for _, string in rows], dtype=object))
+    docnos = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
     with hashed_to(bits):
         repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
     expected = [row in rows[place + 1 :] for place, row in enumerate(rows)]
@@ -196,10 +198,10 @@ def test_one_repetition_among_many_rows() -> None:
     """Few keys share slots in all tables; a pair that occurs twice always does."""
     query = np.repeat(np.arange(20), 1000)
     names = np.array([f"d{n}" for n in range(20_000)], dtype=object)
-    docnos = Texts.of_strings(names)
+    docnos = Texts.from_strings(names)
     assert repeated_pairs(query, docnos, pair_keys(query, docnos)) is None
     names[17_999], names[17_000] = names[17_500], names[16_999]  # the latter of two queries
-    docnos = Texts.of_strings(names)
+    docnos = Texts.from_strings(names)
     repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
     assert repeated is not None
     assert np.flatnonzero(repeated).tolist() == [17_500]
@@ -208,9 +210,9 @@ def test_one_repetition_among_many_rows() -> None:
 def test_hashes_of_many_strings_are_those_of_few() -> None:
     """Strings are hashed in blocks, whose longest and shortest strings differ."""
     names = [f"{'x' * (n % 40 if n > 70_000 else 3)}{n}" for n in range(140_000)]
-    hashed = Texts.of_strings(np.array(names, dtype=object)).hashes()
+    hashed = Texts.from_strings(np.array(names, dtype=object)).hashes()
     for n in (0, 65_535, 65_536, 70_001, 70_040, 131_071, 131_072, 139_999):
-        assert Texts.of_strings(np.array([names[n]], dtype=object)).hashes()[0] == hashed[n]
+        assert Texts.from_strings(np.array([names[n]], dtype=object)).hashes()[0] == hashed[n]
 
 
 def test_regular_ids_have_different_hashes() -> None:
@@ -222,7 +224,7 @@ def test_regular_ids_have_different_hashes() -> None:
         for place, digit in zip((7, 11, 13, 15, 20), digits, strict=True):
             name[place] = f"{digit:x}"
         names.add("".join(name))
-    hashed = Texts.of_strings(np.array(sorted(names), dtype=object)).hashes()
+    hashed = Texts.from_strings(np.array(sorted(names), dtype=object)).hashes()
     assert len(np.unique(hashed)) == len(names)
 
 
@@ -231,7 +233,7 @@ def test_one_long_id_costs_nothing_for_the_others() -> None:
     """The words of the longest string are read only where they may decide."""
     values = [f"q{n // 9}" for n in range(40_000)]
     values[20_000:20_003] = ["x" * 300_000, "x" * 300_000, "x" * 299_999 + "y"]
-    column = Texts.of_strings(np.array(values, dtype=object))
+    column = Texts.from_strings(np.array(values, dtype=object))
     expected = [n for n in range(len(values)) if n == 0 or values[n] != values[n - 1]]
     reads = []
     with pytest.MonkeyPatch.context() as patch:
@@ -248,10 +250,10 @@ def test_many_pairs() -> None:
     query = np.repeat(np.arange(3), 1000)
     for bits in (2**64 - 1, 0xFF << 56):
         with hashed_to(bits):
-            table = PairTable(query, Texts.of_strings(names))
+            table = PairTable(query, Texts.from_strings(names))
             asked = rng.permutation(3000)
             other = (query[asked] + rng.integers(0, 2, 3000)) % 3
-            texts = Texts.of_strings(names[asked])
+            texts = Texts.from_strings(names[asked])
             found = table.lookup(other, texts)[0]
         assert found.tolist() == np.where(other == query[asked], asked, -1).tolist()
 
@@ -313,7 +315,7 @@ def test_lone_surrogates() -> None:
         {"qid": "q", "docno": pd.Series([values[0], values[1], "\udfff"], dtype=object), "label": 1}
     )
     assert Rankings(run, Judgments(qrels)).hits.rank.tolist() == [1, 2]
-    assert Texts.of_strings(np.array(values, dtype=object)).decode().tolist() == values
+    assert Texts.from_strings(np.array(values, dtype=object)).decode().tolist() == values
 
 
 def test_an_empty_run() -> None:

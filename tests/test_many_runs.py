@@ -321,7 +321,7 @@ def test_pickling_keeps_every_row(given_rows):
     for before in (
         run,
         Run(run.qids, run.query[::-1], run.docnos.take(slice(None, None, -1)), run.score),
-        Run(run.qids, run.query, Texts.of_strings(run.docnos.decode()[::-1]), run.score, frame[["docno"]]),
+        Run(run.qids, run.query, Texts.from_strings(run.docnos.decode()[::-1]), run.score, frame[["docno"]]),
     ):
         after = pickle.loads(pickle.dumps(before))
         pd.testing.assert_frame_equal(after.to_pandas(), before.to_pandas())

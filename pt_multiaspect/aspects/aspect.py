@@ -141,7 +141,7 @@ class Aspect:
                 f"gains: expected one number per grade, got {gains!r}, which is a setting of probabilities: "
                 f"use probabilities={gains!r}"
             )
-        result = self._per_grade(gains, "gains", turned)
+        result = self._values_by_grade(gains, "gains", turned)
         if not all(low <= high for low, high in pairwise(result)):
             raise MultiAspectError(
                 "gains must be non-decreasing from the lowest grade to the highest: grades "
@@ -151,7 +151,7 @@ class Aspect:
 
     def _read_probabilities(self, probabilities: object, turned: bool) -> tuple[float, ...] | str:
         if not isinstance(probabilities, str):
-            result = self._per_grade(probabilities, "probabilities", turned)
+            result = self._values_by_grade(probabilities, "probabilities", turned)
             if not all(0 <= probability <= 1 for probability in result):
                 raise MultiAspectError(
                     f"probabilities must be in [0, 1], got {self._list(result)}; numbers outside that range can "
@@ -187,7 +187,7 @@ class Aspect:
             return grades
         raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
 
-    def _per_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
+    def _values_by_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
         if isinstance(values, Mapping):  # its keys would be read as the numbers
             raise MultiAspectError(
                 f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in the order of "

@@ -171,13 +171,13 @@ class Aspects(Named, Mapping[str, Aspect]):
             grades, gains, probabilities, positive = "inferred from the judgments", "", "", ""
             if aspect.grades is not None:
                 scale = aspect.scale
-                grades, gains = _listed(scale.grades.tolist()), _listed(scale.gains.tolist())
+                grades, gains = _join_numbers(scale.grades.tolist()), _join_numbers(scale.gains.tolist())
                 probabilities = "the label itself"
                 if not scale.identity:
-                    probabilities = _listed(round(p, 3) for p in scale.probabilities.tolist())
-                positive = _listed(scale.grades[scale.threshold :].tolist()) or "none"
+                    probabilities = _join_numbers(round(p, 3) for p in scale.probabilities.tolist())
+                positive = _join_numbers(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
-                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else _listed(aspect.unjudged)
+                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else _join_numbers(aspect.unjudged)
                 grades += f" (not judged: {unjudged})"
             rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
         columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
@@ -206,5 +206,5 @@ def aspect_name(name: object) -> str:
     return "relevance" if name == "label" else name
 
 
-def _listed(values: Iterable[float]) -> str:
+def _join_numbers(values: Iterable[float]) -> str:
     return ", ".join(map(spell, values))

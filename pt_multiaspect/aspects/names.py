@@ -93,8 +93,8 @@ class NameRegistry(Generic[N]):
         self._declared.add(name)
         if known is not None and known.to_json() != item.to_json():
             warn(
-                f"the name {name!r} now refers to {_shortened(item.to_json())}; measures created earlier keep "
-                f"{_shortened(known.to_json())}. Use different names to have both in measure strings"
+                f"the name {name!r} now refers to {_shorten(item.to_json())}; measures created earlier keep "
+                f"{_shorten(known.to_json())}. Use different names to have both in measure strings"
             )
 
     def restore(self, item: N) -> None:
@@ -113,5 +113,5 @@ class NameRegistry(Generic[N]):
         return iter(sorted(self._content))
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:199]}…"

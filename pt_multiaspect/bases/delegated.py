@@ -75,7 +75,7 @@ class Delegated(Adapter):
         """Evaluate rankings with ir-measures."""
         measure = self.measure
         junk = target.source.junk
-        gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded(target)
+        gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded_labels(target)
         # Junk documents keep negative labels, as some measures distinguish them from non-relevant documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
         self._check_labels(labels)
@@ -88,7 +88,7 @@ class Delegated(Adapter):
         except MultiAspectError as error:
             raise MultiAspectError(f"the base {self.text} is computed by ir-measures: {error}") from error
 
-    def _graded(self, target: Target) -> Floats:
+    def _graded_labels(self, target: Target) -> Floats:
         return self.gain(target) if self.READS_LABELS else target.gain
 
     def _check_labels(self, labels: Floats) -> None:
@@ -152,7 +152,7 @@ class IrMeasures:
         return {**self.__dict__, "_evaluators": None}  # they contain C objects
 
     def _make_evaluators(self) -> list[Any]:
-        plain = _without_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
+        plain = _clear_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
         evaluators = []
         for group in computed_together(self.measures):
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
@@ -162,7 +162,7 @@ class IrMeasures:
             qrels = self._qrels(labels, names)
             if defined and (columns := qrels_inputs(group)):
                 qrels = self._rows(columns, labels, names)
-            with _explained(group):
+            with _name_measures_in_errors(group):
                 evaluators.append((ir_measures.evaluator(group, qrels), names))
         return evaluators
 
@@ -221,7 +221,7 @@ class IrMeasures:
             self._evaluators = self._make_evaluators()
         for evaluator, names in self._evaluators:
             row_of = {name: row for row, name in enumerate(names)}
-            with _explained(evaluator.measures):
+            with _name_measures_in_errors(evaluator.measures):
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
                         values[metric.measure][row_of[metric.query_id]] = metric.value
@@ -229,7 +229,7 @@ class IrMeasures:
 
 
 @contextmanager
-def _explained(measures: Collection[Measure]) -> Iterator[None]:
+def _name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
     """Name the measures in errors of ir-measures and of users' functions."""
     try:
         yield
@@ -324,7 +324,7 @@ def numbers(n_queries: int) -> NDArray[np.object_]:
     return np.arange(1, n_queries + 1).astype(str).astype(object)
 
 
-def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
+def _clear_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
     """Set the labels of queries with only negative labels to 0, as pytrec_eval reads out of bounds on those.
 
     The values do not change, as no document of such a query is relevant.

@@ -72,7 +72,7 @@ class Bases:
             )
         return self._map(lambda base: base.at(cutoff) if base.accepts_cutoff else base)
 
-    def without_cutoff(self) -> Bases:
+    def drop_cutoff(self) -> Bases:
         """Return the bases without cutoffs."""
         return self._map(lambda base: base.at(None) if base.cutoff is not None else base)
 

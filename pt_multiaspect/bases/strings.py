@@ -74,11 +74,11 @@ def read_measure(text: str) -> Measure:
     except MultiAspectError:
         raise
     except SyntaxError as error:
-        raise _malformed(text, error.msg) from None
+        raise _malformed_error(text, error.msg) from None
     except (RecursionError, MemoryError):
-        raise _malformed(text, "it is nested too deeply") from None
+        raise _malformed_error(text, "it is nested too deeply") from None
     except ValueError as error:  # null bytes
-        raise _malformed(text, str(error)) from None
+        raise _malformed_error(text, str(error)) from None
 
 
 def _read(text: str, node: ast.expr) -> Measure:
@@ -89,10 +89,10 @@ def _read(text: str, node: ast.expr) -> Measure:
         at, node = node.right, node.left
     if isinstance(node, ast.Call):
         if node.args or any(keyword.arg is None for keyword in node.keywords):
-            raise _malformed(text, "parameters must be given by name")
+            raise _malformed_error(text, "parameters must be given by name")
         keywords, node = node.keywords, node.func
     if not isinstance(node, ast.Name):
-        raise _malformed(text, f"{cut(_written(node))!r} is not a name")
+        raise _malformed_error(text, f"{cut(_written(node))!r} is not a name")
     measure = ir_measures.measures.registry.get(node.id)
     if measure is None:
         raise UnknownMeasureError(node.id)
@@ -178,7 +178,7 @@ def with_quotes(text: str) -> str:
     if not isinstance(call, ast.Call):
         return text
     written = text.encode()  # positions of nodes are in UTF-8
-    for part in reversed(list(_without_quotes(keyword.value for keyword in call.keywords))):
+    for part in reversed(list(_unquoted_parts(keyword.value for keyword in call.keywords))):
         start, end = part.col_offset, part.end_col_offset
         if part.lineno != 1 or part.end_lineno != 1:
             return text
@@ -187,15 +187,15 @@ def with_quotes(text: str) -> str:
     return written.decode()
 
 
-def _without_quotes(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+def _unquoted_parts(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
     """Yield the outermost expressions that are not literals, from left to right."""
     for node in nodes:
         if isinstance(node, ast.Dict):
-            yield from _without_quotes(
+            yield from _unquoted_parts(
                 part for pair in zip(node.keys, node.values, strict=True) for part in pair if part is not None
             )
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
-            yield from _without_quotes(node.elts)
+            yield from _unquoted_parts(node.elts)
         elif isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and not _is_number(node):
             yield node
 
@@ -282,7 +282,7 @@ def _check_gains(gains: Mapping[Any, Any]) -> None:
         read(gain)
 
 
-def _malformed(text: str, reason: str) -> MultiAspectError:
+def _malformed_error(text: str, reason: str) -> MultiAspectError:
     return MultiAspectError(
         f"cannot read the measure {cut(text)!r}: {cut(reason)}; expected Name(parameter=value)@cutoff, "
         "with strings in quotes"

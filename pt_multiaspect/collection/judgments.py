@@ -93,10 +93,10 @@ class Judgments(Memo):
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
-        query, distinct = Texts.of_column(query_column, "qrels").codes()
+        query, distinct = Texts.from_column(query_column, "qrels").codes()
         qids = distinct.decode()
         docnos = identifiers(document_column, "qrels")
-        document, _ = Texts.of_strings(docnos).codes()
+        document, _ = Texts.from_strings(docnos).codes()
         by_name = np.argsort(qids)
         rank_of = np.empty(len(qids), dtype=np.intp)
         rank_of[by_name] = np.arange(len(qids))
@@ -297,7 +297,7 @@ class Judgments(Memo):
     @property
     def pairs(self) -> PairTable:
         """Return the judged pairs as a hash table."""
-        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.of_strings(self.docnos)))
+        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
 
     # -- labels -----------------------------------------------------------------------------
 

@@ -63,8 +63,8 @@ class Run:
         for column in (queries, documents):
             if not is_arrow(column):  # bytes of Arrow strings are compared
                 check_strings(column, "a run")
-        codes, distinct = Texts.of_column(queries, "the run").codes()
-        qids, docnos = distinct.decode(), Texts.of_column(documents, "the run")
+        codes, distinct = Texts.from_column(queries, "the run").codes()
+        qids, docnos = distinct.decode(), Texts.from_column(documents, "the run")
         score = _scores(frame, lambda row: f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}")
         missing = [name for name in columns if name not in frame.columns]
         if missing:
@@ -191,4 +191,4 @@ def _texts_of(series: Any) -> Texts:
     """Return Polars strings, none of which is missing, as bytes."""
     joined = series.str.join("").item().encode()
     offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
-    return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
+    return Texts.from_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)

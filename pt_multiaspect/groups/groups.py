@@ -274,7 +274,7 @@ def _memberships(dimension: str, members: object) -> tuple[pd.DataFrame, tuple[s
     """Return the columns docno, group and share of a dimension and, if its groups are columns, these in order."""
     frame, columns = to_pandas(members), []
     if frame is None:
-        docnos, groups, shares = _of_mapping(dimension, members)
+        docnos, groups, shares = _read_mapping(dimension, members)
     else:
         check_distinct_columns(frame, dimension)
         documents = id_column(frame, DOCUMENT_COLUMNS, dimension)
@@ -296,7 +296,7 @@ def _memberships(dimension: str, members: object) -> tuple[pd.DataFrame, tuple[s
     return pd.DataFrame({**ids, "share": shares}), tuple(columns)
 
 
-def _of_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], NDArray[np.object_], Floats]:
+def _read_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], NDArray[np.object_], Floats]:
     if not isinstance(members, Mapping):
         raise MultiAspectError(
             f"{dimension}: expected a mapping of documents to groups, or a DataFrame, got {type(members).__name__}"

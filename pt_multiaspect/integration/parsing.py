@@ -18,7 +18,7 @@ from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_taken, shown
 from ..measures import CAM, NLRE, NWCS, Measure
-from ..measures.on import on_relevance
+from ..measures.on import measure_on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
 
@@ -299,4 +299,4 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
     if is_from_1 and "rel" not in measure.params:
         measure = measure(rel=1)
-    return on_relevance(measure)
+    return measure_on_relevance(measure)

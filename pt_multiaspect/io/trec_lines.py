@@ -246,7 +246,7 @@ class _Column:
         start = np.append(begin, ends[:-1, -1] + 1) if self._position == 0 else ends[:, self._position - 1] + 1
         size = ends[:, self._position] - start
         if self._only_changes:
-            heads = Texts.within(data, start, size).heads()
+            heads = Texts.from_part_of_buffer(data, start, size).heads()
             self._lines.append(self._n_lines + heads)
             start, size = start[heads], size[heads]
         self._n_lines += len(ends)
@@ -255,7 +255,7 @@ class _Column:
 
     def texts(self, data: bytes) -> Texts:
         """Return the fields as texts."""
-        return Texts.within(data, np.concatenate(self._starts), np.concatenate(self._sizes))
+        return Texts.from_part_of_buffer(data, np.concatenate(self._starts), np.concatenate(self._sizes))
 
     def codes(self, data: bytes) -> tuple[Ints, NDArray[np.object_]]:
         """Factorise the fields: return one code per line, and the distinct strings."""

@@ -379,7 +379,7 @@ class _GF(_GroupMeasure):
         (view,) = views
         hits = rankings.top(self.cutoff)
         key = ("seen", self._groups, self._dimension, self.cutoff)
-        seen: Floats = rankings.cached(key, lambda: self._seen(rankings))
+        seen: Floats = rankings.cached(key, lambda: self._mean_membership(rankings))
         wanted = self._target(rankings.judgments, self._dimension)[hits.query]
         view.check_gains(self.NAME)
         stops = stopping(hits, linear_stop(view.target))
@@ -387,7 +387,7 @@ class _GF(_GroupMeasure):
             hits.query, stops * (1.0 - fairness.DIVERGENCES[self["divergence"]](seen, wanted)), hits.n_queries
         )
 
-    def _seen(self, rankings: Rankings) -> Floats:
+    def _mean_membership(self, rankings: Rankings) -> Floats:
         """Return the mean membership of the documents down to each judged document of the ranking."""
         hits = rankings.top(self.cutoff)
         groups = self._groups.dimensions[self._dimension]

@@ -41,7 +41,7 @@ class _AveragePrecision(SingleAspectMeasure):
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
     NOT_A_BASE = "it is an aggregate over queries, not a per-query measure; use base='AP'"
 
-    def _declared(self, aspects: Aspects) -> str:
+    def _spell_declared(self, aspects: Aspects) -> str:
         # On does not take it as its base.
         grades = aspects["relevance"].grades or ()
         rel = max([1, *map(math.ceil, grades[1:2])])

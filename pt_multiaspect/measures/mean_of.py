@@ -22,7 +22,7 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
 from .measure import Measure
-from .on import on_relevance
+from .on import measure_on_relevance
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMean, warn_of_units
@@ -248,9 +248,10 @@ class _MeanOf(MeasureMean):
         if weighted is None:
             return
         used = [(measure, weight) for measure, weight in weighted.measures if weight]
-        members = [
-            (self._cut(on_relevance(measure).declare(self["aspects"]), measure), weight) for measure, weight in used
-        ]
+        members = []
+        for measure, weight in used:
+            member = measure_on_relevance(measure).declare(self["aspects"])
+            members.append((self._cut_member(member, measure), weight))
         if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
             texts = choices(measure for measure, _ in used)
             raise MultiAspectError(f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}")
@@ -264,7 +265,7 @@ class _MeanOf(MeasureMean):
                 f"lower is better for {choices(lower)}, and higher for other members; average measures that agree"
             )
 
-    def _cut(self, member: Measure, measure: ir_measures.Measure) -> Measure:
+    def _cut_member(self, member: Measure, measure: ir_measures.Measure) -> Measure:
         """Return a member with the cutoff of the mean, if it accepts one and has none; errors print `measure`."""
         cutoff = self["cutoff"]
         if cutoff is None or not member.accepts_cutoff or member.cutoff == cutoff:

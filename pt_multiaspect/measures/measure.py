@@ -125,7 +125,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             if self.spec is not None:
                 self._check_names(tuple(self.spec))
         except MultiAspectError as error:
-            raise self._named(error) from None
+            raise self._prefix_error(error) from None
         self._text = self._spell()
         self._key = self._identity()
         # Cached, as ir-measures reads the hash once per value.
@@ -155,7 +155,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """Raise an error if aspect names do not match the parameters; called as soon as the names are known."""
         weights_of(self.params.get("weights"), names)
 
-    def _named(self, error: MultiAspectError) -> MultiAspectError:
+    def _prefix_error(self, error: MultiAspectError) -> MultiAspectError:
         """Return the error with the measure's name as prefix."""
         text = str(error)
         return error if text.startswith(self.NAME) else MultiAspectError(f"{self.NAME}: {text}")
@@ -168,7 +168,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 f"{self.NAME} requires {choices(missing)}, as in {self.NAME}({'=..., '.join(missing)}=...)"
             )
 
-    def _spelled_params(self) -> tuple[dict[str, object], int | None]:
+    def _spell_params(self) -> tuple[dict[str, object], int | None]:
         """Return the printed forms of the parameters that differ from their defaults, and the cutoff."""
         spelled = {
             name: param.spell(self.params[name])
@@ -178,7 +178,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return spelled, self.params.get(self.AT_PARAM)
 
     def _spell(self) -> str:
-        spelled, cutoff = self._spelled_params()
+        spelled, cutoff = self._spell_params()
         inner = ",".join(f"{name}={value!r}" for name, value in spelled.items())
         return f"{self.NAME}{f'({inner})' if inner else ''}{'' if cutoff is None else f'@{cutoff}'}"
 
@@ -342,7 +342,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             self._check_views(views)
             values = self._evaluate(rankings, views)
         except MultiAspectError as error:
-            raise self._named(error) from error.__cause__
+            raise self._prefix_error(error) from error.__cause__
         return check_values(values, rankings.judgments.qids, self._text)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -374,7 +374,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         inferred = self.inferred_views(views)
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-            declared = self._declared(
+            declared = self._spell_declared(
                 Aspects({view.name: start_at_one(view.label_counts) or view.aspect for view in views})
             )
             warn_once(
@@ -401,7 +401,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 key=f"one aspect: {name}",
             )
 
-    def _declared(self, aspects: Aspects) -> str:
+    def _spell_declared(self, aspects: Aspects) -> str:
         """Return the printed form of the measure with `aspects` declared."""
         return str(self(aspects=aspects))
 

@@ -17,7 +17,7 @@ from ..errors import MultiAspectError, refuse_unknown
 from .measure import Measure
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
-from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
+from .terms import BasedMeasure, base_depends_on, declared_scales, range_with_gains
 
 
 class _On(BasedMeasure):
@@ -99,7 +99,9 @@ class _On(BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
-        evaluated = [(self.bases.one, aspect) for name, aspect in declared(self.spec) if name == self["aspect"]]
+        evaluated = [
+            (self.bases.one, aspect) for name, aspect in declared_scales(self.spec) if name == self["aspect"]
+        ]
         return range_with_gains(super().range, evaluated)
 
     def terms(self, judgments: Judgments) -> list[Term]:
@@ -119,7 +121,7 @@ class _On(BasedMeasure):
 On = register(_On)
 
 
-def on_relevance(measure: ir_measures.Measure) -> Measure:
+def measure_on_relevance(measure: ir_measures.Measure) -> Measure:
     """Return `On` relevance for a measure of ir-measures; a measure of this package is returned unchanged.
 
     Raises

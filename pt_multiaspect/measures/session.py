@@ -233,11 +233,11 @@ class _nMDCU(_MDCU):
         """Return the MDCU of the ideal ranking of each query."""
         if self["ideal"] == "greedy":
             return greedy_utility(rankings.hits, *self._gains(views), self["overlap"], self.cutoff)
-        listed = _listed(rankings.judgments, self["ideal"])
+        listed = _ideal_list(rankings.judgments, self["ideal"])
         return self._utility(listed if self.cutoff is None else listed.top(self.cutoff), views)
 
 
-def _listed(judgments: Judgments, column: str) -> Hits:
+def _ideal_list(judgments: Judgments, column: str) -> Hits:
     """Return the rankings of the judged documents that a qrels column with ranks contains."""
     try:
         ranks = judgments.labels(column)

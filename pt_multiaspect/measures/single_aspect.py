@@ -73,7 +73,7 @@ class SingleAspectMeasure(Measure, Base):
         """Return whether the values depend on the scale of relevance."""
         return base_depends_on(self, view)
 
-    def _declared(self, aspects: Aspects) -> str:
+    def _spell_declared(self, aspects: Aspects) -> str:
         return f"On(base={str(self)!r},aspects={aspects.spelled()!r})"
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:

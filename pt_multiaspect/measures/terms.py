@@ -26,7 +26,7 @@ def base_depends_on(base: Base, view: AspectView) -> bool:
     return view.scale.is_fractional and base.BINARY and base.rel is None
 
 
-def declared(spec: AspectSpec) -> list[tuple[str, Aspect]]:
+def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
     """Return the names and scales of the aspects that are declared."""
     return list(spec.items()) if isinstance(spec, Aspects) else []
 
@@ -158,14 +158,14 @@ class BasedMeasure(TermMeasure):
             for base in self.bases.each():
                 base.check_complete()
         except MultiAspectError as error:
-            raise self._named(error) from None
+            raise self._prefix_error(error) from None
 
-    def _spelled_params(self) -> tuple[dict[str, Any], int | None]:
+    def _spell_params(self) -> tuple[dict[str, Any], int | None]:
         # CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same.
-        spelled, _ = super()._spelled_params()
+        spelled, _ = super()._spell_params()
         if self.bases.default is None:
             return {**spelled, "base": self.bases.spelled()}, None
-        plain = self.bases.without_cutoff()
+        plain = self.bases.drop_cutoff()
         spelled.pop("base", None)
         default = self.SUPPORTED_PARAMS["base"].default
         return ({} if plain == default else {"base": plain.spelled()}) | spelled, self.bases.default.cutoff

@@ -29,7 +29,7 @@ from .joint import Joint, JointMeasure, JointSource
 from .measure import Measure
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure, declared
+from .terms import BasedMeasure, declared_scales
 
 #: Tolerance for the difference between the value of a criterion and that of a grade.
 _ROUNDING = 1e-9
@@ -287,7 +287,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         self._refuse_of_rankings(("base", "positives", "cutoff"))
         if self["weighting"] == "exponential":
             raise MultiAspectError("the closeness of an answer is normalized; omit weighting=")
-        scales = dict(declared(self.spec))
+        scales = dict(declared_scales(self.spec))
         undeclared = [name for name in values if name not in scales or scales[name].grades is None]
         if undeclared:
             raise MultiAspectError(
@@ -302,7 +302,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return self._base
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        order, grades = self._ordered(views)
+        order, grades = self._order_and_tuples(views)
         bottom = max(order.worst_weight, 0.0)
         if self["weighting"] == "normalized":  # needs no classes
             weights, top = order.closeness(grades), 1.0
@@ -314,14 +314,14 @@ class _TOMA(JointMeasure, BasedMeasure):
         classes = _Classes(views, gain, order, grades, self["positives"] == "top-half")
         return Joint(gain, top, classes, bottom=bottom)
 
-    def _ordered(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
+    def _order_and_tuples(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
         """Return the order of the tuples, and the tuple of each judged document."""
         order = self.order(Aspects({view.name: view.aspect for view in views}))
         return order, np.stack([view.grade for view in views], axis=1)
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the class of each document, and its distance or weight."""
-        order, grades = self._ordered(self.views(judgments))
+        order, grades = self._order_and_tuples(self.views(judgments))
         return order.described(grades)
 
     def document_gain(self, judgments: Judgments) -> Floats:

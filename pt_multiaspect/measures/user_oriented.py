@@ -35,7 +35,7 @@ class _WithKnown(SingleAspectMeasure):
         """Return relevance and the column of known documents."""
         return (*super().required_aspects, KNOWN)
 
-    def _known(self, ranking: Ranking) -> Bools:
+    def _known_documents(self, ranking: Ranking) -> Bools:
         try:
             labels = ranking.labels(KNOWN)
         except MultiAspectError as error:
@@ -85,7 +85,7 @@ class _CoverageRatio(_WithKnown):
     SOURCES = ("korfhage1997",)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        wanted = self.relevant(target) & self._known(ranking)
+        wanted = self.relevant(target) & self._known_documents(ranking)
         return ratio(ranked.found(ranking, wanted), target.total(wanted))
 
 
@@ -127,7 +127,7 @@ class _NoveltyRatio(_WithKnown):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         relevant = self.relevant(target)
-        new = ranked.found(ranking, relevant & ~self._known(ranking))
+        new = ranked.found(ranking, relevant & ~self._known_documents(ranking))
         return ratio(new, ranked.found(ranking, relevant))
 
 

@@ -127,7 +127,7 @@ class RowRankings(Rankings):
 
     @cached_property
     def _rows(self) -> tuple[Ints, Floats, Texts]:  # type: ignore[override]
-        return self.judgments.pool_query, self._scores, Texts.of_strings(self.judgments.docnos)
+        return self.judgments.pool_query, self._scores, Texts.from_strings(self.judgments.docnos)
 
     @cached_property
     def _position(self) -> Ints:  # type: ignore[override]

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError
-from .inputs import check_option, check_texts, checked_documents, kind
+from .inputs import check_documents, check_option, check_texts, kind
 
 Index: TypeAlias = Literal["fog", "smog", "flesch_kincaid"]
 
@@ -194,11 +194,11 @@ def readability(
     1    d2  20.8
     """
     check_option("index", index, INDEXES)
-    return index_table(checked_documents(docs), index, html, n_jobs, progress)
+    return index_table(check_documents(docs), index, html, n_jobs, progress)
 
 
 def index_table(docs: pd.DataFrame, index: str, html: bool, n_jobs: int, progress: bool) -> pd.DataFrame:
-    """Return the index of each document of `docs`, a frame returned by `checked_documents`."""
+    """Return the index of each document of `docs`, a frame returned by `check_documents`."""
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 

@@ -54,6 +54,6 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
         tied, level = order[adjacent], keys[adjacent]
     if len(tied):
         # Tied documents exchange positions among themselves.
-        order = docnos.take(tied).descending(level)
+        order = docnos.take(tied).descending_order(level)
         position[tied[order]] = position[tied]
     return position

@@ -155,7 +155,7 @@ def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None 
         return None
     # In rare cases, different pairs share a key: sort by the pairs themselves.
     suspects = np.flatnonzero(np.isin(keys, shared))
-    suspects = suspects[docnos.take(suspects).descending(query[suspects])]
+    suspects = suspects[docnos.take(suspects).descending_order(query[suspects])]
     followed = (query[suspects[1:]] == query[suspects[:-1]]) & docnos.take(suspects[1:]).equals(
         docnos.take(suspects[:-1])
     )

@@ -48,7 +48,7 @@ class Texts:
     # -- construction -------------------------------------------------------------------------
 
     @classmethod
-    def of_column(cls, column: pd.Series[Any], what: str) -> Texts:
+    def from_column(cls, column: pd.Series[Any], what: str) -> Texts:
         """Read a column of identifiers, which are converted to strings.
 
         Raises
@@ -59,23 +59,23 @@ class Texts:
         if isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy()
             if len(codes) and codes.min() >= 0:
-                return cls.of_column(pd.Series(column.cat.categories, name=column.name), what).take(codes)
+                return cls.from_column(pd.Series(column.cat.categories, name=column.name), what).take(codes)
         elif is_arrow(column):
-            texts = _of_arrow(column)
+            texts = _read_arrow(column)
             if texts is not None:
                 return texts
         else:
             try:
-                return cls.of_strings(column.to_numpy(dtype=object))
+                return cls.from_strings(column.to_numpy(dtype=object))
             except TypeError:
                 pass  # some values are not strings
-        return cls.of_strings(identifiers(column, what))
+        return cls.from_strings(identifiers(column, what))
 
     @classmethod
-    def of_strings(cls, values: NDArray[np.object_]) -> Texts:
+    def from_strings(cls, values: NDArray[np.object_]) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is not a string."""
-        content = _joined(values)
-        data = _padded(content)
+        content = _join_strings(values)
+        data = _pad_bytes(content)
         ends = np.flatnonzero(data[: len(content)] == 0)
         if len(ends) == len(values):
             start = np.zeros(len(values), dtype=np.int64)
@@ -86,21 +86,21 @@ class Texts:
         return cls(data, _starts(size, 1), size)
 
     @classmethod
-    def of_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
+    def from_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
         """Read consecutive strings in a buffer, given their `offsets`."""
         bounds = offsets.astype(np.int64)
         used = data[bounds[0] : bounds[-1]]
         return cls(_with_padding(used), bounds[:-1] - bounds[0], np.diff(bounds))
 
     @classmethod
-    def within(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
+    def from_part_of_buffer(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
         """Read consecutive strings in a buffer, which is copied if there are too few bytes after the last one."""
         end = int(start[-1] + size[-1]) if len(start) else 0
         is_long_enough = len(data) - end >= _WIDTH
-        return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _padded(data), start, size)
+        return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _pad_bytes(data), start, size)
 
     @classmethod
-    def concatenated(cls, parts: list[Texts]) -> Texts:
+    def concatenate(cls, parts: list[Texts]) -> Texts:
         """Return the strings of all parts."""
         shifts = np.cumsum([0, *(len(part.data) for part in parts)])
         return cls(
@@ -137,7 +137,7 @@ class Texts:
         else:
             position = np.repeat(self.start - start, self.size)
             data = self.data[position + np.arange(len(position))]
-        return _restored, (_with_padding(data).tobytes(), as_bytes(self.size), gap)
+        return _restore, (_with_padding(data).tobytes(), as_bytes(self.size), gap)
 
     # -- comparison ---------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ class Texts:
         hashed = self.size.astype(np.uint64) * _SPREAD
         active = _where(self.size > 0)
         for index in range(self._n_words):
-            hashed[active] = _mixed(hashed[active] ^ self._word(index, active))
+            hashed[active] = _mix_bits(hashed[active] ^ self._word(index, active))
             # Hashes of shorter strings remain unchanged.
             longer = self.size[active] > _WIDTH * (index + 1)
             if not longer.all():
@@ -231,7 +231,7 @@ class Texts:
             changes[rows.start + 1 : rows.stop + 1] = changed
         return np.flatnonzero(changes)
 
-    def descending(self, group: Ints) -> Ints:
+    def descending_order(self, group: Ints) -> Ints:
         """Return the order by `group`, then by string, descending."""
         order = np.argsort(group, kind="stable")
         # The rank of each string is that of the first string that has not yet been distinguished from it.
@@ -260,7 +260,7 @@ def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
     return numbers.astype(kind).tobytes(), kind.str
 
 
-def _restored(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
+def _restore(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
     size = np.frombuffer(*sizes).astype(np.int64)
     return Texts(np.frombuffer(data, dtype=np.uint8), _starts(size, gap), size)
 
@@ -271,7 +271,7 @@ def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
     return np.asarray(np.cumsum(step) - step, dtype=np.int64)
 
 
-def _joined(values: NDArray[np.object_]) -> bytes:
+def _join_strings(values: NDArray[np.object_]) -> bytes:
     """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
     # Joining is the only step in Python. It reads each string twice; the second time from the cache, if few are
     # joined at once.
@@ -283,7 +283,7 @@ def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.concatenate([data, np.zeros(_WIDTH, dtype=np.uint8)])
 
 
-def _padded(content: bytes) -> NDArray[np.uint8]:
+def _pad_bytes(content: bytes) -> NDArray[np.uint8]:
     """Return bytes followed by the zero bytes of one word."""
     return np.frombuffer(content + bytes(_WIDTH), dtype=np.uint8)
 
@@ -305,7 +305,7 @@ def _first_of(codes: Ints) -> Ints:
     return first
 
 
-def _mixed(values: Words) -> Words:
+def _mix_bits(values: Words) -> Words:
     """Spread every bit over all bits; different values remain different."""
     values = values * _SPREAD
     values ^= values >> _HALF
@@ -329,7 +329,7 @@ def is_arrow(column: pd.Series[Any]) -> bool:
     return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
 
 
-def _of_arrow(column: pd.Series[Any]) -> Texts | None:
+def _read_arrow(column: pd.Series[Any]) -> Texts | None:
     """Read the buffers of a column of Arrow strings; None if it has missing values or other values."""
     chunked: Any = column.array.__arrow_array__()
     if chunked.null_count or str(chunked.type) not in ("string", "large_string", "string_view"):
@@ -343,7 +343,7 @@ def _of_arrow(column: pd.Series[Any]) -> Texts | None:
             _, offsets, data = chunk.buffers()
             bounds = np.frombuffer(offsets, offset_type, len(chunk) + 1, chunk.offset * offset_type.itemsize)
             content = np.zeros(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
-            parts.append(Texts.of_buffer(content, bounds))
+            parts.append(Texts.from_buffer(content, bounds))
     if not parts:
-        return Texts.of_strings(np.zeros(0, dtype=object))
-    return parts[0] if len(parts) == 1 else Texts.concatenated(parts)
+        return Texts.from_strings(np.zeros(0, dtype=object))
+    return parts[0] if len(parts) == 1 else Texts.concatenate(parts)
