@@ -205,7 +205,7 @@ class Aspect:
 
     @property
     def has_negative_gains(self) -> bool:
-        """Return whether gains below 0 are declared. Grades below 0 without gains mark junk, whose gain is 0."""
+        """Whether gains below 0 are declared. Grades below 0 without gains mark junk, whose gain is 0."""
         return self.gains is not None and self.gains[0] < 0
 
     def to_spec(self) -> int | dict[str, Any]:
@@ -268,7 +268,7 @@ class Aspect:
 
     @cached_property
     def scale(self) -> Scale:
-        """Return the scale as arrays, lowest grade first."""
+        """The scale as arrays, lowest grade first."""
         if self.grades is None:
             raise MultiAspectError("this aspect declares no grades, so its scale is only known with judgments")
         return Scale(
@@ -355,7 +355,7 @@ class Scale:
 
     @property
     def is_fractional(self) -> bool:
-        """Return whether any grade is not a whole number."""
+        """Whether any grade is not a whole number."""
         return bool((self.grades != np.floor(self.grades)).any())
 
     def __str__(self) -> str:

@@ -69,7 +69,7 @@ class Base(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """Return the printed form of the measure."""
+        """The printed form of the measure."""
 
     @abstractmethod
     def at(self, cutoff: int | None) -> Self:
@@ -202,23 +202,23 @@ class Base(ABC):
 
     @property
     def depth(self) -> int | None:
-        """Return the number of ranks that `score` needs; None for all."""
+        """The number of ranks that `score` needs; None for all."""
         return self.cutoff
 
     @property
     def cutoff(self) -> int | None:
-        """Return the cutoff of the measure, or None."""
+        """The cutoff of the measure, or None."""
         cutoff: int | None = self.params.get("cutoff")
         return cutoff
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether the measure has a cutoff parameter."""
+        """Whether the measure has a cutoff parameter."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
     def rel(self) -> float | None:
-        """Return the lowest label that counts as relevant; None for the threshold of the target."""
+        """The lowest label that counts as relevant; None for the threshold of the target."""
         rel: float | None = self.params.get("rel")
         return rel
 
@@ -232,17 +232,17 @@ class Base(ABC):
 
     @property
     def reads_gains(self) -> bool:
-        """Return whether the measure depends on gains."""
+        """Whether the measure depends on gains."""
         return not self.BINARY
 
     @property
     def is_additive(self) -> bool:
-        """Return whether the measure is defined as a sum over ranks."""
+        """Whether the measure is defined as a sum over ranks."""
         return type(self).additive is not Base.additive
 
     @property
     def measure_class(self) -> type:
-        """Return the class that defines the measure."""
+        """The class that defines the measure."""
         return type(self)
 
     def check_complete(self) -> None:

@@ -48,17 +48,17 @@ class Delegated(Adapter):
 
     @property
     def depth(self) -> int | None:
-        """Return None: the measure applies its cutoff itself, as some use more than the first ranks."""
+        """None, as the measure applies its cutoff itself: some use more than the first ranks."""
         return None
 
     @property
     def _is_binarised(self) -> bool:
-        """Return whether the measure depends only on which labels reach ``rel``."""
+        """Whether the measure depends only on which labels reach ``rel``."""
         return self.BINARY and (self.rel is not None or self.SUPPORTED_PARAMS["rel"].default == 1)
 
     @property
     def reads_gains(self) -> bool:
-        """Return whether the measure depends on gains."""
+        """Whether the measure depends on gains."""
         return not self._is_binarised
 
     def gain(self, target: Target) -> Floats:
@@ -189,11 +189,11 @@ class IrMeasures:
 
     def _rows(self, columns: list[str], labels: Floats, names: NDArray[np.object_]) -> pd.DataFrame:
         """Return all rows of the qrels with further columns, as pt.Experiment passes them."""
-        of_rows = self._judgments.of_rows
+        row_values = self._judgments.of_rows
         return self._judgments.rows(columns).assign(
-            query_id=names[of_rows(self._judgments.pool_query)],
-            doc_id=of_rows(self._judgments.docnos),
-            relevance=of_rows(labels),
+            query_id=names[row_values(self._judgments.pool_query)],
+            doc_id=row_values(self._judgments.docnos),
+            relevance=row_values(labels),
         )
 
     def values(self, run: pd.DataFrame) -> dict[Measure, Floats]:

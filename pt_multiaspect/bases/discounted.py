@@ -28,17 +28,17 @@ class NDCG(LinearBase, Adapter):
 
     @property
     def EXPONENTIATES(self) -> bool:  # type: ignore[override]
-        """Return whether the gain is 2^label - 1."""
+        """Whether the gain is 2^label - 1."""
         return bool(self["dcg"] == "exp-log2")
 
     @property
     def READS_LABELS(self) -> bool:  # type: ignore[override]
-        """Return whether ``gains`` maps labels to gains."""
+        """Whether ``gains`` maps labels to gains."""
         return "gains" in self.params
 
     @property
     def equals_original(self) -> bool:
-        """Return whether the gain is the label; with 2^label - 1, gdeval rounds values to five digits."""
+        """Whether the gain is the label; with 2^label - 1, gdeval rounds values to five digits."""
         return not self.EXPONENTIATES
 
     def gain(self, target: Target) -> Floats:
@@ -81,7 +81,7 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is a cutoff, or no explicit ``rel``."""
+        """Whether there is a cutoff, or no explicit ``rel``."""
         # ir-measures cannot compute RBP without rel or with a cutoff; otherwise, ties are broken differently.
         return "rel" not in self.params or self.cutoff is not None
 

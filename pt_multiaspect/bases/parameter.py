@@ -30,7 +30,7 @@ class Bases:
 
     @property
     def one(self) -> Base:
-        """Return the single base."""
+        """The single base."""
         (base,) = self.each()
         return base
 

@@ -165,7 +165,7 @@ class Judged(Adapter):
 
     @property
     def reads_gains(self) -> bool:
-        """Return False, as only the existence of labels matters."""
+        """False, as only the existence of labels matters."""
         return False
 
     def gain(self, target: Target) -> Floats:
@@ -182,5 +182,5 @@ class Judged(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no cutoff; with one, ir-measures breaks ties by docno, ascending."""
+        """Whether there is no cutoff; with one, ir-measures breaks ties by docno, ascending."""
         return self.cutoff is None

@@ -83,26 +83,26 @@ def read_measure(text: str) -> Measure:
 
 def _read(text: str, node: ast.expr) -> Measure:
     """Convert an expression to a measure."""
-    at: ast.expr | None = None
+    cutoff: ast.expr | None = None
     keywords: list[ast.keyword] = []
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        at, node = node.right, node.left
+        cutoff, node = node.right, node.left
     if isinstance(node, ast.Call):
         if node.args or any(keyword.arg is None for keyword in node.keywords):
             raise _malformed_error(text, "parameters must be given by name")
         keywords, node = node.keywords, node.func
     if not isinstance(node, ast.Name):
-        raise _malformed_error(text, f"{cut(_written(node))!r} is not a name")
+        raise _malformed_error(text, f"{cut(_source_text(node))!r} is not a name")
     measure = ir_measures.measures.registry.get(node.id)
     if measure is None:
         raise UnknownMeasureError(node.id)
     named = [(str(keyword.arg), f"{keyword.arg}=", keyword.value) for keyword in keywords]
-    named += [(measure.AT_PARAM, "@", at)] if at is not None else []
+    named += [(measure.AT_PARAM, "@", cutoff)] if cutoff is not None else []
     params: dict[str, Any] = {}
     for name, prefix, value in named:
         if name in params:
             raise MultiAspectError(
-                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and {cut(_written(value))}"
+                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and {cut(_source_text(value))}"
             )
         params[name] = _literal(prefix, value)
     return check_params(measure(**params))
@@ -119,12 +119,12 @@ def _literal(prefix: str, node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
-        written = _written(node)
+        written = _source_text(node)
         if prefix == "@":
             text = cut(written)
             raise MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}") from None
         quoting = _Quoting()
-        fixed = _written(quoting.visit(ast.parse(written, mode="eval").body))
+        fixed = _source_text(quoting.visit(ast.parse(written, mode="eval").body))
         cause = quoting.cause or "expected a number, string, list or dict"
         raise MultiAspectError(f"{cut(prefix + written)}: {cause}, {cut(prefix + fixed)}") from None
 
@@ -132,7 +132,7 @@ def _literal(prefix: str, node: ast.expr) -> Any:
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.unaryop, ast.expr_context)
 
 
-def _written(node: ast.AST) -> str:
+def _source_text(node: ast.AST) -> str:
     return ast.unparse(node).replace(" @ ", "@")
 
 
@@ -144,7 +144,7 @@ class _Quoting(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, _LITERALS):
             return self.generic_visit(node)
-        text = _written(node)
+        text = _source_text(node)
         if text in _CONSTANTS:
             self.cause = self.cause or f"write {_CONSTANTS[text]} for {text}"
             return ast.Name(_CONSTANTS[text])

@@ -180,12 +180,12 @@ class Groups(Named):
 
     @property
     def has_target(self) -> bool:
-        """Return whether the target is given, rather than derived from the relevant documents."""
+        """Whether the target is given, rather than derived from the relevant documents."""
         return self._targets is not None
 
     @property
     def n_cells(self) -> int:
-        """Return the number of combinations of groups, one of each dimension."""
+        """The number of combinations of groups, one of each dimension."""
         return int(np.prod([len(dimension.groups) for dimension in self.dimensions]))
 
     def cells(self, docnos: NDArray[np.object_]) -> tuple[Ints, Ints, Floats]:
@@ -304,12 +304,12 @@ def _read_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_],
     rows: list[tuple[str, str, float]] = []
     for docno, membership in members.items():
         if isinstance(membership, str):
-            of_document: Mapping[Any, Any] = {membership: 1.0}
+            shares_by_group: Mapping[Any, Any] = {membership: 1.0}
         elif isinstance(membership, Mapping):
-            of_document = membership
+            shares_by_group = membership
         elif isinstance(membership, Iterable):
             listed = list(membership)
-            of_document = dict.fromkeys(listed, 1.0)
+            shares_by_group = dict.fromkeys(listed, 1.0)
             refuse_repeated(listed, f"groups for document {docno}", dimension)
         else:
             raise MultiAspectError(
@@ -318,7 +318,7 @@ def _read_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_],
             )
         rows += [
             (str(docno), group_name(dimension, group), number(share, f"{dimension}: the share of document {docno}"))
-            for group, share in of_document.items()
+            for group, share in shares_by_group.items()
         ]
     docnos, groups, shares = zip(*rows, strict=True) if rows else ((), (), ())
     return np.array(docnos, dtype=object), np.array(groups, dtype=object), np.array(shares, dtype=np.float64)

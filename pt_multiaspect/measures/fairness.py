@@ -406,9 +406,9 @@ class _GF(_GroupMeasure):
         membership[total == 0] = 1.0 / n_groups
         # Select the judged documents from the retrieved ones, by rank.
         first = np.cumsum(hits.n_ret) - hits.n_ret
-        at = first[hits.query] + hits.rank - 1
-        seen: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
-        return seen
+        position = first[hits.query] + hits.rank - 1
+        mean: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[position]
+        return mean
 
 
 AWRF = register(_AWRF)
@@ -433,7 +433,7 @@ class _Utility(TermMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the declared aspects, or relevance."""
+        """The declared aspects, or relevance."""
         return self["aspects"] or ("relevance",)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:

@@ -45,12 +45,12 @@ class MeasureMean(TermMean):
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower is better for the members, which agree."""
+        """Whether lower is better for the members, which agree."""
         return any(member.lower_is_better for member, _ in self.members)
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the weighted means of the minima and of the maxima of the members."""
+        """The weighted means of the minima and of the maxima of the members."""
         if not self.members:
             return self.RANGE
         low, high = (self._mean(weight * member.range[end] for member, weight in self.members) for end in (0, 1))
@@ -62,7 +62,7 @@ class MeasureMean(TermMean):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the scales that all members declare, or the names that all select; None otherwise."""
+        """The scales that all members declare, or the names that all select; None otherwise."""
         merged: dict[str, Any] = {}
         for spec in [member.selection for member, _ in self.members]:
             if spec is None:
@@ -73,7 +73,7 @@ class MeasureMean(TermMean):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the label columns that the members require."""
+        """The label columns that the members require."""
         return tuple(dict.fromkeys(name for member, _ in self.members for name in member.required_aspects))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
@@ -279,12 +279,12 @@ class _MeanOf(MeasureMean):
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether a member accepts a cutoff."""
+        """Whether a member accepts a cutoff."""
         return any(member.accepts_cutoff for member, _ in self.members)
 
     @property
     def cutoff(self) -> int | None:
-        """Return the last rank that counts for a member, or None."""
+        """The last rank that counts for a member, or None."""
         cutoffs = [member.cutoff for member, _ in self.members]
         return None if not cutoffs or None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 

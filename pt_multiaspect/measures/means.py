@@ -125,7 +125,7 @@ class AspectMean(TermMean, BasedMeasure):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the label columns that the qrels must have; a dict of bases names all of them."""
+        """The label columns that the qrels must have; a dict of bases names all of them."""
         return tuple(self.spec or self.bases.per_aspect) or super().required_aspects
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
@@ -140,7 +140,7 @@ class AspectMean(TermMean, BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the range of the bases, without minimum if an aspect declares negative gains."""
+        """The range of the bases, without minimum if an aspect declares negative gains."""
         return range_with_gains(
             super().range, [(self.bases.of(name), aspect) for name, aspect in declared_scales(self.spec)]
         )

@@ -144,10 +144,10 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def _refuse_of_rankings(self, parameters: Iterable[str]) -> None:
         """Raise an error for parameters that are undefined for the criteria of single answers."""
-        given = [name for name in parameters if name in self.params]
-        if given:
+        undefined = [name for name in parameters if name in self.params]
+        if undefined:
             raise MultiAspectError(
-                f"{choices(given)} is defined for rankings, but the criteria of an answer are combined as they "
+                f"{choices(undefined)} is defined for rankings, but the criteria of an answer are combined as they "
                 "are; omit it"
             )
 
@@ -211,27 +211,27 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def in_words(self) -> str | None:
-        """Return the computation in words if the printed form omits it as the default, else None."""
+        """The computation in words if the printed form omits it as the default, else None."""
         return None
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower values are better."""
+        """Whether lower values are better."""
         return self.LOWER_IS_BETTER
 
     @property
     def lower_aggregate_is_better(self) -> bool:
-        """Return whether lower is better for the aggregate over queries (see `aggregator`)."""
+        """Whether lower is better for the aggregate over queries (see `aggregator`)."""
         return self.lower_is_better
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the minimum and maximum value."""
+        """The minimum and maximum value."""
         return self.RANGE
 
     @property
     def cutoff(self) -> int | None:
-        """Return the last rank that counts, or None."""
+        """The last rank that counts, or None."""
         cutoff: int | None = self.params.get("cutoff")
         return cutoff
 
@@ -292,7 +292,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the label columns that the qrels must have; without `aspects`, others are evaluated if present."""
+        """The label columns that the qrels must have; without `aspects`, others are evaluated if present."""
         return tuple(self.spec or self.params.get("weights") or ("relevance",))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:

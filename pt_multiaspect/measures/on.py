@@ -82,12 +82,12 @@ class _On(BasedMeasure):
 
     @property
     def in_words(self) -> str:
-        """Return the base and the aspect, such as 'nDCG@10 on relevance'."""
+        """The base and the aspect, such as 'nDCG@10 on relevance'."""
         return f"{self.bases.one.text} on {self['aspect']}"
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the aspect that the measure evaluates."""
+        """The aspect that the measure evaluates."""
         return (self["aspect"],)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:

@@ -95,7 +95,7 @@ class _MDCU(DirectMeasure):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """Return the names of the themes, then of the usabilities."""
+        """The names of the themes, then of the usabilities."""
         return (*(self["themes"] or ()), *(self["usability"] or ()))
 
     @property

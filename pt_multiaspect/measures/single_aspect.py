@@ -53,7 +53,7 @@ class SingleAspectMeasure(Measure, Base):
 
     @property
     def text(self) -> str:
-        """Return the printed form of the measure."""
+        """The printed form of the measure."""
         return self._text
 
     def at(self, cutoff: int | None) -> Self:
@@ -62,7 +62,7 @@ class SingleAspectMeasure(Measure, Base):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return relevance, the only aspect; `On` selects others."""
+        """Relevance, the only aspect; `On` selects others."""
         return ("relevance",)
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:

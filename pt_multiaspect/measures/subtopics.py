@@ -150,7 +150,7 @@ class _Subtopics(BasedMeasure):
 
     @property
     def _base(self) -> Any:
-        """Return the intent-aware measure with its cutoff, for its class and parameters."""
+        """The intent-aware measure with its cutoff, for its class and parameters."""
         return self.bases.one
 
     @property

@@ -132,23 +132,23 @@ class BasedMeasure(TermMeasure):
 
     @property
     def cutoff(self) -> int | None:
-        """Return the cutoff of the measure, or of its base."""
+        """The cutoff of the measure, or of its base."""
         cutoff: int | None = self.params.get("cutoff")
         return self.bases.default.cutoff if cutoff is None and self.bases.default is not None else cutoff
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether a base has a cutoff parameter."""
+        """Whether a base has a cutoff parameter."""
         return any(base.accepts_cutoff for base in self.bases.each())
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower is better for the bases."""
+        """Whether lower is better for the bases."""
         return any(base.LOWER_IS_BETTER for base in self.bases.each())
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the smallest range that contains the ranges of the bases."""
+        """The smallest range that contains the ranges of the bases."""
         ranges = [base.RANGE for base in self.bases.each()]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 

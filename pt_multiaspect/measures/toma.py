@@ -37,15 +37,15 @@ _ROUNDING = 1e-9
 
 def _grades(values: Floats, name: str, scale: Scale) -> Ints:
     """Return the index of the grade whose rescaled gain is the value of a criterion."""
-    of_grades = grade_values(scale)
-    if (np.diff(of_grades) < 2 * _ROUNDING).any():
+    grade_positions = grade_values(scale)
+    if (np.diff(grade_positions) < 2 * _ROUNDING).any():
         raise MultiAspectError(f"expected distinct gains for the grades of {name}, got equal ones")
-    index = np.maximum(np.searchsorted(of_grades - _ROUNDING, values, side="right") - 1, 0)
-    faulty = values[np.abs(of_grades[index] - values) > _ROUNDING]
+    index = np.maximum(np.searchsorted(grade_positions - _ROUNDING, values, side="right") - 1, 0)
+    faulty = values[np.abs(grade_positions[index] - values) > _ROUNDING]
     if len(faulty):
         raise MultiAspectError(
             f"expected values of {name} that are those of its grades ({scale}), "
-            f"{choices(map(spell, of_grades.tolist()))}, got {spell(float(faulty[0]))}; convert grades with "
+            f"{choices(map(spell, grade_positions.tolist()))}, got {spell(float(faulty[0]))}; convert grades with "
             "from_criteria"
         )
     return index.astype(np.intp)
@@ -227,7 +227,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower values are better: as for the base, or the opposite for an order of harm."""
+        """Whether lower values are better: as for the base, or the opposite for an order of harm."""
         order = self["order"]
         return super().lower_is_better != (order is not None and order.lower_is_better)
 
@@ -238,7 +238,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the evaluated aspects: those of the explicit order, if given."""
+        """The evaluated aspects: those of the explicit order, if given."""
         spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
         return spec
 

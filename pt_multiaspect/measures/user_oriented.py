@@ -32,7 +32,7 @@ class _WithKnown(SingleAspectMeasure):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return relevance and the column of known documents."""
+        """Relevance and the column of known documents."""
         return (*super().required_aspects, KNOWN)
 
     def _known_documents(self, ranking: Ranking) -> Bools:

@@ -204,7 +204,7 @@ class Order(Named, TupleOrder):
 
     @property
     def _flags(self) -> dict[str, bool]:
-        """Return the boolean parameters that are True."""
+        """The boolean parameters that are True."""
         return {name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)}
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
@@ -260,7 +260,7 @@ class Order(Named, TupleOrder):
 
     @property
     def worst_weight(self) -> float:
-        """Return the weight of the tuple of all lowest grades, 0 if the order does not contain it."""
+        """The weight of the tuple of all lowest grades, 0 if the order does not contain it."""
         has_bottom = self._codes[0] == 0
         return float(self._values[0]) if has_bottom else 0.0
 
@@ -271,7 +271,7 @@ class Order(Named, TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """Return the number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
+        """The number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
         return len(self._levels)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
@@ -294,7 +294,7 @@ class Order(Named, TupleOrder):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of TOMA that give this order."""
+        """The parameters of TOMA that give this order."""
         return {"order": self}
 
     def __str__(self) -> str:
@@ -302,7 +302,7 @@ class Order(Named, TupleOrder):
 
     @property
     def top_weight(self) -> float:
-        """Return the maximum weight."""
+        """The maximum weight."""
         return float(self._values.max())
 
     def weigh(self, labels: object) -> NDArray[np.float64]:

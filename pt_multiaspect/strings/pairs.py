@@ -88,9 +88,9 @@ class PairTable:
         undecided = [np.zeros(0, dtype=np.intp)]
         for begin in range(0, len(query), _BLOCK):
             part = slice(begin, begin + _BLOCK)
-            of_part = query[part]
-            own = keys[part] = pair_keys(of_part, docnos.take(part))
-            slots = self._slots(of_part, own, 0)
+            part_query = query[part]
+            own = keys[part] = pair_keys(part_query, docnos.take(part))
+            slots = self._slots(part_query, own, 0)
             occupied = np.flatnonzero(self._row_at[slots] >= 0)
             slots = slots[occupied]
             missed = self._compare(rows, occupied + begin, self._row_at[slots], query, docnos, keys)

@@ -143,18 +143,18 @@ class Texts:
 
     @cached_property
     def _words(self) -> Words:
-        """Return the 8 bytes from each position of the buffer on, as one number (a view)."""
+        """The 8 bytes from each position of the buffer on, as one number (a view)."""
         return np.ndarray((len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,))
 
     def _word(self, index: int, rows: Any = slice(None)) -> Words:
         """Return the bytes from 8 · index on, the first one lowest; 0 beyond the end of a string."""
         begin = _WIDTH * index
-        rest, at = self.size[rows] - begin, self.start[rows] + begin
+        rest, start = self.size[rows] - begin, self.start[rows] + begin
         shortest, longest = rest.min(initial=_WIDTH), rest.max(initial=0)
         if shortest < 0:  # beyond its end, a string is read at its start, which is in the buffer
-            at -= np.where(rest < 0, begin, 0)
+            start -= np.where(rest < 0, begin, 0)
             rest = np.maximum(rest, 0)
-        words = self._words[at]
+        words = self._words[start]
         if shortest < _WIDTH:
             # Ids of a collection often have the same length.
             words &= _FIRST_BYTES[shortest] if shortest == longest else _FIRST_BYTES[np.minimum(rest, _WIDTH)]
@@ -205,15 +205,15 @@ class Texts:
             return np.zeros(0, dtype=np.intp), self
         # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
         heads = self.heads()
-        of_heads = self.take(heads)
-        codes, _ = pd.factorize(of_heads.hashes())
+        head_strings = self.take(heads)
+        codes, _ = pd.factorize(head_strings.hashes())
         first = _first_of(codes)
-        if not of_heads.equals(of_heads.take(first[codes])).all():  # two strings have the same hash
+        if not head_strings.equals(head_strings.take(first[codes])).all():  # two strings have the same hash
             seen: dict[str, int] = {}
-            codes = np.array([seen.setdefault(string, len(seen)) for string in of_heads.decode()])
+            codes = np.array([seen.setdefault(string, len(seen)) for string in head_strings.decode()])
             first = _first_of(codes)
         sizes = np.diff(heads, append=len(self))
-        return np.repeat(codes.astype(np.intp, copy=False), sizes), of_heads.take(first)
+        return np.repeat(codes.astype(np.intp, copy=False), sizes), head_strings.take(first)
 
     def heads(self) -> Ints:
         """Return the positions of strings that differ from the one before them, including the first one."""
