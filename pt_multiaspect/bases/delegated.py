@@ -154,7 +154,7 @@ class IrMeasures:
     def _make_evaluators(self) -> list[Any]:
         plain = _clear_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
         evaluators = []
-        for group in computed_together(self.measures):
+        for group in measure_groups(self.measures):
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
             # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
             defined = function_of(group[0]) is not None
@@ -253,7 +253,7 @@ def _name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
         raise
 
 
-def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:
+def measure_groups(measures: Iterable[Measure]) -> list[list[Measure]]:
     """Return groups of measures that one evaluator of ir-measures can compute without confusing them.
 
     In an evaluator of several measures, a plain nDCG may get the gains of another nDCG, and NumRet may count judged
