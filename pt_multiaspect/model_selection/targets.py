@@ -209,7 +209,7 @@ class _ScaledSum(Measure):
         shares = [view.target.gain / (view.target.top or 1.0) for view in views]
         return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
-    def _declared(self, aspects: Aspects) -> str:
+    def _spell_declared(self, aspects: Aspects) -> str:
         return f"measure=CAM(aspects={aspects.spelled()!r})"
 
 
