@@ -1109,9 +1109,9 @@ def test_few_of_many_runs_are_compared_to_recognise_answers(
     """Each comparison reads the labels of all documents, so that that of every run would be quadratic."""
     runs, qrels = answers_as_documents(n_systems=25)
     compared: list[Judgments] = []
-    relabelled = Rankings.relabelled
+    with_judgments = Rankings.with_judgments
     monkeypatch.setattr(
-        Rankings, "relabelled", lambda self, alone: compared.append(alone) or relabelled(self, alone)
+        Rankings, "with_judgments", lambda self, alone: compared.append(alone) or with_judgments(self, alone)
     )
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, measures, progress=False)

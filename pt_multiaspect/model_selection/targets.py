@@ -131,7 +131,7 @@ def aggregate_labels(
         what = "qrels"
         if declared is not None:
             judgments.views(declared)  # raises the error for missing columns
-            if "aspects" in measure.SUPPORTED_PARAMS and measure["aspects"] is None:
+            if measure.accepts_aspects and measure["aspects"] is None:
                 measure = measure(aspects=declared)
     else:
         y, qid, what = materialise(y), materialise(qid), "y"
