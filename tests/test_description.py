@@ -103,6 +103,18 @@ def test_kendall_is_that_of_scipy_in_each_group(rows: list[tuple[int, int, int]]
         np.testing.assert_allclose(turned[at], expected, atol=1e-12, equal_nan=True)
 
 
+def test_tau_of_a_pair_of_aspects_is_the_mean_over_topics_with_its_standard_error() -> None:
+    labels = {"relevance": [0, 1, 2] * 3, "trust": [0, 1, 2, 0, 2, 1, 2, 1, 0]}
+    qrels = pd.DataFrame({"qid": np.repeat(["q1", "q2", "q3"], 3), "docno": [*"abc"] * 3, **labels})
+    row = ma.describe(qrels).between.iloc[0]
+    taus = [1, 1 / 3, -1]
+    assert row["topics"] == 3
+    assert row["tau"] == pytest.approx(sum(taus) / 3)
+    variance = sum((tau - sum(taus) / 3) ** 2 for tau in taus) / 2  # of the sample: divided by n - 1
+    assert row["tau_error"] == pytest.approx((variance / 3) ** 0.5)
+    assert np.isnan(ma.describe(qrels.head(3)).between["tau_error"].item())
+
+
 def test_the_error_of_an_association_is_that_of_all_permutations() -> None:
     group = np.array([0, 0, 0, 0, 1, 1, 1])
     x, y = np.array([0, 0, 1, 1, 1, 0, 0]), np.array([0, 1, 1, 3, 2, 0, 2])
