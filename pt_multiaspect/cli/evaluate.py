@@ -17,7 +17,7 @@ from ..evaluation.value_files import written_values
 from ..integration.aggregators import lower_aggregate_is_better
 from ..views import Sentence
 from .inputs import pick_run
-from .means import JUDGED, Means, judged_fractions
+from .means import JUDGED, fractions_judged, means_sheet
 from .options import (
     ASPECTS,
     AVERAGE_OVER,
@@ -56,7 +56,7 @@ CONFIDENCE = 0.95
       pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
       pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
 
-    Marks: + significantly better, - significantly worse than the baseline.
+    Marks: * best value of a column, † significantly different from the baseline.
     """,
     QRELS,
     HUMAN,
@@ -162,19 +162,18 @@ def evaluate(
     else:
         runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
-        see = f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'"
-        sheet = Means(
+        see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
+        sheet = means_sheet(
             values,
             means,
-            labels,
             n_judged=inputs.qrels["qid"].nunique(),
             confidence=CONFIDENCE if ci else None,
             baseline=baseline,
             by=by,
             significance=inputs.significance,
-            judged=judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
+            judged=fractions_judged(runs, inputs.qrels, inputs.aspects) if judged else {},
             advice=[] if suite is None else [see],
-        ).sheet()
+        )
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import signal
@@ -16,6 +17,7 @@ import click
 
 from .._version import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
+from ..tables.content import MINUS
 from .analyses import axioms, bounds, correlate
 from .catalogue import completion, datasets, demo, measures
 from .compare import compare
@@ -89,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never raises).
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+        codecs.register_error(NAME, _substitute)
+        sys.stdout.reconfigure(errors=NAME)
     try:
         with _exit_on_sigterm(), warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)
@@ -117,6 +120,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
+
+
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    """Return question marks for characters that a console cannot show, and hyphens for minus signs."""
+    assert isinstance(error, UnicodeEncodeError)  # of a stream that is written
+    characters = error.object[error.start : error.end]
+    return "".join("-" if character == MINUS else "?" for character in characters), error.end
 
 
 def _open_closed_streams() -> None:

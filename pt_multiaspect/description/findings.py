@@ -11,7 +11,7 @@ from ..aspects.aspects import Aspects
 from ..collection.label_rules import as_given, short
 from . import aspect_rules, run_rules
 from .figures import LOOK, Figures, Finding, declaration
-from .scales import read
+from .scales import read_judged
 
 #: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note": for information.
 SEVERITIES = ("error", "warning", "note")
@@ -77,7 +77,7 @@ def proposed(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
             given = judged.given
             labels = pd.DataFrame({"query_id": given.qids[given.pool_query], "doc_id": given.docnos})
             labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
-        scales, judged = kept, read(labels, Aspects(kept))
+        scales, judged = kept, read_judged(labels, Aspects(kept))
         found = findings(Figures.of(judged, figures.retrieved), _DECLARING)
     return {view.name: short(view.label_counts) for view in judged.views}
 

@@ -25,8 +25,8 @@ from .between import contingency, gap_shares
 from .dependence import dependences
 from .figures import Figures, Finding, has_distance
 from .findings import findings, proposed, tabulated
-from .retrieved import retrieved
-from .scales import Judged, read
+from .retrieved import run_figures
+from .scales import Judged, read_judged
 from .view import blocks
 
 
@@ -93,11 +93,11 @@ def describe(
     with silenced():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
-        judged = read(qrels, spec)
+        judged = read_judged(qrels, spec)
         labelled = {} if measures is None else parse_all(measures)
         table, refused = dependences(labelled, judged)
         figures = Figures.of(
-            judged, retrieved(named, judged), measures=labelled, dependences=table, refused=refused
+            judged, run_figures(named, judged), measures=labelled, dependences=table, refused=refused
         )
         found = findings(figures)
         name = spec.name if isinstance(spec, Aspects) else None

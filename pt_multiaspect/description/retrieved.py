@@ -29,7 +29,7 @@ class Retrieved:
     alike: pd.DataFrame
 
 
-def retrieved(runs: Mapping[str, object], judged: Judged) -> Retrieved:
+def run_figures(runs: Mapping[str, object], judged: Judged) -> Retrieved:
     """Compute the figures of each of `runs`."""
     rows, judged_at, similar = [], [], []
     for name, run in runs.items():

@@ -49,7 +49,7 @@ class Judged:
         return next((view for view in self.views if view.name == name), None)
 
 
-def read(qrels: object, spec: AspectSpec) -> Judged:
+def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     """Read judgments as the evaluation does, but count labels that are not grades instead of rejecting them."""
     qrels = as_pandas(qrels)
     # A copy, as warnings about the views are issued only once, and should be issued by an evaluation.

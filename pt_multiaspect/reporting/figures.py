@@ -22,7 +22,7 @@ from ..evaluation.labels import recorded
 from ..evaluation.topic_groups import ALL, rows_by_group
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
 from ..kernels.pareto import is_on_front
-from ..tables.heads import Head, heads_of
+from ..tables.content import Head, column_heads
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Figures:
         perquery = self.perquery
         known = recorded(perquery)
         self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
-        self.heads = heads_of(self.measures)
+        self.heads = column_heads(self.measures)
         self.systems, self.notes = _systems_table(perquery, self.options.ci, self.groups)
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         if min(n_systems, n_topics) >= 2:

@@ -20,8 +20,7 @@ import numpy as np
 from .._version import __version__
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
-from ..tables.content import test_name
-from ..tables.heads import scales_of
+from ..tables.content import named_scales, test_name
 from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, template
 from .figures import Figures
 from .payload import as_script
@@ -212,7 +211,7 @@ def _definitions(figures: Figures) -> dict[str, Any]:
     title = own.name or "Label scales"
     if len(inferred):
         title += f" (inferred from the judgments: {choices(inferred)})"
-    named = [(str(scales.name), in_words(scales)) for scales in scales_of(figures.heads) if scales != own]
+    named = [(str(scales.name), in_words(scales)) for scales in named_scales(figures.heads) if scales != own]
     measures = [(head, figures.measures[head.label]) for head in figures.heads]
     return {
         "measures": [(head, getattr(measure, "in_words", None), str(measure)) for head, measure in measures],
