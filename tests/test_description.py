@@ -25,7 +25,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
 from pt_multiaspect.datasets import load_health
 from pt_multiaspect.description import aspect_rules, run_rules
-from pt_multiaspect.description.alike import mend, plain, plain_ids
+from pt_multiaspect.description.alike import mending_calls, simplify, simplify_all
 from pt_multiaspect.description.between import Cells, association, kendall
 from pt_multiaspect.description.figures import declaration
 
@@ -93,7 +93,7 @@ def test_kendall_is_that_of_scipy_in_each_group(rows: list[tuple[int, int, int]]
     group, x, y = np.array(rows, dtype=np.intp).reshape(-1, 3).T
     # Stretched codes make tables too large to be counted without sorting.
     ours = kendall(Cells.count(group, x * stretch, y, 4))
-    turned = kendall(Cells.count(group, x * stretch, y, 4).turned())
+    turned = kendall(Cells.count(group, x * stretch, y, 4).transpose())
     for at in range(4):
         inside = group == at
         with warnings.catch_warnings():
@@ -633,14 +633,14 @@ IDS = st.text(alphabet="aA0 17.\t\n-é\u00a0Ⅷ", max_size=6)
 
 @given(ids=st.lists(IDS, min_size=1, max_size=8))
 def test_identifiers_at_once_are_those_one_by_one(ids: list[str]) -> None:
-    assert plain_ids(ids) == [plain(text) for text in ids]
+    assert simplify_all(ids) == [simplify(text) for text in ids]
 
 
 @given(first=IDS, second=IDS)
 def test_what_looks_alike_can_be_mended(first: str, second: str) -> None:
-    if first != second and plain(first) == plain(second):
+    if first != second and simplify(first) == simplify(second):
         column = pd.Series([first, second], dtype=object)
-        first, second = eval(f"column{mend(first, second)}", {"column": column})
+        first, second = eval(f"column{mending_calls(first, second)}", {"column": column})
         assert first == second
 
 
@@ -734,40 +734,40 @@ AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "jud
 @pytest.mark.parametrize(
     ("rule", "table", "changes", "severities"),
     [
-        ("reversed_scale", "between", {"tau": -0.2}, []),
-        ("reversed_scale", "between", {"tau": -0.201}, ["warning"]),
-        ("reversed_scale", "between", {"tau": -0.201, "topics": 4}, ["note"]),
-        ("reversed_scale", "between", {"tau": -0.21, "tau_error": 0.105}, ["note"]),
-        ("reversed_scale", "between", {"tau": -0.21, "tau_error": 0.1049}, ["warning"]),
-        ("copied", "between", {"same": "equal", "both": 10}, ["error"]),
-        ("copied", "between", {"same": "equal", "both": 9}, []),
-        ("copied", "between", {"same": "recoded", "both": 10}, ["warning"]),
-        ("copied", "between", {"tau": 0.95, "both": 10}, ["note"]),
-        ("copied", "between", {"tau": 0.95, "both": 9}, []),
-        ("copied", "between", {"tau": 0.949}, []),
-        ("code_on_top", "top_labels", {"expected": 6.0, "z": 1.99}, ["warning"]),
-        ("code_on_top", "top_labels", {"expected": 6.0, "z": 2.0}, []),
-        ("code_on_top", "top_labels", {"expected": 5.99, "z": 1.99}, []),
-        ("code_on_top", "top_labels", {"expected": -6.0, "z": -1.99}, ["warning"]),
-        ("code_on_top", "top_labels", {"z_next": -3.0}, []),
-        ("code_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
-        ("no_positive", "per_aspect", {"topics_without_positive": 6}, []),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7}, ["note"]),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
-        ("tied", "runs", {"tied": 0.1}, []),
-        ("tied", "runs", {"tied": 0.101}, ["note"]),
-        ("repeated", "runs", {"repeated": 1}, ["warning"]),
-        ("other_collection", "runs", {"missed": 3}, []),
-        ("other_collection", "runs", {"missed": 4}, ["warning"]),
-        ("other_collection", "runs", {"topics": 0}, ["error"]),
-        ("other_collection", "runs", {"topics": 1}, []),
-        ("other_collection", "judged_at", {"judged@20": 0.01}, []),
-        ("other_collection", "judged_at", {"judged@20": 0.0099}, ["error"]),
-        ("sparse_top", "judged_at", {"judged@10": 0.5}, []),
-        ("sparse_top", "judged_at", {"judged@10": 0.499}, ["warning"]),
-        ("sparse_top", "judged_at", {"judged@10": 0.0}, []),
+        ("reversed_scales", "between", {"tau": -0.2}, []),
+        ("reversed_scales", "between", {"tau": -0.201}, ["warning"]),
+        ("reversed_scales", "between", {"tau": -0.201, "topics": 4}, ["note"]),
+        ("reversed_scales", "between", {"tau": -0.21, "tau_error": 0.105}, ["note"]),
+        ("reversed_scales", "between", {"tau": -0.21, "tau_error": 0.1049}, ["warning"]),
+        ("copied_labels", "between", {"same": "equal", "both": 10}, ["error"]),
+        ("copied_labels", "between", {"same": "equal", "both": 9}, []),
+        ("copied_labels", "between", {"same": "recoded", "both": 10}, ["warning"]),
+        ("copied_labels", "between", {"tau": 0.95, "both": 10}, ["note"]),
+        ("copied_labels", "between", {"tau": 0.95, "both": 9}, []),
+        ("copied_labels", "between", {"tau": 0.949}, []),
+        ("codes_on_top", "top_labels", {"expected": 6.0, "z": 1.99}, ["warning"]),
+        ("codes_on_top", "top_labels", {"expected": 6.0, "z": 2.0}, []),
+        ("codes_on_top", "top_labels", {"expected": 5.99, "z": 1.99}, []),
+        ("codes_on_top", "top_labels", {"expected": -6.0, "z": -1.99}, ["warning"]),
+        ("codes_on_top", "top_labels", {"z_next": -3.0}, []),
+        ("codes_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
+        ("missing_positives", "per_aspect", {"topics_without_positive": 6}, []),
+        ("missing_positives", "per_aspect", {"topics_without_positive": 7}, ["note"]),
+        ("missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
+        ("missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
+        ("missing_positives", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
+        ("tied_scores", "runs", {"tied": 0.1}, []),
+        ("tied_scores", "runs", {"tied": 0.101}, ["note"]),
+        ("repeated_documents", "runs", {"repeated": 1}, ["warning"]),
+        ("other_collections", "runs", {"missed": 3}, []),
+        ("other_collections", "runs", {"missed": 4}, ["warning"]),
+        ("other_collections", "runs", {"topics": 0}, ["error"]),
+        ("other_collections", "runs", {"topics": 1}, []),
+        ("other_collections", "judged_at", {"judged@20": 0.01}, []),
+        ("other_collections", "judged_at", {"judged@20": 0.0099}, ["error"]),
+        ("sparse_tops", "judged_at", {"judged@10": 0.5}, []),
+        ("sparse_tops", "judged_at", {"judged@10": 0.499}, ["warning"]),
+        ("sparse_tops", "judged_at", {"judged@10": 0.0}, []),
     ],
 )
 def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any], severities: list[str]) -> None:

@@ -19,7 +19,7 @@ from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.reporting import page as pages
 from pt_multiaspect.reporting import rankings
-from pt_multiaspect.reporting.rankings import Extent, ranked
+from pt_multiaspect.reporting.rankings import Extent, rankings_payload
 
 BASELINE = NASTY[0]
 
@@ -200,7 +200,8 @@ def test_contributions_sum_to_the_value_as_it_is_shown(measure, gain):
     scales = {"relevance": ma.Aspect([0, 1], gains=[0, gain])}
     measure = measure if measure is ma.HMAP else ma.On(base=measure, aspects=scales)
     values = ma.evaluate(runs, qrels, {"it": measure}, progress=False)["value"].to_numpy()
-    parts = ranked(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)["contributions"][0]
+    data = rankings_payload(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)
+    parts = data["contributions"][0]
     amounts = np.array(parts["ranks"][0][0], dtype=float) * 10.0 ** -parts["decimals"]
     total = amounts.sum() + (parts["offset"][0][0] if "offset" in parts else 0)
     assert total == pytest.approx(values[0], rel=1e-3 if gain < 1 else 1e-9, abs=5e-4 if gain == 1 else 0)
@@ -214,7 +215,7 @@ def test_ties_that_ir_measures_breaks_differently_are_said():
     judgments = ma.Judgments(qrels)
     measures = {"RR@1": ir_measures.RR @ 1, "ERR@5": ir_measures.ERR @ 5}
     values = np.array([[[1.0]], [[0.25]]])
-    data = ranked(runs, judgments, None, measures, values, 10)
+    data = rankings_payload(runs, judgments, None, measures, values, 10)
     assert data["contributions"][0]["explained"] == [[0, 0, 0.0]]
     assert "uses 4 as the highest grade" in data["contributions"][1]
     assert data["ranks"] == [[[0, 1]]]
@@ -239,7 +240,7 @@ def test_wrong_contributions_of_a_measure_are_said_and_not_shown():
     runs, qrels = {"run": {"q": {"a": 1.0}}}, {"q": {"a": {"relevance": 1}}}
     measure = ma.register(_Wrong)
     try:
-        data = ranked(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
+        data = rankings_payload(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
     finally:
         ir_measures.measures.registry.pop(measure.NAME)
     assert "sum to 2 for topic q, expected its value, 1" in data["contributions"][0]

@@ -26,7 +26,7 @@ RUN_COLUMNS = ("name", "run_id")
 ROUNDING = 1e-9
 
 
-def texts(source: Any) -> Iterator[Text]:
+def read_texts(source: Any) -> Iterator[Text]:
     """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
     items = source if isinstance(source, list | tuple) else [source]
     if not items:
@@ -36,7 +36,7 @@ def texts(source: Any) -> Iterator[Text]:
             yield as_text(*load(file))
 
 
-def answers_of(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
+def answer_keys(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
     """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
     check_distinct_columns(frame, what)
     if not len(frame):
@@ -150,7 +150,7 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     return ratio(numerator, denominator)
 
 
-def notes_on_items(
+def item_notes(
     answers: pd.DataFrame,
     answer: Ints,
     texts: Sequence[object],

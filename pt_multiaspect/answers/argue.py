@@ -16,7 +16,7 @@ from ..evaluation.long_frames import check_distinct
 from ..io.file_contents import Text
 from ..kernels.hits import ratio
 from ..measures import MM
-from ._frames import answers_of, read_numbers, score_frame, texts
+from ._frames import answer_keys, read_numbers, read_texts, score_frame
 from .combining import combine
 
 _WHAT = "argue_scores"
@@ -87,8 +87,8 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     """
     frame = to_pandas(scores)
     if frame is None:
-        frame = pd.concat([_read(text) for text in texts(scores)], ignore_index=True)
-    reports = answers_of(frame, _WHAT, ("request_id", *QUERY_COLUMNS))
+        frame = pd.concat([_read(text) for text in read_texts(scores)], ignore_index=True)
+    reports = answer_keys(frame, _WHAT, ("request_id", *QUERY_COLUMNS))
     metric, value = (id_column(frame, (column,), _WHAT) for column in ("metric", "value"))
     names = list(chain.from_iterable(_COUNTS.values()))
     table = reports.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))

@@ -18,15 +18,7 @@ from ..collection.label_rules import LabelCounts, starts_above_zero
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..orders.order import grade_values
-from ._frames import (
-    RUN_COLUMNS,
-    answers_of,
-    check_values,
-    notes_on_items,
-    read_numbers,
-    score_frame,
-    weighted_means,
-)
+from ._frames import RUN_COLUMNS, answer_keys, check_values, item_notes, read_numbers, score_frame, weighted_means
 
 
 def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
@@ -88,7 +80,7 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
         raise MultiAspectError(
             f"{what}: expected one column per criterion, got a long frame, which needs no conversion"
         )
-    answers = answers_of(table, what)
+    answers = answer_keys(table, what)
     others = [column for column in table.columns if column not in (*NOT_ASPECTS, *RUN_COLUMNS)]
     named = [(aspect_name(column), table[column]) for column in others]
     refuse_repeated((name for name, _ in named), "names of criteria", what)
@@ -183,7 +175,7 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     """
     what = "rubric_scores"
     table = as_frame(frame, what)
-    questions = answers_of(table, what)
+    questions = answer_keys(table, what)
     met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))
     values = read_numbers(met, questions, what, "divide percentages by 100")
     weights = read_numbers(
@@ -199,6 +191,6 @@ def rubric_scores(frame: object) -> pd.DataFrame:
         )
     scores = weighted_means(answer, values, weights, len(answers))
     texts = table["question"].tolist() if "question" in table.columns else [None] * len(table)
-    for note in notes_on_items(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
+    for note in item_notes(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)

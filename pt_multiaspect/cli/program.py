@@ -27,7 +27,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .options import Group
 from .report import report
-from .wording import NAME, reword, tell, usage
+from .wording import NAME, reword, tell, usage_message
 
 _EPILOG = """\b
 Start with your own files:
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never raises).
     if isinstance(sys.stdout, io.TextIOWrapper):
-        codecs.register_error(NAME, _substitute)
+        codecs.register_error(NAME, _replace_unencodable)
         sys.stdout.reconfigure(errors=NAME)
     try:
         with _exit_on_sigterm(), warnings.catch_warnings():
@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), 2)
     except click.UsageError as error:
         command = NAME if error.ctx is None else error.ctx.command_path
-        return _fail(f"{usage(error)} (see '{command} --help')", 2)
+        return _fail(f"{usage_message(error)} (see '{command} --help')", 2)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _substitute(error: UnicodeError) -> tuple[str, int]:
+def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
     """Return question marks for characters that a console cannot show, and hyphens for minus signs."""
     assert isinstance(error, UnicodeEncodeError)  # of a stream that is written
     characters = error.object[error.start : error.end]

@@ -29,7 +29,7 @@ class Significance:
 
     @property
     def is_corrected(self) -> bool:
-        """Return whether a correction is applied; 'tukey' itself corrects for the number of pairs."""
+        """Whether a correction is applied; 'tukey' itself corrects for the number of pairs."""
         return self.correction != "none" and self.test != "tukey"
 
     def __str__(self) -> str:

@@ -148,7 +148,7 @@ def _write_provenance(inputs: Inputs, output: str) -> None:
         tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")
 
 
-def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
+def _qrels_and_runs(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
     """Return the first argument as qrels and the others as runs, if several arguments are possible."""
     several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
     if several is None or len(arguments) < 1 + several.required:
@@ -203,7 +203,7 @@ def verb(
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
             if options.get("qrels") == ():
-                options |= _first_as_qrels(options.get("runs", ()), params)
+                options |= _qrels_and_runs(options.get("runs", ()), params)
             output = options.get("output")
             format = choose_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)

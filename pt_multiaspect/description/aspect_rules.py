@@ -19,7 +19,7 @@ from .scales import records, used_labels
 _FAR = 3
 
 
-def out_of_scale(figures: Figures) -> Iterator[Finding]:
+def labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
     """Find labels that are not on the declared scale."""
     for view in figures.judged.views:
         label, count = used_labels(view)
@@ -51,7 +51,7 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def labels(figures: Figures) -> Iterator[Finding]:
+def label_warnings(figures: Figures) -> Iterator[Finding]:
     """Find the causes of measures' warnings."""
     for view in figures.judged.views:
         counts = view.label_counts
@@ -64,7 +64,7 @@ def labels(figures: Figures) -> Iterator[Finding]:
             yield Finding(finding.severity, view.name, finding.text, changes=changes)
 
 
-def code_on_top(figures: Figures) -> Iterator[Finding]:
+def codes_on_top(figures: Figures) -> Iterator[Finding]:
     """Find a highest label that may be a code rather than a grade."""
     for view in figures.judged.views:
         label, count = used_labels(view)
@@ -105,7 +105,7 @@ def code_on_top(figures: Figures) -> Iterator[Finding]:
             yield Finding(severity, view.name, text, changes=None if changed is None else {view.name: changed})
 
 
-def no_positive(figures: Figures) -> Iterator[Finding]:
+def missing_positives(figures: Figures) -> Iterator[Finding]:
     """Find aspects without a positive document in some or all topics."""
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
@@ -119,7 +119,7 @@ def no_positive(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def no_label_column(figures: Figures) -> Iterator[Finding]:
+def doubtful_columns(figures: Figures) -> Iterator[Finding]:
     """Find qrels without a column of relevance."""
     if not figures.judged.all_columns:
         return
@@ -136,7 +136,7 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def text_column(figures: Figures) -> Iterator[Finding]:
+def text_columns(figures: Figures) -> Iterator[Finding]:
     """Find columns of numbers that are stored as text."""
     if not figures.judged.all_columns:
         return
@@ -150,7 +150,7 @@ def text_column(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def reversed_scale(figures: Figures) -> Iterator[Finding]:
+def reversed_scales(figures: Figures) -> Iterator[Finding]:
     """Find aspects whose grades are negatively correlated with relevance."""
     for row in records(figures.between):
         if "relevance" not in (row.first, row.second) or not row.tau < -0.2:
@@ -175,7 +175,7 @@ def reversed_scale(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def copied(figures: Figures) -> Iterator[Finding]:
+def copied_labels(figures: Figures) -> Iterator[Finding]:
     """Find aspects whose labels are those of another aspect."""
     distinct = dict(zip(figures.per_aspect["aspect"], figures.per_aspect["distinct"], strict=True))
     for row in records(figures.between):

@@ -12,9 +12,9 @@ from ir_measures import Measure
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..orders.registered import exponent_of
-from .between import between
+from .between import pair_tables
 from .retrieved import Retrieved
-from .scales import Judged, label_counts, per_aspect
+from .scales import Judged, aspect_table, label_counts
 
 #: The remedy of findings that no declaration resolves.
 LOOK = "ma.describe(qrels).labels"
@@ -38,8 +38,8 @@ class Figures:
     def of(cls, judged: Judged, retrieved: Retrieved, **others: Any) -> Figures:
         """Count everything."""
         labels = label_counts(judged)
-        pairs, tops = between(judged)
-        return cls(judged, per_aspect(judged), labels, pairs, tops, retrieved, **others)
+        pairs, tops = pair_tables(judged)
+        return cls(judged, aspect_table(judged), labels, pairs, tops, retrieved, **others)
 
     @property
     def n_topics(self) -> int:

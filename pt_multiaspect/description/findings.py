@@ -20,32 +20,32 @@ Rule = Callable[[Figures], Iterator[Finding]]
 
 #: The rules in the order of findings with equal severity.
 RULES: tuple[Rule, ...] = (
-    aspect_rules.out_of_scale,
-    run_rules.look_alike,
-    run_rules.other_collection,
+    aspect_rules.labels_out_of_scale,
+    run_rules.lookalike_ids,
+    run_rules.other_collections,
     aspect_rules.different_documents,
-    aspect_rules.copied,
-    run_rules.refused,
-    aspect_rules.reversed_scale,
-    aspect_rules.code_on_top,
-    aspect_rules.labels,
+    aspect_rules.copied_labels,
+    run_rules.refused_measures,
+    aspect_rules.reversed_scales,
+    aspect_rules.codes_on_top,
+    aspect_rules.label_warnings,
     run_rules.inferred_scales,
     run_rules.unequal_axes,
-    run_rules.sparse_top,
-    run_rules.repeated,
-    aspect_rules.no_positive,
-    aspect_rules.no_label_column,
-    aspect_rules.text_column,
-    run_rules.tied,
+    run_rules.sparse_tops,
+    run_rules.repeated_documents,
+    aspect_rules.missing_positives,
+    aspect_rules.doubtful_columns,
+    aspect_rules.text_columns,
+    run_rules.tied_scores,
 )
 
 #: The rules that propose other scales.
 _DECLARING: tuple[Rule, ...] = (
-    aspect_rules.out_of_scale,
-    aspect_rules.copied,
-    aspect_rules.reversed_scale,
-    aspect_rules.code_on_top,
-    aspect_rules.labels,
+    aspect_rules.labels_out_of_scale,
+    aspect_rules.copied_labels,
+    aspect_rules.reversed_scales,
+    aspect_rules.codes_on_top,
+    aspect_rules.label_warnings,
 )
 
 #: Maximum number of times that the proposed scales are checked.
@@ -58,7 +58,7 @@ def findings(figures: Figures, rules: Sequence[Rule] = RULES) -> list[Finding]:
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def proposed(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
+def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
     """Return the scales with the changes of findings, applied one after another until none is left.
 
     Changes depend on each other: if a code is removed or a scale reversed, its threshold differs.
@@ -82,7 +82,7 @@ def proposed(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
     return {view.name: short(view.label_counts) for view in judged.views}
 
 
-def tabulated(found: Sequence[Finding], scales: Aspects) -> pd.DataFrame:
+def findings_table(found: Sequence[Finding], scales: Aspects) -> pd.DataFrame:
     """Return findings as a table with the columns ``severity aspects finding remedy``."""
     rows = []
     for finding in found:

@@ -24,7 +24,7 @@ from ..views import Block, View
 from .between import contingency, gap_shares
 from .dependence import dependences
 from .figures import Figures, Finding, has_distance
-from .findings import findings, proposed, tabulated
+from .findings import findings, findings_table, propose_scales
 from .retrieved import run_figures
 from .scales import Judged, read_judged
 from .view import blocks
@@ -101,7 +101,7 @@ def describe(
         )
         found = findings(figures)
         name = spec.name if isinstance(spec, Aspects) else None
-        return Description(figures, found, proposed(figures, found), _shares(figures), name)
+        return Description(figures, found, propose_scales(figures, found), _shares(figures), name)
 
 
 def _refuse_runs(aspects: object) -> None:
@@ -220,7 +220,7 @@ class Description(View):
         self._figures = figures
         self._name = name
         self.proposed = self.aspects if scales == dict(self.aspects) else Aspects(scales)
-        self.findings = tabulated(found, self.proposed)
+        self.findings = findings_table(found, self.proposed)
         self.per_aspect = figures.per_aspect
         self.labels = figures.labels
         self.between = figures.between

@@ -45,19 +45,19 @@ def run_figures(runs: Mapping[str, object], judged: Judged) -> Retrieved:
                 "unjudged_topics": n_topics - rankings.n_common,
                 "documents": int(rankings.hits.n_ret.sum()),
                 "repeated": int(repeated.sum()),
-                "tied": _tied(rankings),
+                "tied": _tied_fraction(rankings),
             }
         )
-        judged_at += [{"name": name, **row} for row in _judged_at(rankings, judged)]
-        similar.append(alike.in_run(name, frame, judged.judgments))
+        judged_at += [{"name": name, **row} for row in _judged_fractions(rankings, judged)]
+        similar.append(alike.run_lookalikes(name, frame, judged.judgments))
     return Retrieved(
         pd.DataFrame(rows, columns=RUN_COLUMNS),
         pd.DataFrame(judged_at, columns=JUDGED_COLUMNS),
-        pd.concat([alike.in_judgments(judged.judgments), *similar], ignore_index=True),
+        pd.concat([alike.judged_lookalikes(judged.judgments), *similar], ignore_index=True),
     )
 
 
-def _tied(rankings: Rankings) -> float:
+def _tied_fraction(rankings: Rankings) -> float:
     """Return the fraction of documents that share their score with another document of the topic."""
     levels = rankings.levels
     if not len(levels):
@@ -66,7 +66,7 @@ def _tied(rankings: Rankings) -> float:
     return float(times[times > 1].sum() / len(levels))
 
 
-def _judged_at(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
+def _judged_fractions(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
     """Return the fraction of the first k ranks that is judged, per aspect, over the topics of the run."""
     answered = rankings.hits.n_ret > 0
     rows: list[dict[str, object]] = [{"aspect": view.name} for view in judged.views]

@@ -13,7 +13,7 @@ from .figures import Figures, Finding, has_distance
 from .scales import records
 
 
-def refused(figures: Figures) -> Iterator[Finding]:
+def refused_measures(figures: Figures) -> Iterator[Finding]:
     """Find measures that cannot be computed."""
     for label, message in figures.refused.items():
         measure = figures.measures[label]
@@ -56,11 +56,11 @@ def inferred_scales(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def look_alike(figures: Figures) -> Iterator[Finding]:
+def lookalike_ids(figures: Figures) -> Iterator[Finding]:
     """Find identifiers that look alike but differ."""
     for row in records(figures.retrieved.alike):
         kind = "query" if row.what == "qid" else "document"
-        column, change = figures.column(row.what), alike.mend(row.first, row.second)
+        column, change = figures.column(row.what), alike.mending_calls(row.first, row.second)
         # The same change for the qrels and every run, or identifiers that are equal now would differ.
         remedy = f"{column} = {column}{change}"
         if len(figures.retrieved.runs):
@@ -76,7 +76,7 @@ def look_alike(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def other_collection(figures: Figures) -> Iterator[Finding]:
+def other_collections(figures: Figures) -> Iterator[Finding]:
     """Find runs that seem to be from another collection."""
     alike_in = figures.retrieved.alike
     n_topics = figures.judged.judgments.n_queries
@@ -103,7 +103,7 @@ def other_collection(figures: Figures) -> Iterator[Finding]:
 _QIDS = "qrels['qid']"
 
 
-def sparse_top(figures: Figures) -> Iterator[Finding]:
+def sparse_tops(figures: Figures) -> Iterator[Finding]:
     """Find runs whose first ranks are hardly judged."""
     at = figures.retrieved.judged_at
     # A run without documents judged on any aspect has another finding.
@@ -120,7 +120,7 @@ def sparse_top(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def repeated(figures: Figures) -> Iterator[Finding]:
+def repeated_documents(figures: Figures) -> Iterator[Finding]:
     """Find runs that repeat documents."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["repeated"] > 0]):
         run = f"runs[{row.name!r}]"
@@ -132,7 +132,7 @@ def repeated(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def tied(figures: Figures) -> Iterator[Finding]:
+def tied_scores(figures: Figures) -> Iterator[Finding]:
     """Find runs with many tied scores."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["tied"] > 0.1]):
         run = f"runs[{row.name!r}]"

@@ -12,18 +12,18 @@ from ..analysis import PredictionPowered
 from ..evaluation.topic_groups import ALL
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from ..tables.content import best_marks
-from .figures import Figures, ends, fronts, of_group, wide
+from .figures import Figures, fronts, interval_values, rows_of_group, values_by_measure
 
 
-def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
+def payload(figures: Figures, rankings: dict[str, Any]) -> dict[str, Any]:
     """Collect the data of a page.
 
     Parameters
     ----------
     figures : Figures
         The figures.
-    ranked : dict
-        The rankings, see `rankings.ranked`.
+    rankings : dict
+        The result of `rankings_payload`.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         The data. Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have full precision;
         p-values have six significant digits, and verdicts follow from the p-values before rounding.
     """
-    names, qids, _, values = wide(figures.perquery)
+    names, qids, _, values = values_by_measure(figures.perquery)
     known, options = figures.measures, figures.options
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
     measures = [
@@ -56,16 +56,16 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         "ci": options.ci,
         "values": values.tolist(),
         "baseline": None if figures.baseline is None else names.index(figures.baseline),
-        **_over_topics(figures, ALL, list(range(len(qids)))),
-        "groups": [_over_topics(figures, group, sorted(topics)) for group, topics in members.items()],
-        **ranked,
+        **_topics_payload(figures, ALL, list(range(len(qids)))),
+        "groups": [_topics_payload(figures, group, sorted(topics)) for group, topics in members.items()],
+        **rankings,
     }
 
 
-def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
+def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
     """Return the data that depend on the chosen topics: those of a group, or all topics."""
-    table = of_group(figures.systems, group)
-    compared = None if figures.tests is None else of_group(figures.tests.comparisons, group)
+    table = rows_of_group(figures.systems, group)
+    compared = None if figures.tests is None else rows_of_group(figures.tests.comparisons, group)
     names, known, options = table["name"].tolist(), figures.measures, figures.options
     means = [table[label].tolist() for label in known]
     return {
@@ -76,23 +76,25 @@ def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, A
             best_marks(np.array(column, dtype=np.float64), head.lower_is_better)
             for column, head in zip(means, figures.heads, strict=True)
         ],
-        "ends": [ends(table, label, options.ci) for label in known],
-        "powered": None if figures.powered is None or group != ALL else _powered(figures.powered, list(known)),
+        "ends": [interval_values(table, label, options.ci) for label in known],
+        "powered": None
+        if figures.powered is None or group != ALL
+        else _estimates_payload(figures.powered, list(known)),
         "tests": None
         if compared is None or compared.empty
-        else _tests(compared, names, list(known), options.alpha),
+        else _tests_payload(compared, names, list(known), options.alpha),
         "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
     }
 
 
-def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
+def _estimates_payload(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
     """Return the estimates and the ends of their intervals by measure, None for a measure without estimates."""
     by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
     columns = ["estimate", "low", "high"]
     return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
 
 
-def _tests(compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float) -> dict[str, Any]:
+def _tests_payload(compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float) -> dict[str, Any]:
     """Return the p-value and the verdict of each system against each baseline: + better, - worse, . neither."""
     rows_by_name = {name: row for row, name in enumerate(names)}
     p, verdicts = [], []

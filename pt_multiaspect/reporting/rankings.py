@@ -77,7 +77,7 @@ class Extent:
         return cls(depth, topics)
 
 
-def ranked(
+def rankings_payload(
     runs: Mapping[str, object],
     judgments: Judgments,
     spec: AspectSpec,
@@ -111,18 +111,18 @@ def ranked(
     """
     extent = Extent.of(values, depth)
     with silenced():
-        explained, reasons = _explained(measures)
+        explained, reasons = _explainable_measures(measures)
         documents = _Documents(len(extent.topics))
         parts: dict[str, list[Contributions]] = {label: [] for label in explained}
         ranks, positions = [], {int(topic): row for row, topic in enumerate(extent.topics)}
         for name, run in runs.items():
             rankings = join(name, run, judgments)
             query, _, docnos = rankings.documents(extent.depth)
-            of_run: list[list[int]] = [[] for _ in extent.topics]
+            by_topic: list[list[int]] = [[] for _ in extent.topics]
             for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
                 if topic in positions:
-                    of_run[positions[topic]].append(documents.position(positions[topic], docno))
-            ranks.append(of_run)
+                    by_topic[positions[topic]].append(documents.position(positions[topic], docno))
+            ranks.append(by_topic)
             prefixes = Prefixes(rankings, extent.depth)
             for label in list(explained):
                 try:
@@ -141,13 +141,15 @@ def ranked(
         "labels": labels,
         "ranks": ranks,
         "contributions": [
-            _compact(parts[label], values[row], extent.topics) if label in explained else reasons[label]
+            _contributions_payload(parts[label], values[row], extent.topics)
+            if label in explained
+            else reasons[label]
             for row, label in enumerate(measures)
         ],
     }
 
 
-def _explained(measures: Mapping[str, ir_measures.Measure]) -> tuple[dict[str, Any], dict[str, str]]:
+def _explainable_measures(measures: Mapping[str, ir_measures.Measure]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the measures whose values can be explained, and the reasons why others cannot."""
     explained, reasons = {}, {}
     for label, measure in measures.items():
@@ -180,18 +182,18 @@ class _Documents:
         result = []
         for numbers, begin, end in zip(self._positions, *begins.tolist(), strict=True):
             known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
-            result.append([_plain(known.get(docno, math.nan)) for docno in numbers])
+            result.append([_json_label(known.get(docno, math.nan)) for docno in numbers])
         return result
 
 
-def _plain(label: float) -> float | int | None:
+def _json_label(label: float) -> float | int | None:
     """Return a label as JSON writes it."""
     if math.isnan(label):
         return None
     return int(label) if label == int(label) else label
 
 
-def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict[str, Any]:
+def _contributions_payload(runs: list[Contributions], values: Floats, topics: Ints) -> dict[str, Any]:
     """Return the contributions to one measure.
 
     Returns
@@ -201,19 +203,19 @@ def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict
         topic if there are any; ``explained``, the explained values [run, topic, value] that differ from the
         evaluated ones, as ir-measures rounds some measures.
     """
-    ranks = np.stack([run.ranks[topics] for run in of_runs])
-    offset = np.stack([run.offset[topics] for run in of_runs])
-    marginal = np.stack([run.marginal[topics] for run in of_runs])
-    value = np.stack([run.value[topics] for run in of_runs])
+    ranks = np.stack([run.ranks[topics] for run in runs])
+    offset = np.stack([run.offset[topics] for run in runs])
+    marginal = np.stack([run.marginal[topics] for run in runs])
+    value = np.stack([run.value[topics] for run in runs])
     evaluated = values[:, topics]
     decimals = _decimals(ranks)
     units = np.rint(ranks * 10.0**decimals).astype(np.int64)
-    result: dict[str, Any] = {"decimals": decimals, "ranks": [list(map(_without_zeros, rows)) for rows in units]}
+    result: dict[str, Any] = {"decimals": decimals, "ranks": [list(map(_drop_zeros, rows)) for rows in units]}
     if offset.any():
         result["offset"] = offset.tolist()
     if marginal.any():
         result["marginal"] = True if marginal.all() else marginal.astype(int).tolist()
-    differs = _differs(value, evaluated)
+    differs = _is_different(value, evaluated)
     if differs.any():
         result["explained"] = [
             [run, topic, float(value[run, topic])] for run, topic in np.argwhere(differs).tolist()
@@ -221,7 +223,7 @@ def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict
     return result
 
 
-def _differs(values: Floats, expected: Floats) -> Bools:
+def _is_different(values: Floats, expected: Floats) -> Bools:
     return np.asarray(np.abs(values - expected) > _TOLERANCE * np.maximum(1.0, np.abs(expected)), dtype=np.bool_)
 
 
@@ -232,7 +234,7 @@ def _decimals(ranks: Floats) -> int:
     return min(_DIGITS - min(size, 0), _MOST_DIGITS - max(size, 0))
 
 
-def _without_zeros(row: NDArray[np.int64]) -> list[int]:
+def _drop_zeros(row: NDArray[np.int64]) -> list[int]:
     """Return numbers without trailing zeros."""
     used = np.flatnonzero(row)
     result: list[int] = row[: used[-1] + 1].tolist() if len(used) else []

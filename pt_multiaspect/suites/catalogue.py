@@ -79,7 +79,7 @@ def suite(
     >>> round(ma.aggregate(values)["nDCG useful and correct"].item(), 4)
     0.8155
     """
-    known = settings_of(name)
+    known = required_settings(name)
     arguments = {"aspects": aspects, "groups": groups, "divergence": divergence}
     settings = {key: value for key, value in arguments.items() if value is not None}
     unknown = [key for key in settings if key not in known]
@@ -123,7 +123,7 @@ def _with_settings(measure: ir_measures.Measure, settings: Mapping[str, Any]) ->
     return measure(**used) if used else measure
 
 
-def settings_of(name: str) -> tuple[str, ...]:
+def required_settings(name: str) -> tuple[str, ...]:
     """Return the names of the settings of a suite, all of which are required.
 
     Parameters
@@ -164,6 +164,6 @@ def list_suites() -> pd.DataFrame:
     1         trec-misinfo-2020
     2  trec-misinfo-2020-recall
     """
-    offered = [(name, entry["listed"], ", ".join(settings_of(name)), "") for name, entry in SUITES.items()]
+    offered = [(name, entry["listed"], ", ".join(required_settings(name)), "") for name, entry in SUITES.items()]
     others = [(name, "", "", reason) for name, reason in NOT_OFFERED.items()]
     return pd.DataFrame([*offered, *others], columns=["name", "title", "requires", "unknown"])
