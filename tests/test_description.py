@@ -24,7 +24,7 @@ from spoilt import SPOILINGS, Spoiling, run_of, sound
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
 from pt_multiaspect.datasets import load_health
-from pt_multiaspect.description import aspect_rules, run_rules
+from pt_multiaspect.description import rules
 from pt_multiaspect.description.alike import mending_calls, simplify, simplify_all
 from pt_multiaspect.description.between import Cells, association, kendall
 from pt_multiaspect.description.figures import declaration
@@ -734,40 +734,40 @@ AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "jud
 @pytest.mark.parametrize(
     ("rule", "table", "changes", "severities"),
     [
-        ("reversed_scales", "between", {"tau": -0.2}, []),
-        ("reversed_scales", "between", {"tau": -0.201}, ["warning"]),
-        ("reversed_scales", "between", {"tau": -0.201, "topics": 4}, ["note"]),
-        ("reversed_scales", "between", {"tau": -0.21, "tau_error": 0.105}, ["note"]),
-        ("reversed_scales", "between", {"tau": -0.21, "tau_error": 0.1049}, ["warning"]),
-        ("copied_labels", "between", {"same": "equal", "both": 10}, ["error"]),
-        ("copied_labels", "between", {"same": "equal", "both": 9}, []),
-        ("copied_labels", "between", {"same": "recoded", "both": 10}, ["warning"]),
-        ("copied_labels", "between", {"tau": 0.95, "both": 10}, ["note"]),
-        ("copied_labels", "between", {"tau": 0.95, "both": 9}, []),
-        ("copied_labels", "between", {"tau": 0.949}, []),
-        ("codes_on_top", "top_labels", {"expected": 6.0, "z": 1.99}, ["warning"]),
-        ("codes_on_top", "top_labels", {"expected": 6.0, "z": 2.0}, []),
-        ("codes_on_top", "top_labels", {"expected": 5.99, "z": 1.99}, []),
-        ("codes_on_top", "top_labels", {"expected": -6.0, "z": -1.99}, ["warning"]),
-        ("codes_on_top", "top_labels", {"z_next": -3.0}, []),
-        ("codes_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
-        ("missing_positives", "per_aspect", {"topics_without_positive": 6}, []),
-        ("missing_positives", "per_aspect", {"topics_without_positive": 7}, ["note"]),
-        ("missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
-        ("missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
-        ("missing_positives", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
-        ("tied_scores", "runs", {"tied": 0.1}, []),
-        ("tied_scores", "runs", {"tied": 0.101}, ["note"]),
-        ("repeated_documents", "runs", {"repeated": 1}, ["warning"]),
-        ("other_collections", "runs", {"missed": 3}, []),
-        ("other_collections", "runs", {"missed": 4}, ["warning"]),
-        ("other_collections", "runs", {"topics": 0}, ["error"]),
-        ("other_collections", "runs", {"topics": 1}, []),
-        ("other_collections", "judged_at", {"judged@20": 0.01}, []),
-        ("other_collections", "judged_at", {"judged@20": 0.0099}, ["error"]),
-        ("sparse_tops", "judged_at", {"judged@10": 0.5}, []),
-        ("sparse_tops", "judged_at", {"judged@10": 0.499}, ["warning"]),
-        ("sparse_tops", "judged_at", {"judged@10": 0.0}, []),
+        ("find_reversed_scales", "between", {"tau": -0.2}, []),
+        ("find_reversed_scales", "between", {"tau": -0.201}, ["warning"]),
+        ("find_reversed_scales", "between", {"tau": -0.201, "topics": 4}, ["note"]),
+        ("find_reversed_scales", "between", {"tau": -0.21, "tau_error": 0.105}, ["note"]),
+        ("find_reversed_scales", "between", {"tau": -0.21, "tau_error": 0.1049}, ["warning"]),
+        ("find_copied_labels", "between", {"same": "equal", "both": 10}, ["error"]),
+        ("find_copied_labels", "between", {"same": "equal", "both": 9}, []),
+        ("find_copied_labels", "between", {"same": "recoded", "both": 10}, ["warning"]),
+        ("find_copied_labels", "between", {"tau": 0.95, "both": 10}, ["note"]),
+        ("find_copied_labels", "between", {"tau": 0.95, "both": 9}, []),
+        ("find_copied_labels", "between", {"tau": 0.949}, []),
+        ("find_codes_on_top", "top_labels", {"expected": 6.0, "z": 1.99}, ["warning"]),
+        ("find_codes_on_top", "top_labels", {"expected": 6.0, "z": 2.0}, []),
+        ("find_codes_on_top", "top_labels", {"expected": 5.99, "z": 1.99}, []),
+        ("find_codes_on_top", "top_labels", {"expected": -6.0, "z": -1.99}, ["warning"]),
+        ("find_codes_on_top", "top_labels", {"z_next": -3.0}, []),
+        ("find_codes_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 6}, []),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7}, ["note"]),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
+        ("find_tied_scores", "runs", {"tied": 0.1}, []),
+        ("find_tied_scores", "runs", {"tied": 0.101}, ["note"]),
+        ("find_repeated_documents", "runs", {"repeated": 1}, ["warning"]),
+        ("find_other_collections", "runs", {"missed": 3}, []),
+        ("find_other_collections", "runs", {"missed": 4}, ["warning"]),
+        ("find_other_collections", "runs", {"topics": 0}, ["error"]),
+        ("find_other_collections", "runs", {"topics": 1}, []),
+        ("find_other_collections", "judged_at", {"judged@20": 0.01}, []),
+        ("find_other_collections", "judged_at", {"judged@20": 0.0099}, ["error"]),
+        ("find_sparse_tops", "judged_at", {"judged@10": 0.5}, []),
+        ("find_sparse_tops", "judged_at", {"judged@10": 0.499}, ["warning"]),
+        ("find_sparse_tops", "judged_at", {"judged@10": 0.0}, []),
     ],
 )
 def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any], severities: list[str]) -> None:
@@ -779,7 +779,7 @@ def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any
         [figures.per_aspect[lambda rows: rows["aspect"] != "trust"], tables["per_aspect"]], ignore_index=True
     )
     brought = replace(figures.retrieved, runs=tables.pop("runs"), judged_at=tables.pop("judged_at"))
-    apply = getattr(aspect_rules, rule, None) or getattr(run_rules, rule)
+    apply = getattr(rules, rule)
     assert [found.severity for found in apply(replace(figures, retrieved=brought, **tables))] == severities
 
 

@@ -18,8 +18,8 @@ import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.reporting import page as pages
-from pt_multiaspect.reporting import rankings
-from pt_multiaspect.reporting.rankings import Extent, rankings_payload
+from pt_multiaspect.reporting import payload
+from pt_multiaspect.reporting.payload import Extent, rankings_payload
 
 BASELINE = NASTY[0]
 
@@ -253,7 +253,7 @@ def test_the_extent_is_bounded():
         values[:, :, 0] = 0.5  # the systems do not differ on the first topic
         extent = Extent.of(values, 10)
         numbers = shape[0] * shape[1] * len(extent.topics) * extent.depth
-        assert numbers <= max(rankings.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
+        assert numbers <= max(payload.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
         assert 5 <= extent.depth <= 10
         if len(extent.topics) < shape[2]:
             assert extent.depth == 5
@@ -266,7 +266,7 @@ def test_the_extent_is_bounded():
 @pytest.mark.slow
 def test_topics_that_are_left_out_are_said(monkeypatch):
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr(rankings, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
+    monkeypatch.setattr(payload, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
     runs, qrels = world()
     text = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False).to_html()
     page = Page(text)

@@ -10,8 +10,7 @@ import pandas as pd
 from ..analysis import compare_with_baseline
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
-from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, option
-from .significance import Significance
+from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, Significance, option
 from .tables import Sheet, format_value
 from .verb import Inputs, verb
 

@@ -22,9 +22,38 @@ from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
 from ..io.run_files import run_files
 from ..suites.catalogue import SUITES
-from .significance import ALPHA, CORRECTIONS
+from ..tables.content import test_name
 from .tables import FORMATS, SUFFIXES
 from .wording import explain_mixed_directory, reword
+
+#: The default significance level.
+ALPHA = 0.05
+
+CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The values of --test, --correction and --alpha."""
+
+    test: str = "t"
+    correction: str = "holm"
+    alpha: float = ALPHA
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of functions that test against a baseline."""
+        correction = None if self.correction == "none" else self.correction
+        return {"test": self.test, "correction": correction, "alpha": self.alpha}
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether a correction is applied; 'tukey' itself corrects for the number of pairs."""
+        return self.correction != "none" and self.test != "tukey"
+
+    def __str__(self) -> str:
+        return f"two-sided {test_name(self.test, None)}, p < {self.alpha:g}"
+
 
 #: The options with one file per aspect.
 _QRELS, _HUMAN = "--qrels", "--human"

@@ -25,8 +25,18 @@ from ..evaluation import evaluate
 from ..evaluation.provenance import as_yaml, provenance
 from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
-from .options import ARGUMENTS, CHECK, MEASURES, QRELS, QRELS_ONLY, STDIN, Command, OutputFile, Requested
-from .significance import Significance
+from .options import (
+    ARGUMENTS,
+    CHECK,
+    MEASURES,
+    QRELS,
+    QRELS_ONLY,
+    STDIN,
+    Command,
+    OutputFile,
+    Requested,
+    Significance,
+)
 from .tables import SUFFIXES, choose_format, write
 from .wording import NAME, tell
 

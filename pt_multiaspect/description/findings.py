@@ -9,7 +9,7 @@ import pandas as pd
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.label_rules import as_given, short
-from . import aspect_rules, run_rules
+from . import rules
 from .figures import LOOK, Figures, Finding, declaration
 from .scales import read_judged
 
@@ -20,41 +20,41 @@ Rule = Callable[[Figures], Iterator[Finding]]
 
 #: The rules in the order of findings with equal severity.
 RULES: tuple[Rule, ...] = (
-    aspect_rules.labels_out_of_scale,
-    run_rules.lookalike_ids,
-    run_rules.other_collections,
-    aspect_rules.different_documents,
-    aspect_rules.copied_labels,
-    run_rules.refused_measures,
-    aspect_rules.reversed_scales,
-    aspect_rules.codes_on_top,
-    aspect_rules.label_warnings,
-    run_rules.inferred_scales,
-    run_rules.unequal_axes,
-    run_rules.sparse_tops,
-    run_rules.repeated_documents,
-    aspect_rules.missing_positives,
-    aspect_rules.doubtful_columns,
-    aspect_rules.text_columns,
-    run_rules.tied_scores,
+    rules.find_labels_out_of_scale,
+    rules.find_lookalike_ids,
+    rules.find_other_collections,
+    rules.find_different_documents,
+    rules.find_copied_labels,
+    rules.find_refused_measures,
+    rules.find_reversed_scales,
+    rules.find_codes_on_top,
+    rules.find_label_warnings,
+    rules.find_inferred_scales,
+    rules.find_unequal_axes,
+    rules.find_sparse_tops,
+    rules.find_repeated_documents,
+    rules.find_missing_positives,
+    rules.find_doubtful_columns,
+    rules.find_text_columns,
+    rules.find_tied_scores,
 )
 
 #: The rules that propose other scales.
 _DECLARING: tuple[Rule, ...] = (
-    aspect_rules.labels_out_of_scale,
-    aspect_rules.copied_labels,
-    aspect_rules.reversed_scales,
-    aspect_rules.codes_on_top,
-    aspect_rules.label_warnings,
+    rules.find_labels_out_of_scale,
+    rules.find_copied_labels,
+    rules.find_reversed_scales,
+    rules.find_codes_on_top,
+    rules.find_label_warnings,
 )
 
 #: Maximum number of times that the proposed scales are checked.
 _MOST_ROUNDS = 20
 
 
-def findings(figures: Figures, rules: Sequence[Rule] = RULES) -> list[Finding]:
-    """Apply rules."""
-    found = [finding for rule in rules for finding in rule(figures)]
+def apply_rules(figures: Figures, applied: Sequence[Rule] = RULES) -> list[Finding]:
+    """Return the findings of rules, most serious first."""
+    found = [finding for rule in applied for finding in rule(figures)]
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
@@ -78,7 +78,7 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
             labels = pd.DataFrame({"query_id": given.qids[given.pool_query], "doc_id": given.docnos})
             labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
         scales, judged = kept, read_judged(labels, Aspects(kept))
-        found = findings(Figures.of(judged, figures.retrieved), _DECLARING)
+        found = apply_rules(Figures.of(judged, figures.retrieved), _DECLARING)
     return {view.name: short(view.label_counts) for view in judged.views}
 
 

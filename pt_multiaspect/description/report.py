@@ -23,9 +23,8 @@ from ..orders.registered import exponent_of
 from ..views import Block, View
 from .between import contingency, gap_shares
 from .dependence import dependences
-from .figures import Figures, Finding, has_distance
-from .findings import findings, findings_table, propose_scales
-from .retrieved import run_figures
+from .figures import Figures, Finding, has_distance, run_figures
+from .findings import apply_rules, findings_table, propose_scales
 from .scales import Judged, read_judged
 from .view import blocks
 
@@ -99,7 +98,7 @@ def describe(
         figures = Figures.of(
             judged, run_figures(named, judged), measures=labelled, dependences=table, refused=refused
         )
-        found = findings(figures)
+        found = apply_rules(figures)
         name = spec.name if isinstance(spec, Aspects) else None
         return Description(figures, found, propose_scales(figures, found), _shares(figures), name)
 

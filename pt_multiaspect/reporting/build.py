@@ -32,8 +32,7 @@ from ..views import Block, Heading, Sentence, View
 from .columns import add_aspect_measures, drop_copies, report_measures
 from .figures import Figures, Options, values_by_measure
 from .page import page, vega
-from .payload import payload
-from .rankings import rankings_payload
+from .payload import payload, rankings_payload
 
 
 def report(
