@@ -45,6 +45,12 @@ def answer_keys(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY
     return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
 
 
+def answer_title(answers: pd.DataFrame, row: int) -> str:
+    """Return the run and the topic of an answer, for errors."""
+    name, qid = answers.iloc[row][["name", "qid"]]
+    return f"{name} on topic {qid}"
+
+
 def read_numbers(
     column: pd.Series[Any], answers: pd.DataFrame, what: str, remedy: str = "", *, high: float = 1.0
 ) -> Floats:
@@ -88,10 +94,10 @@ def check_values(
     """
     faulty = np.flatnonzero(~valid)
     if len(faulty):
-        (name, qid), value = answers.iloc[faulty[0]][["name", "qid"]], column.iloc[faulty[0]]
+        value = column.iloc[faulty[0]]
         got = repr(value) if isinstance(value, str) else value
         raise MultiAspectError(
-            f"{expected} for {name} on topic {qid}, got {got} {counted(len(faulty), 'value')}"
+            f"{expected} for {answer_title(answers, faulty[0])}, got {got} {counted(len(faulty), 'value')}"
             + (f"; {remedy}" if remedy else "")
         )
 
@@ -188,18 +194,17 @@ def item_notes(
     contradictory = surplus[~named.duplicated(["answer", "text", "label"])[surplus.index]]
     if len(contradictory):
         row = contradictory.iloc[0]
-        run, qid = answers.iloc[row["answer"]][["name", "qid"]]
         raise MultiAspectError(
-            f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for {run} on topic "
-            f"{qid} {counted(len(contradictory), 'row')}; keep the right one, or give different texts"
+            f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for "
+            f"{answer_title(answers, row['answer'])} {counted(len(contradictory), 'row')}; keep the right one, or "
+            "give different texts"
         )
     notes = []
     if len(surplus):
-        run, qid = answers.iloc[surplus["answer"].iloc[0]][["name", "qid"]]
+        example = f"{shown(surplus['text'].iloc[0])} for {answer_title(answers, surplus['answer'].iloc[0])}"
         notes.append(
             f"{number_of(len(surplus), item)} of {number_of(surplus['answer'].nunique(), 'answer')} are repeated, "
-            f"such as {shown(surplus['text'].iloc[0])} for {run} on topic {qid}, and count again; drop duplicates "
-            f"to count each {item} once"
+            f"such as {example}, and count again; drop duplicates to count each {item} once"
         )
     number = rows.groupby(["answer", "weight"]).cumcount()
     items: list[set[Hashable]] = [set() for _ in range(len(answers))]

@@ -16,7 +16,7 @@ from ..evaluation.long_frames import check_distinct
 from ..io.file_contents import Text
 from ..kernels.hits import ratio
 from ..measures import MM
-from ._frames import answer_keys, read_numbers, read_texts, score_frame
+from ._frames import answer_keys, answer_title, read_numbers, read_texts, score_frame
 from .combining import combine
 
 _WHAT = "argue_scores"
@@ -103,16 +103,13 @@ def argue_scores(scores: Any) -> pd.DataFrame:
         raise MultiAspectError(f"{expected}, got none of them")
     gaps = np.argwhere(counts.isna().to_numpy())
     if len(gaps):
-        name, qid = reports.iloc[gaps[0, 0]]
-        raise MultiAspectError(f"{expected}, got no {names[gaps[0, 1]]} for {name} on topic {qid}")
+        raise MultiAspectError(f"{expected}, got no {names[gaps[0, 1]]} for {answer_title(reports, gaps[0, 0])}")
     scored = {}
     for label, (part, whole) in _COUNTS.items():
         numerator, denominator = counts[part].to_numpy(), counts[whole].to_numpy()
         if (numerator > denominator).any():
-            name, qid = reports.iloc[int(np.argmax(numerator > denominator))]
-            raise MultiAspectError(
-                f"{_WHAT}: expected at most as many {part} as {whole}, got more for {name} on topic {qid}"
-            )
+            report = answer_title(reports, int(np.argmax(numerator > denominator)))
+            raise MultiAspectError(f"{_WHAT}: expected at most as many {part} as {whole}, got more for {report}")
         scored[label] = ratio(numerator, denominator)
     coverages = {"f1": "nugget_coverage", "f1_weighted": "nugget_coverage_weighted"}
     return combine(

@@ -18,7 +18,16 @@ from ..collection.label_rules import LabelCounts, starts_above_zero
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..orders.order import grade_values
-from ._frames import RUN_COLUMNS, answer_keys, check_values, item_notes, read_numbers, score_frame, weighted_means
+from ._frames import (
+    RUN_COLUMNS,
+    answer_keys,
+    answer_title,
+    check_values,
+    item_notes,
+    read_numbers,
+    score_frame,
+    weighted_means,
+)
 
 
 def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
@@ -185,10 +194,8 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     answers = questions.drop_duplicates(ignore_index=True)
     totals = np.bincount(answer, weights, minlength=len(answers))
     if not totals.all():
-        name, qid = answers.iloc[int(np.argmin(totals))]
-        raise MultiAspectError(
-            f"{what}: expected a positive weight for {name} on topic {qid}, got 0 for all questions"
-        )
+        answer_without = answer_title(answers, int(np.argmin(totals)))
+        raise MultiAspectError(f"{what}: expected a positive weight for {answer_without}, got 0 for all questions")
     scores = weighted_means(answer, values, weights, len(answers))
     texts = table["question"].tolist() if "question" in table.columns else [None] * len(table)
     for note in item_notes(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):

@@ -222,15 +222,16 @@ def verb(
             if not inputs.requested and inputs.requested.groups is not None:
                 raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
             shown = function(inputs, **values) if shared else function(**values)
-            result = shown if isinstance(shown, Incomplete) else None
-            shown = shown if result is None else result.shown
+            errors = None
+            if isinstance(shown, Incomplete):
+                errors, shown = shown.errors, shown.shown
             if shown is not None:
                 write(shown, format, output)
                 if states_inputs and output is not None and not is_special(output):
                     _write_provenance(inputs, output)
-            for error in [] if result is None else result.errors:
+            for error in errors or ():
                 tell(f"error: {error}")
-            return int(result is not None)
+            return int(errors is not None)
 
         return Command(
             name or function.__name__,

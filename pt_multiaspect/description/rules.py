@@ -324,10 +324,7 @@ def find_other_collections(figures: Figures) -> Iterator[Finding]:
             yield Finding("error", "", text, f"runs.pop({row.name!r})")
         elif row.missed > 0.1 * n_topics and not (spelled["what"] == "qid").any():
             text = f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty rankings"
-            yield Finding("warning", "", text, f"set({_QIDS}) - set(runs[{row.name!r}]['qid'])")
-
-
-_QIDS = "qrels['qid']"
+            yield Finding("warning", "", text, f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])")
 
 
 def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
