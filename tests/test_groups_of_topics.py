@@ -360,8 +360,8 @@ def test_the_family_of_groups_is_rarely_wrong() -> None:
     by = {f"q{n}": f"g{n % 5}" for n in range(30)}
     for _ in range(100):
         frame = long({name: rng.random(30).tolist() for name in "abc"})
-        found = ma.analysis.compare_with_baseline(frame, "a", by=by)
-        wrong += found.loc[found["group"] != "all", "significant"].any()
+        tests = ma.analysis.compare_with_baseline(frame, "a", by=by)
+        wrong += tests.loc[tests["group"] != "all", "significant"].any()
     assert wrong / 100 < 0.12  # .05 and three standard errors
 
 
@@ -463,13 +463,13 @@ def test_the_command_line_shows_groups(cli, trec_files) -> None:
     pd.testing.assert_frame_equal(table[list(expected)], expected, atol=1e-12)
     tests = ma.analysis.compare_with_baseline(perquery, "beta.run", by=by)
     tests = tests[tests["measure"] == "AP"].set_index(["group", "name"])
-    found = table.set_index(["group", "name"]).loc[tests.index]
-    assert found["AP p-value corrected"].tolist() == pytest.approx(tests["p"].tolist(), nan_ok=True)
+    rows = table.set_index(["group", "name"]).loc[tests.index]
+    assert rows["AP p-value corrected"].tolist() == pytest.approx(tests["p"].tolist(), nan_ok=True)
     wide = values.set_index(["qid", "name"])["AP"].unstack()
     wins = wide.gt(wide["beta.run"] + 1e-9, axis=0).groupby(by).sum()
     for group, name in tests.index:
         expected_wins = wins[name].sum() if group == "all" else wins.loc[group, name]
-        assert found.loc[(group, name), "AP +"] == expected_wins
+        assert rows.loc[(group, name), "AP +"] == expected_wins
 
 
 def test_the_command_line_sorts_and_notes_groups(cli, trec_files) -> None:
