@@ -29,10 +29,10 @@ def test_weighted_means() -> None:
     rng = np.random.default_rng(0)
     for n in (1, 2, 7, 50):
         values, weights = rng.random((2, n)).tolist(), rng.random(n)
-        given = {f"q{place}": weight for place, weight in enumerate(weights)}
+        given = {f"q{position}": weight for position, weight in enumerate(weights)}
         frame = long(dict(zip("ab", values, strict=True))).sample(frac=1, random_state=n)
-        for each in (given, pd.Series(given)):
-            table = ma.aggregate(frame, weights=each).set_index("name")["AP"]
+        for form in (given, pd.Series(given)):
+            table = ma.aggregate(frame, weights=form).set_index("name")["AP"]
             for name, of in zip("ab", values, strict=True):
                 assert table[name] == pytest.approx(float(np.average(of, weights=weights)), abs=1e-15)
 
@@ -47,9 +47,11 @@ def test_equal_weights_change_nothing() -> None:
 
 def test_weighted_geometric_and_harmonic_means() -> None:
     ap, weights = [0.2, 0.4, 0.1], list(WEIGHTS.values())
-    frame = pd.concat([long({"a": np.log(ap).tolist()}, "GMAP"), long({"a": [1 / each for each in ap]}, "HMAP")])
+    frame = pd.concat([long({"a": np.log(ap).tolist()}, "GMAP"), long({"a": [1 / value for value in ap]}, "HMAP")])
     row = ma.aggregate(frame, weights=WEIGHTS).iloc[0]
-    assert row["GMAP"] == pytest.approx(math.prod(each**w for each, w in zip(ap, weights, strict=True)) ** (1 / 8))
+    assert row["GMAP"] == pytest.approx(
+        math.prod(value**w for value, w in zip(ap, weights, strict=True)) ** (1 / 8)
+    )
     assert row["HMAP"] == pytest.approx(statistics.harmonic_mean(ap, weights))
 
 

@@ -25,6 +25,8 @@ from test_journeys import cells
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CG, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, MultiAspectWarning, On
+from pt_multiaspect.collection.judgments import Judgments
+from pt_multiaspect.collection.rankings import Rankings
 
 SIX = [f"{strict}{kind}_score" for kind in ("vital", "weighted", "all") for strict in ("strict_", "")]
 IMPORTANCE = {"v": "vital", "o": "okay", "x": "failed"}
@@ -1108,6 +1110,22 @@ def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> Non
         ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
+
+
+@pytest.mark.parametrize(("measures", "times"), [(["nDCG@10", JUDGED_MEASURES[1]], 1), (["nDCG@10", "P@1"], 20)])
+def test_few_of_many_runs_are_compared_to_recognise_answers(
+    measures: list[Any], times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each comparison reads the labels of all documents, so that that of every run would be quadratic."""
+    runs, qrels = answers_as_documents(n_systems=25)
+    compared: list[Judgments] = []
+    relabelled = Rankings.relabelled
+    monkeypatch.setattr(
+        Rankings, "relabelled", lambda self, alone: compared.append(alone) or relabelled(self, alone)
+    )
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
+        ma.evaluate(runs, qrels, measures, progress=False)
+    assert len(compared) == times
 
 
 def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:

@@ -176,8 +176,8 @@ def test_arrays_of_several_columns_need_aspects() -> None:
         ma.aggregate_labels(Y.to_numpy(), MANHATTAN)
     with pytest.raises(MultiAspectError, match="y has no column for the aspect credibility"):
         AspectRanker(Plain(), target="relevance", aspects=list(GRADES)).fit(X, Y[["relevance"]])
-    one = AspectRanker(Plain(), target="relevance").fit(X, Y["relevance"].to_numpy())
-    assert (one.estimator_.labels == Y["relevance"]).all()
+    ranker = AspectRanker(Plain(), target="relevance").fit(X, Y["relevance"].to_numpy())
+    assert (ranker.estimator_.labels == Y["relevance"]).all()
 
 
 def test_unjudged_labels_are_lowest() -> None:
@@ -706,7 +706,7 @@ def test_a_bad_candidate_fails_alone(data: Data) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         search.fit(data.X, data.Y, qid=data.qid, groups=data.qid)
-    assert any("'nix'" in str(one.message) for one in caught if one.category is FitFailedWarning)
+    assert any("'nix'" in str(warning.message) for warning in caught if warning.category is FitFailedWarning)
     assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [False, True, False]
     assert search.best_params_["target__distance"] in ("manhattan", "euclidean")
 

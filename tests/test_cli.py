@@ -20,7 +20,7 @@ from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_
 from pt_multiaspect.analysis import compare_with_baseline
 from pt_multiaspect.cli import main, tables
 from pt_multiaspect.cli.tables import Sheet
-from pt_multiaspect.integration.measure_lists import parse_list, split
+from pt_multiaspect.integration.measure_lists import parse_list, split_measures
 from pt_multiaspect.measures import ALL
 
 
@@ -250,13 +250,13 @@ def test_a_console_that_lacks_a_character_shows_a_question_mark_or_a_hyphen_for_
     ],
 )
 def test_measures_are_split_outside_of_quotes_and_brackets(text, parts):
-    assert split(text) == parts
+    assert split_measures(text) == parts
 
 
 @pytest.mark.parametrize("text", ["AP(rel=2 nDCG", "AP)", "AP(rel=2] nDCG", "TOMA(distance='x) AP", "{AP"])
 def test_unbalanced_brackets_and_quotes(text):
     with pytest.raises(MultiAspectError, match="cannot read the measures"):
-        split(text)
+        split_measures(text)
 
 
 def test_measures_without_quotes_mean_what_they_mean_with_quotes():

@@ -36,13 +36,13 @@ def test_the_front_is_what_nothing_dominates(n_metrics: int) -> None:
     for _ in range(20):
         scores = rng.integers(0, 4, (9, n_metrics)) / 4
         names = [f"m{place}" for place in range(n_metrics)]
-        found = ma.pareto_front(pd.DataFrame(scores, columns=names), names)["on_front"].tolist()
+        marked = ma.pareto_front(pd.DataFrame(scores, columns=names), names)["on_front"].tolist()
         expected = [
             not any(all(a >= b for a, b in zip(x, y, strict=True)) and tuple(x) != tuple(y) for x in scores)
             for y in scores
         ]
-        assert found == expected
-        assert any(found)
+        assert marked == expected
+        assert any(marked)
 
 
 def test_equal_settings_are_both_on_the_front_and_failed_ones_never() -> None:
@@ -214,8 +214,8 @@ def test_the_front_of_one_fit() -> None:
     swept = fusion.sweep(X, Y, QID, measures={name: On(aspect=name, aspects=GRADES) for name in NAMES}, weights=6)
     front = ma.pareto_front(swept, NAMES)
     assert front["on_front"].sum() > 2
-    place = ma.pareto_front(swept, NAMES, choose="knee")
-    assert 0 < swept["weight_relevance"][place] < 1
+    chosen = ma.pareto_front(swept, NAMES, choose="knee")
+    assert 0 < swept["weight_relevance"][chosen] < 1
 
 
 # -- repeated folds -------------------------------------------------------------------------------
@@ -278,11 +278,11 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     more = {"n_iter": 2, "random_state": 0} if search is RandomizedSearchCV else {}
     ranker = AspectRanker(Ridge(), target=On(aspect="relevance", aspects=GRADES))
     with sklearn.config_context(enable_metadata_routing=routed):
-        found = search(ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more)
+        fitted = search(ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more)
         labels = Y if routed else Y.set_index(pd.Index(QID, name="qid"))
-        found.fit(X, labels, groups=QID, **({"qid": QID} if routed else {}))
-    assert np.isfinite(found.cv_results_["split3_test_score"]).all()
-    assert "split4_test_score" not in found.cv_results_
+        fitted.fit(X, labels, groups=QID, **({"qid": QID} if routed else {}))
+    assert np.isfinite(fitted.cv_results_["split3_test_score"]).all()
+    assert "split4_test_score" not in fitted.cv_results_
 
 
 @pytest.mark.parametrize(
@@ -310,19 +310,19 @@ def test_intervals_are_those_of_the_corrected_test() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.normal(0.55, 0.1, 30), rng.normal(0.45, 0.1, 30)
     differences = first - second
-    found = ma.paired_interval(first, second, n_folds=5)
+    interval = ma.paired_interval(first, second, n_folds=5)
     error = np.sqrt((1 / 30 + 1 / 4) * differences.var(ddof=1))
-    assert found["difference"] == pytest.approx(differences.mean())
-    assert (found["low"], found["high"]) == pytest.approx(stats.t.interval(0.95, 29, differences.mean(), error))
-    assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(differences.mean()) / error, 29))
+    assert interval["difference"] == pytest.approx(differences.mean())
+    assert tuple(interval[["low", "high"]]) == pytest.approx(stats.t.interval(0.95, 29, differences.mean(), error))
+    assert interval["p_value"] == pytest.approx(2 * stats.t.sf(abs(differences.mean()) / error, 29))
     # The usual test of as many independent differences claims much more.
     usual = stats.ttest_rel(first, second)
-    assert usual.pvalue < 0.1 * found["p_value"]
+    assert usual.pvalue < 0.1 * interval["p_value"]
     narrow = ma.paired_interval(first, second, n_folds=5, ci=0.5)
-    assert found["low"] < narrow["low"] < narrow["high"] < found["high"]
+    assert interval["low"] < narrow["low"] < narrow["high"] < interval["high"]
     swapped = ma.paired_interval(second.tolist(), pd.Series(first), n_folds=5)
     assert swapped[["difference", "low", "high"]].tolist() == pytest.approx(
-        [-found["difference"], -found["high"], -found["low"]]
+        [-interval["difference"], -interval["high"], -interval["low"]]
     )
 
 
@@ -342,8 +342,8 @@ def test_learners_trained_on_samples_of_queries_differ_within_the_interval() -> 
                 model = noise[:, train].mean(axis=1)
                 error = ((noise[:, fold] - model[:, None]) ** 2).mean(axis=1)
                 differences.append(error[0] - error[1])
-        found = ma.paired_interval(differences, np.zeros(30), n_folds=5)
-        missed["corrected"] += not found["low"] <= 0 <= found["high"]
+        interval = ma.paired_interval(differences, np.zeros(30), n_folds=5)
+        missed["corrected"] += not interval["low"] <= 0 <= interval["high"]
         missed["usual"] += stats.ttest_1samp(differences, 0).pvalue < 0.05
     assert missed["corrected"] < 0.12 * n_studies
     assert missed["usual"] > 0.25 * n_studies
@@ -366,9 +366,9 @@ def test_scores_of_cross_validation_are_paired() -> None:
         for name in NAMES
     }
     scores = [results[name]["test_relevance"] for name in NAMES]
-    found = ma.paired_interval(*scores, n_folds=4)
-    assert found["low"] > 0
-    assert found["p_value"] < 0.01
+    interval = ma.paired_interval(*scores, n_folds=4)
+    assert interval["low"] > 0
+    assert interval["p_value"] < 0.01
 
 
 @pytest.mark.parametrize(

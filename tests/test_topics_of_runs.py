@@ -27,7 +27,7 @@ def messages(*args: Any, **options: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ma.evaluate(*args, progress=False, **options)
-    return [str(one.message) for one in caught if issubclass(one.category, ma.MultiAspectWarning)]
+    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
 
 
 def part(n_topics: int) -> pd.DataFrame:

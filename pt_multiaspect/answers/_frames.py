@@ -13,9 +13,9 @@ from .._typing import Bools, Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
 from ..errors import MultiAspectError, choices, counted, errors_of, number_of, shown
 from ..evaluation.long_frames import COLUMNS, check_distinct
-from ..integration.records import record
+from ..integration.parsing import record_measures
 from ..io.file_contents import Text, as_text, load
-from ..io.run_files import run_files
+from ..io.runs import run_files
 from ..kernels.hits import ratio
 from ..strings.identifiers import identifiers
 
@@ -130,7 +130,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
     )[COLUMNS]
     with errors_of(what):
         check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
-    record(result, dict.fromkeys(scores))
+    record_measures(result, dict.fromkeys(scores))
     return result
 
 

@@ -14,7 +14,7 @@ from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import NOT_ASPECTS, id_column, is_numeric, read_labels, text_remedy, texts_like_labels
 from ..collection.frames import as_frame
-from ..collection.label_rules import LabelCounts, starts_above_zero
+from ..collection.label_rules import LabelCounts, find_start_above_zero
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..orders.order import grade_values
@@ -133,7 +133,7 @@ def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: p
             "so that all answers would have the same value"
         )
     counts = np.bincount(index, minlength=len(scale))
-    finding = starts_above_zero(
+    finding = find_start_above_zero(
         LabelCounts(name, aspect, inferred=False, n_documents=len(index), counts=counts, below=())
     )
     if finding is not None:

@@ -15,10 +15,10 @@ from ..description.figures import run_figures
 from ..description.scales import read_judged
 from ..errors import MultiAspectError, choices, refuse_unknown, silenced
 from ..evaluation import aggregate, interval_columns
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
-from ..evaluation.value_files import written_values
+from ..evaluation.value_files import format_values
 from ..integration.aggregators import lower_aggregate_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
 from ..views import Column, Row, Sentence, latex_of
@@ -159,13 +159,13 @@ def evaluate(
         by = {qid: group for qid, group in by.items() if qid in valued}
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if sort is not None:
-        ascending = sort == "name" or lower_aggregate_is_better(recorded(values)[sort])
+        ascending = sort == "name" or lower_aggregate_is_better(measures_by_label(values)[sort])
         parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
         means = pd.concat(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
         )
     if as_lines:
-        sheet: Sheet | str = written_values(values if perquery else values.iloc[:0], means, inputs.format)
+        sheet: Sheet | str = format_values(values if perquery else values.iloc[:0], means, inputs.format)
     elif perquery:
         sheet = _per_query(values, means, labels)
     else:
@@ -256,7 +256,7 @@ def _means_sheet(
         Notes about the measures.
     """
     _check_new(judged, means, "--judged")
-    known = recorded(values)
+    known = measures_by_label(values)
     heads = column_heads(known)
     comparisons = Comparisons.of(values, baseline, by, **significance.options)
     keys = ["name"] if by is None else ["group", "name"]

@@ -16,13 +16,12 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken
-from ..evaluation.topic_groups import read_topic_names
+from ..evaluation.aggregation import read_topic_names
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
-from ..io.run_files import run_files
-from ..io.runs import named_runs
+from ..io.runs import named_runs, run_files
 from ..io.trec_files import read_qrels, read_run
 from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite

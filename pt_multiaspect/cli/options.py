@@ -20,7 +20,7 @@ from ..errors import MultiAspectError
 from ..evaluation.topics import TOPICS
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
-from ..io.run_files import run_files
+from ..io.runs import run_files
 from ..suites.catalogue import SUITES
 from ..tables.content import test_name
 from .tables import FORMATS, SUFFIXES

@@ -22,8 +22,8 @@ from ..aspects import Aspects
 from ..collection.judgments import Judgments
 from ..errors import silenced
 from ..evaluation import evaluate
+from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.provenance import as_yaml, provenance
-from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
 from .options import (
     ARGUMENTS,

@@ -98,7 +98,7 @@ def run_lookalikes(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.Dat
     """Return queries and documents of a run that look like judged ones; columns as `judged_lookalikes`."""
     rows = []
     query_code, qids = pd.factorize(run["query_id"].to_numpy(dtype=object))
-    position = judgments.queries_of(np.asarray(qids, dtype=object))
+    position = judgments.query_positions(np.asarray(qids, dtype=object))
     judged_as = dict(zip(map(simplify, judgments.qids.tolist()), judgments.qids.tolist(), strict=True))
     strangers = [qid for qid, at in zip(qids.tolist(), position.tolist(), strict=True) if at < 0]
     alike = [(qid, judged_as[simplify(qid)]) for qid in strangers if simplify(qid) in judged_as]

@@ -103,7 +103,7 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
     """Return the values of the measure on `scales`; None if it rejects them."""
     aspects = Aspects(scales)
     try:
-        if "aspects" in measure.SUPPORTED_PARAMS:
+        if measure.accepts_aspects:
             return measure(aspects=aspects).evaluate(rankings)
         return On(base=measure, aspects=aspects).evaluate(rankings)
     except MultiAspectError:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..collection.label_rules import as_given, short
+from ..collection.label_rules import as_given, as_short
 from . import rules
 from .figures import LOOK, Figures, Finding, declaration
 from .scales import read_judged
@@ -79,7 +79,7 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
             labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
         scales, judged = kept, read_judged(labels, Aspects(kept))
         found = apply_rules(Figures.of(judged, figures.retrieved), _DECLARING)
-    return {view.name: short(view.label_counts) for view in judged.views}
+    return {view.name: as_short(view.label_counts) for view in judged.views}
 
 
 def findings_table(found: Sequence[Finding], scales: Aspects) -> pd.DataFrame:

@@ -14,9 +14,11 @@ from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import is_frame
+from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
+from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
@@ -87,8 +89,9 @@ def describe(
     """
     named: Mapping[str, object] = {}
     if runs is not None or topics is not None:
-        of_topics, qrels = NamedRuns.on_topics({} if runs is None else runs, qrels, topics)
-        named = dict(of_topics)
+        given = NamedRuns.read({} if runs is None else runs, topics)
+        qrels = qrels if topics is None else select_topics(Judgments.of(qrels), given.topics)
+        named = dict(given)
     with silenced():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)

@@ -9,7 +9,14 @@ import numpy as np
 from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..collection.columns import doubt, text_mapping
-from ..collection.label_rules import RARELY, constant, doubtful_threshold, labels_below, never_judged, rescaled
+from ..collection.label_rules import (
+    RARELY,
+    find_constant,
+    find_doubtful_threshold,
+    find_labels_below,
+    find_unjudged,
+    rescale_aspect,
+)
 from ..errors import number_of
 from ..integration.provider import supports
 from ..orders.order import weights_of
@@ -43,7 +50,7 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
         far = distance >= _FAR * max(span, 1.0)
         grades = [*(view.aspect.grades or ()), *labels[~far].tolist()]
         listed = ", ".join(map(spell, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
-        changed = rescaled(view.label_counts, grades, labels[far].tolist())
+        changed = rescale_aspect(view.label_counts, grades, labels[far].tolist())
         yield Finding(
             "error",
             view.name,
@@ -58,7 +65,11 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
     """Find the causes of measures' warnings."""
     for view in figures.judged.views:
         counts = view.label_counts
-        for finding in (never_judged(counts), constant(counts) or doubtful_threshold(counts), labels_below(counts)):
+        for finding in (
+            find_unjudged(counts),
+            find_constant(counts) or find_doubtful_threshold(counts),
+            find_labels_below(counts),
+        ):
             if finding is None:
                 continue
             changes = None
@@ -104,7 +115,7 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
         if text and severity == "note":
             yield Finding(severity, view.name, text, f"ma.describe(qrels).contingency({view.name!r}, 'relevance')")
         elif text:
-            changed = rescaled(view.label_counts, [grade for grade in grades if grade <= below], [top])
+            changed = rescale_aspect(view.label_counts, [grade for grade in grades if grade <= below], [top])
             yield Finding(severity, view.name, text, changes=None if changed is None else {view.name: changed})
 
 

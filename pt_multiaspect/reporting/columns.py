@@ -11,10 +11,9 @@ import pandas as pd
 
 from ..aspects.parameter import AspectSpec
 from ..errors import errors_of
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..integration.declared import with_aspects
-from ..integration.parsing import parse_all
-from ..integration.records import record
+from ..integration.parsing import parse_all, record_measures
 from ..measures import CAM, MM, TOMA, On
 
 
@@ -108,8 +107,10 @@ def drop_copies(
     if not np.array_equal(values, copies):
         return perquery, dict(labels)
     known = {
-        label: measure for label, measure in recorded(perquery).items() if label != own and measure is not None
+        label: measure
+        for label, measure in measures_by_label(perquery).items()
+        if label != own and measure is not None
     }
     kept = perquery[perquery["measure"] != own].reset_index(drop=True)
-    record(kept, known)
+    record_measures(kept, known)
     return kept, {**labels, "relevance": twin}

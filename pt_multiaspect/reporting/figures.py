@@ -18,8 +18,8 @@ from ..analysis.baseline import add_verdicts
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
-from ..evaluation.labels import recorded
-from ..evaluation.topic_groups import ALL, rows_by_group
+from ..evaluation.aggregation import ALL, rows_by_group
+from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
 from ..kernels.pareto import is_on_front
 from ..tables.content import Head, column_heads
@@ -85,7 +85,7 @@ class Figures:
 
     def __post_init__(self) -> None:
         perquery = self.perquery
-        known = recorded(perquery)
+        known = measures_by_label(perquery)
         self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
         self.heads = column_heads(self.measures)
         self.systems, self.notes = _aggregate_measures(perquery, self.options.ci, self.groups)
@@ -138,7 +138,7 @@ def _aggregate_measures(
     perquery: pd.DataFrame, ci: float, groups: Mapping[str, str]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates, with intervals if they are defined, and the reasons if they are not."""
-    known = recorded(perquery)
+    known = measures_by_label(perquery)
     parts, notes = [], []
     for label, values in perquery.groupby("measure", sort=False):
         measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
@@ -172,7 +172,7 @@ def _compare_all_pairs(perquery: pd.DataFrame, options: Options, groups: Mapping
     }
     if pairs:
         comparisons = pd.concat([_compare_with_each(pairs, names, options), comparisons], ignore_index=True)
-    lower = {label: lower_is_better(measure) for label, measure in recorded(perquery).items()}
+    lower = {label: lower_is_better(measure) for label, measure in measures_by_label(perquery).items()}
     comparisons = add_verdicts(comparisons, lower)
     return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
@@ -235,7 +235,7 @@ def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> di
 
 def _front_rows(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
     """Return the rows of the systems that no other system dominates on several measures."""
-    known = recorded(perquery)
+    known = measures_by_label(perquery)
     gains = {
         str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
         for column, label in enumerate(labels)

@@ -23,7 +23,7 @@ from ..analysis import PredictionPowered
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silenced
-from ..evaluation.topic_groups import ALL
+from ..evaluation.aggregation import ALL
 from ..explanation.contributions import Contributions, Prefixes
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from ..integration.parsing import as_measure

@@ -19,7 +19,7 @@ from ..aspects import Aspects
 from ..aspects.wording import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
 from ..evaluation import interval_columns
-from ..evaluation.labels import check_given, recorded
+from ..evaluation.long_frames import check_labels, measures_by_label
 from ..integration.aggregators import lower_aggregate_is_better
 from ..integration.parsing import parse, parse_all
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
@@ -154,9 +154,9 @@ def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any
     """Return the measure of each label, None if unknown, and the directions given instead of measures."""
     words = directions_from_words(measures) if isinstance(measures, Mapping) else {}
     if not words:
-        return recorded(perquery, measures), {}
+        return measures_by_label(perquery, measures), {}
     labels = [str(label) for label in perquery["measure"].unique()]
-    check_given(labels, measures)
+    check_labels(labels, measures)
     named = {label: measure for label, measure in measures.items() if label not in words}
     parsed = parse_all(named) if named else {}
     return {label: None if label in words else parsed[label] for label in labels}, words

@@ -18,7 +18,7 @@ from ..analysis._significance import TESTS, corrector
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
 from ..evaluation import aggregate
-from ..integration.records import record
+from ..integration.parsing import record_measures
 from ..kernels.intervals import half_width
 from ..views import Cell, Table, View, fixed_point, latex_of
 from .content import (
@@ -267,7 +267,7 @@ def systems_table(
     names, values = list(map(str, systems)), {str(label): matrix for label, matrix in by_label.items()}
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
     if measures is not None:
-        record(perquery, known)
+        record_measures(perquery, known)
     # Raises an error for negated values, and warns about labels without a direction.
     lowest = np.array([[[matrix.min() for matrix in values.values()]]])
     directions(perquery, lowest, list(values), {} if measures is None else {**known, **words}, "systems_table")
