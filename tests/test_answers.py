@@ -876,6 +876,16 @@ def test_rounding_is_no_error() -> None:
     assert set(scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"])).values()) == {1.0, 1 + 3e-16}
 
 
+@pytest.mark.parametrize(("rounded", "expected"), [(1 + 5e-10, 1.0), (-5e-10, 0.0)])
+def test_values_outside_by_rounding_count_as_the_nearest_in_0_1(rounded: float, expected: float) -> None:
+    converted = ma.answers.from_criteria(criteria(("q1", "a", rounded, rounded)))
+    assert scores_of(converted) == {"faithful": expected, "complete": expected}
+    combined = ma.answers.combine(converted.assign(value=rounded), ["CAM", "MM", "GAM"])
+    assert scores_of(combined[combined["measure"].isin(["CAM", "MM", "GAM"])]) == dict.fromkeys(
+        ["CAM", "MM", "GAM"], expected
+    )
+
+
 def test_no_criterion() -> None:
     perquery = ma.answers.combine(ma.answers.from_criteria(criteria(("q1", "a", 1, 0))), "CAM")
     for frame in (perquery.iloc[:0], perquery[perquery["measure"] == "CAM"]):
@@ -1109,9 +1119,9 @@ def test_few_of_many_runs_are_compared_to_recognise_answers(
     """Each comparison reads the labels of all documents, so that that of every run would be quadratic."""
     runs, qrels = answers_as_documents(n_systems=25)
     compared: list[Judgments] = []
-    relabelled = Rankings.relabelled
+    with_judgments = Rankings.with_judgments
     monkeypatch.setattr(
-        Rankings, "relabelled", lambda self, alone: compared.append(alone) or relabelled(self, alone)
+        Rankings, "with_judgments", lambda self, alone: compared.append(alone) or with_judgments(self, alone)
     )
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, measures, progress=False)

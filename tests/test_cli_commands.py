@@ -222,11 +222,11 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
 def test_compare_shows_both_runs(cli):
     code, out, err = cli("compare", *SCALED, "--alpha", "0.2", "runs/beta.run", "runs/delta.run")
     assert (code, err) == (0, "")
-    found = read(out).set_index("measure")
+    table = read(out).set_index("measure")
     values = perquery(["beta.run", "delta.run"])
     means = aggregate(values).set_index("name")
     tests = analysis.compare_with_baseline(values, "beta.run", correction=None, alpha=0.2).set_index("measure")
-    for measure, row in found.iterrows():
+    for measure, row in table.iterrows():
         test, sign = tests.loc[measure], -1 if measure.startswith("ESL") else 1
         assert row["beta.run"] == means.loc["beta.run", measure]
         assert row["delta.run"] == means.loc["delta.run", measure]
@@ -242,7 +242,7 @@ def test_compare_shows_both_runs(cli):
             (gains < 0).sum(),
             (gains == 0).sum(),
         ]
-    assert "worse" in set(found["verdict"])
+    assert "worse" in set(table["verdict"])
 
 
 def test_compare_names_both_runs_of_the_difference(cli):
@@ -251,26 +251,26 @@ def test_compare_names_both_runs_of_the_difference(cli):
     for options in ([], ["-q"]):
         head, *_ = cli("compare", *SCALED, *options, "--format", "md", *runs)[1].splitlines()
         assert "| beta.run | new | new - beta.run |" in head
-    found = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
+    table = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
     values = perquery(["beta.run", "delta.run"])
-    for measure in found.index:
+    for measure in table.index:
         reverse = ma.largest_differences(values, "delta.run", "beta.run", measure, n=1)
-        assert found.loc[measure, "difference"] == reverse["difference"].item()
+        assert table.loc[measure, "difference"] == reverse["difference"].item()
 
 
 def test_compare_puts_the_largest_differences_first(cli):
     code, out, _ = cli("compare", *SCALED, "-q", "runs/beta.run", "new=runs/delta.run")
     assert code == 0
-    found = read(out)
+    table = read(out)
     values = perquery(["beta.run", "delta.run"]).set_index(["measure", "qid", "name"])["value"]
-    for measure, rows in found.groupby("measure"):
+    for measure, rows in table.groupby("measure"):
         assert len(rows) == 6
         assert rows["difference"].abs().is_monotonic_decreasing
         for row in rows.to_dict("records"):
             assert row["beta.run"] == values[measure, row["qid"], "beta.run"]
             assert row["difference"] == row["new"] - row["beta.run"]
     top = read(cli("compare", *SCALED, "-q", "--top", "2", "runs/beta.run", "new=runs/delta.run")[1])
-    pd.testing.assert_frame_equal(top, found.groupby("measure", sort=False).head(2).reset_index(drop=True))
+    pd.testing.assert_frame_equal(top, table.groupby("measure", sort=False).head(2).reset_index(drop=True))
 
 
 @pytest.mark.parametrize(
@@ -392,8 +392,8 @@ def test_weightings_says_what_is_wrong(cli, options, part):
 def test_correlations_of_two_runs_are_doubted(cli, rank_by):
     code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
     assert code == 0
-    found = np.abs(read(out).set_index("measure").to_numpy())
-    assert (found == 1).all() or rank_by == "query"
+    table = np.abs(read(out).set_index("measure").to_numpy())
+    assert (table == 1).all() or rank_by == "query"
     doubt = "order of two runs is the same or reversed, so that correlations are 1 or -1"
     assert (doubt in err) is (rank_by == "mean")
     assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""

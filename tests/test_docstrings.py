@@ -58,7 +58,6 @@ SHORT_METHODS = {
     "AspectRanker.predict",
     "AspectRanker.set_params",
     "Aspects.spelled",
-    "Aspects.to_json",
     "DistanceOrder.to_list",
     "Judgments.with_sorted_documents",
     "Judgments.labels",
@@ -74,7 +73,6 @@ SHORT_METHODS = {
     "Order.from_json",
     "Order.spelled",
     "Order.to_dict",
-    "Order.to_json",
     "Order.weigh",
 }
 SHORT = {"PR01", "RT01", "RT03"}

@@ -18,8 +18,8 @@ import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power, weightings
 from pt_multiaspect.reporting import page as pages
-from pt_multiaspect.reporting import rankings
-from pt_multiaspect.reporting.rankings import Extent, ranked
+from pt_multiaspect.reporting import payload
+from pt_multiaspect.reporting.payload import Extent, rankings_payload
 from pt_multiaspect.views import percent
 
 BASELINE = NASTY[0]
@@ -62,12 +62,12 @@ def test_values_and_means_are_those_of_an_evaluation(page, perquery):
     table = perquery.pivot(index=["measure", "name"], columns="qid", values="value")
     expected = ma.aggregate(perquery, ci=0.95)
     assert tuple(data["runs"]) == SYSTEMS == tuple(expected["name"])
-    for place, label in enumerate(labels):
+    for column, label in enumerate(labels):
         for row, name in enumerate(SYSTEMS):
-            assert data["values"][place][row] == table.loc[(label, name), data["queries"]].tolist()
-        assert data["means"][place] == expected[label].tolist()
+            assert data["values"][column][row] == table.loc[(label, name), data["queries"]].tolist()
+        assert data["means"][column] == expected[label].tolist()
         low, high = (expected[f"{label} 95% {end}"].tolist() for end in ("low", "high"))
-        assert data["ends"][place] == [low, high]
+        assert data["ends"][column] == [low, high]
     assert [measure["lower"] for measure in data["measures"]] == [label == "ESL" for label in labels]
 
 
@@ -101,14 +101,14 @@ def test_fractions_of_weightings_are_those_of_the_analysis(page, perquery):
 
 def test_the_best_values_are_those_of_each_direction(page, perquery):
     expected = ma.aggregate(perquery).set_index("name")
-    begin = next(place for place, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
+    begin = next(column for column, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
     spans = [attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs]
     marked = [attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")]
     n = len(perquery["measure"].unique())
     of_cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
-    for place, label in enumerate(expected):
+    for column, label in enumerate(expected):
         best = expected[label].min() if label == "ESL" else expected[label].max()
-        assert (of_cells[:, place] == "best").tolist() == (expected[label] == best).tolist()
+        assert (of_cells[:, column] == "best").tolist() == (expected[label] == best).tolist()
 
 
 @pytest.mark.parametrize("baseline", SYSTEMS)
@@ -135,13 +135,13 @@ def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseli
 def test_comparisons_with_every_baseline_at_once(perquery, test, correction):
     runs, qrels = world()
     options = {"test": test, "correction": correction, "n_resamples": 300, "alpha": 0.1, "seed": 5}
-    found = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
-    each = [compare_with_baseline(found.perquery, name, **options) for name in SYSTEMS]
+    report = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
+    each = [compare_with_baseline(report.perquery, name, **options) for name in SYSTEMS]
     keys = ["measure", "baseline", "name"]
     expected = pd.concat(each).sort_values(keys, ignore_index=True).drop(columns=["wins", "losses", "ties"])
-    pd.testing.assert_frame_equal(found.comparisons.sort_values(keys, ignore_index=True), expected)
-    power = discriminative_power(found.perquery, test, n_resamples=300, alpha=0.1, seed=5)
-    pd.testing.assert_frame_equal(found.power.table, power.table)
+    pd.testing.assert_frame_equal(report.comparisons.sort_values(keys, ignore_index=True), expected)
+    power = discriminative_power(report.perquery, test, n_resamples=300, alpha=0.1, seed=5)
+    pd.testing.assert_frame_equal(report.power.table, power.table)
 
 
 def test_correlations_and_power(page, found, perquery):
@@ -214,7 +214,8 @@ def test_contributions_sum_to_the_value_as_it_is_shown(measure, gain):
     scales = {"relevance": ma.Aspect([0, 1], gains=[0, gain])}
     measure = measure if measure is ma.HMAP else ma.On(base=measure, aspects=scales)
     values = ma.evaluate(runs, qrels, {"it": measure}, progress=False)["value"].to_numpy()
-    parts = ranked(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)["contributions"][0]
+    data = rankings_payload(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)
+    parts = data["contributions"][0]
     amounts = np.array(parts["ranks"][0][0], dtype=float) * 10.0 ** -parts["decimals"]
     total = amounts.sum() + (parts["offset"][0][0] if "offset" in parts else 0)
     assert total == pytest.approx(values[0], rel=1e-3 if gain < 1 else 1e-9, abs=5e-4 if gain == 1 else 0)
@@ -228,7 +229,7 @@ def test_ties_that_ir_measures_breaks_differently_are_said():
     judgments = ma.Judgments(qrels)
     measures = {"RR@1": ir_measures.RR @ 1, "ERR@5": ir_measures.ERR @ 5}
     values = np.array([[[1.0]], [[0.25]]])
-    data = ranked(runs, judgments, None, measures, values, 10)
+    data = rankings_payload(runs, judgments, None, measures, values, 10)
     assert data["contributions"][0]["explained"] == [[0, 0, 0.0]]
     assert "uses 4 as the highest grade" in data["contributions"][1]
     assert data["ranks"] == [[[0, 1]]]
@@ -253,7 +254,7 @@ def test_wrong_contributions_of_a_measure_are_said_and_not_shown():
     runs, qrels = {"run": {"q": {"a": 1.0}}}, {"q": {"a": {"relevance": 1}}}
     measure = ma.register(_Wrong)
     try:
-        data = ranked(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
+        data = rankings_payload(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
     finally:
         ir_measures.measures.registry.pop(measure.NAME)
     assert "sum to 2 for topic q, expected its value, 1" in data["contributions"][0]
@@ -266,7 +267,7 @@ def test_the_extent_is_bounded():
         values[:, :, 0] = 0.5  # the systems do not differ on the first topic
         extent = Extent.of(values, 10)
         numbers = shape[0] * shape[1] * len(extent.topics) * extent.depth
-        assert numbers <= max(rankings.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
+        assert numbers <= max(payload.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
         assert 5 <= extent.depth <= 10
         if len(extent.topics) < shape[2]:
             assert extent.depth == 5
@@ -279,7 +280,7 @@ def test_the_extent_is_bounded():
 @pytest.mark.slow
 def test_topics_that_are_left_out_are_said(monkeypatch):
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr(rankings, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
+    monkeypatch.setattr(payload, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
     runs, qrels = world()
     text = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False).to_html()
     page = Page(text)
@@ -387,16 +388,16 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
 @pytest.mark.slow
 def test_the_same_measure_of_relevance_is_listed_once():
     runs, qrels = world(("one", "other"), n_topics=2)
-    found = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
-    assert found.labels == ["nDCG@10 <b>cred", "nDCG@10", "TOMA@5"]
-    assert found.aspects == {"relevance": "nDCG@10", "<b>cred": "nDCG@10 <b>cred"}
+    report = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
+    assert report.labels == ["nDCG@10 <b>cred", "nDCG@10", "TOMA@5"]
+    assert report.aspects == {"relevance": "nDCG@10", "<b>cred": "nDCG@10 <b>cred"}
     given = {"mine": ma.On(aspect="<b>cred", base="nDCG@10", aspects=SCALES)}
-    found = ma.report(runs, qrels, given, aspects=SCALES, progress=False)
-    assert found.labels == ["nDCG@10 relevance", "mine"]
+    report = ma.report(runs, qrels, given, aspects=SCALES, progress=False)
+    assert report.labels == ["nDCG@10 relevance", "mine"]
     gains = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
     with pytest.warns(MultiAspectWarning, match="labels of relevance"):
-        found = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
-    assert found.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
+        report = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
+    assert report.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
 
 
 @pytest.mark.slow
@@ -404,22 +405,22 @@ def test_aspects_may_be_names_and_runs_iterators():
     runs, qrels = world(("one", "other"), n_topics=2)
     columns = ["query_id", "doc_id", "score"]
     with pytest.warns(MultiAspectWarning, match=r"depends on.*scales"):
-        found = ma.report(
+        report = ma.report(
             {name: run.set_axis(columns, axis=1).itertuples(index=False) for name, run in runs.items()},
             qrels, ["TOMA@5", "AP"], aspects=["<b>cred"], progress=False,
         )  # fmt: skip
-    assert list(found.aspects) == ["<b>cred"]
+    assert list(report.aspects) == ["<b>cred"]
     expected = ma.aggregate(ma.evaluate(runs, qrels, ma.TOMA(aspects=["<b>cred"]) @ 5, progress=False))
-    assert found.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
+    assert report.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
 
 
 def test_columns_without_names_get_those_of_the_aspects():
     qrels = {qid: {"d1": (1, 0), "d2": (0, 1)} for qid in ("q1", "q2")}
     runs = {"one": {qid: {"d1": 1.0} for qid in qrels}, "other": {qid: {"d2": 1.0} for qid in qrels}}
-    found = ma.report(runs, qrels, "CAM", aspects={"relevance": 1, "credibility": 1}, progress=False)
-    assert found.systems["nDCG@10 relevance"].tolist() == [1, 0]
-    assert found.systems["nDCG@10 credibility"].tolist() == [0, 1]
-    assert found.systems["CAM"].tolist() == [0.5, 0.5]
+    report = ma.report(runs, qrels, "CAM", aspects={"relevance": 1, "credibility": 1}, progress=False)
+    assert report.systems["nDCG@10 relevance"].tolist() == [1, 0]
+    assert report.systems["nDCG@10 credibility"].tolist() == [0, 1]
+    assert report.systems["CAM"].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -478,9 +479,9 @@ def test_a_missing_extra_is_named_before_the_evaluation(monkeypatch, tmp_path):
     runs, qrels = world(("bm25", "dense"), n_topics=2)
     with pytest.raises(ImportError, match=r"pt-multiaspect\[report\]"):
         ma.report(runs, qrels, aspects=SCALES, path=tmp_path / "report.html")
-    found = ma.report(runs, qrels, aspects=SCALES, progress=False)
+    report = ma.report(runs, qrels, aspects=SCALES, progress=False)
     with pytest.raises(ImportError, match=r"pt-multiaspect\[report\]"):
-        found.to_html()
+        report.to_html()
 
 
 def test_what_is_printed_and_shown(found):
@@ -505,10 +506,10 @@ def test_the_command_writes_the_page(cli, trec_files):
     runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
     qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
     measures = {"TOMA@5": "TOMA@5", "ESL": "ESL(wanted=1)"}
-    found = ma.report(
+    report = ma.report(
         runs, qrels, measures, aspects=scales, baseline="beta.run", depth=3, title="Ours", progress=False
     )
-    assert page.data == Page(found.to_html()).data
+    assert page.data == Page(report.to_html()).data
     assert page.data["runs"][page.data["baseline"]] == "beta.run"
 
 
@@ -542,6 +543,6 @@ def test_plain_measures_warn_if_lower_labels_are_better() -> None:
 def test_text_does_not_speak_of_bold_values() -> None:
     """The meaning of marks is stated where they are shown, not in text."""
     runs, qrels = world(("one", "other"))
-    found = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False)
-    assert "in bold" in found._repr_html_()
-    assert "bold" not in str(found)
+    report = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False)
+    assert "in bold" in report._repr_html_()
+    assert "bold" not in str(report)

@@ -19,7 +19,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
-from pt_multiaspect.aspects.inference import infer_grades
+from pt_multiaspect.aspects.aspect import infer_grades
 from pt_multiaspect.aspects.parameter import parse_aspects
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.datasets import load_health

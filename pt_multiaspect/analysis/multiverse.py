@@ -18,7 +18,7 @@ from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
-from ._frames import directions, matrix, select_measures
+from ._frames import Direction, directions, matrix, select_measures
 from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
 from ._significance import corrector, paired_test
 
@@ -269,9 +269,10 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     """Return the options of all parameters that differ between measures, one row per label."""
     rows = {}
     for label, measure in measures.items():
-        parameters = getattr(measure, "SUPPORTED_PARAMS", {})
-        rows[label] = {name: option_name(measure[name]) for name in parameters}
-        rows[label]["measure"] = getattr(measure, "NAME", label)
+        rows[label] = {"measure": label}
+        if measure is not None and not isinstance(measure, Direction):
+            rows[label] = {name: option_name(measure[name]) for name in measure.SUPPORTED_PARAMS}
+            rows[label]["measure"] = measure.NAME
     table = pd.DataFrame.from_dict(rows, orient="index").fillna("none")
     return table.loc[:, table.nunique() > 1]
 

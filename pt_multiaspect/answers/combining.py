@@ -14,7 +14,7 @@ from ..errors import MultiAspectError, choices, counted, errors_of, refuse_taken
 from ..evaluation.long_frames import check_distinct, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, parse_all, record_measures
-from ._frames import ROUNDING
+from ._frames import ROUNDING, answer_title
 
 
 def combine(
@@ -123,10 +123,9 @@ def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFram
     values[answer[rows]] = frame["value"].to_numpy()[rows]
     faulty = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
     if len(faulty):
-        run, qid = answers[["name", "qid"]].iloc[faulty[0]]
         got = "none" if np.isnan(values[faulty[0]]) else f"{values[faulty[0]]:g}"
         raise MultiAspectError(
-            f"expected a value of {name} in [0, 1] for {run} on topic {qid}, got {got} "
+            f"expected a value of {name} in [0, 1] for {answer_title(answers, faulty[0])}, got {got} "
             f"{counted(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
             "and leave out topics that are not judged for all runs"
         )

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
+from .._typing import Bools
 from ..collection.judgments import Judgments
 from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
@@ -35,6 +36,13 @@ DIVERSITY = tuple(
 def is_diversity_measure(measure: object) -> bool:
     """Return whether ir-measures computes a measure on judgments by subtopic."""
     return isinstance(measure, DIVERSITY)
+
+
+def topics_with_positive_subtopic(measure: Measure, judgments: Judgments) -> Bools:
+    """Return a mask of the queries in which a document is relevant to a subtopic."""
+    table = subtopic_judgments(judgments, measure)
+    positive = table["label"].to_numpy() >= measure["rel"]
+    return np.isin(judgments.qids, table["qid"].to_numpy()[positive])
 
 
 class DiversityMeasures(IrMeasures):

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
-from ..aspects.aspect import Aspect, Scale
+from ..aspects.aspect import Aspect, Scale, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
 from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, refuse_unknown, warn_once
 from ..kernels.memo import Memo

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from .._numbers import exact, spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
-from ..aspects.aspect import Aspect
+from ..aspects.aspect import Aspect, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.inference import infer_grades
 from ..aspects.parameter import parse_aspects
 from ..errors import MultiAspectError, choices, counted, number_of, refuse_repeated, refuse_unknown, warn_once
 from ..kernels import opinions

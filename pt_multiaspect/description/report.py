@@ -25,10 +25,9 @@ from ..orders.registered import exponent_of
 from ..views import Block, View
 from .between import contingency, gap_shares
 from .dependence import dependences
-from .figures import Figures, Finding, has_distance
-from .findings import findings, proposed, tabulated
-from .retrieved import retrieved
-from .scales import Judged, read
+from .figures import Figures, Finding, has_distance, run_figures
+from .findings import apply_rules, findings_table, propose_scales
+from .scales import Judged, read_judged
 from .view import blocks
 
 
@@ -96,15 +95,15 @@ def describe(
     with silenced():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
-        judged = read(qrels, spec)
+        judged = read_judged(qrels, spec)
         labelled = {} if measures is None else parse_all(measures)
         table, refused = dependences(labelled, judged)
         figures = Figures.of(
-            judged, retrieved(named, judged), measures=labelled, dependences=table, refused=refused
+            judged, run_figures(named, judged), measures=labelled, dependences=table, refused=refused
         )
-        found = findings(figures)
+        found = apply_rules(figures)
         name = spec.name if isinstance(spec, Aspects) else None
-        return Description(figures, found, proposed(figures, found), _shares(figures), name)
+        return Description(figures, found, propose_scales(figures, found), _shares(figures), name)
 
 
 def _refuse_runs(aspects: object) -> None:
@@ -223,7 +222,7 @@ class Description(View):
         self._figures = figures
         self._name = name
         self.proposed = self.aspects if scales == dict(self.aspects) else Aspects(scales)
-        self.findings = tabulated(found, self.proposed)
+        self.findings = findings_table(found, self.proposed)
         self.per_aspect = figures.per_aspect
         self.labels = figures.labels
         self.between = figures.between

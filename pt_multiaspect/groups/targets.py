@@ -61,9 +61,9 @@ class GroupTarget:
     def _add(self, qid: str | None, distribution: object, ordered: Mapping[str, tuple[str, ...]]) -> None:
         frame = to_pandas(distribution)
         if frame is not None:
-            self.shares[qid] = self._of_frame(frame)
+            self.shares[qid] = self._read_frame(frame)
         elif isinstance(distribution, Mapping):
-            self.shares[qid] = self._of_mapping(distribution)
+            self.shares[qid] = self._read_mapping(distribution)
         elif isinstance(distribution, str | float | int) or distribution is None:
             raise MultiAspectError(
                 f"target: expected the shares of groups for each dimension ({choices(self.names)}), as in "
@@ -91,7 +91,7 @@ class GroupTarget:
             self.groups[name] = tuple(dict.fromkeys((*self.groups.get(name, ()), *distinct)))
             self.is_ordered &= [group for group in self.groups[name] if group in set(distinct)] == distinct
 
-    def _of_mapping(self, distribution: Mapping[Any, Any]) -> dict[tuple[str, ...], float]:
+    def _read_mapping(self, distribution: Mapping[Any, Any]) -> dict[tuple[str, ...], float]:
         if set(distribution) != set(self.names) or not all(
             isinstance(value, Mapping) for value in distribution.values()
         ):
@@ -112,7 +112,7 @@ class GroupTarget:
             }
         return product
 
-    def _of_frame(self, frame: pd.DataFrame) -> dict[tuple[str, ...], float]:
+    def _read_frame(self, frame: pd.DataFrame) -> dict[tuple[str, ...], float]:
         missing = [column for column in (*self.names, "share") if column not in frame.columns]
         if missing:
             raise MultiAspectError(

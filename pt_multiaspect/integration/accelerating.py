@@ -14,7 +14,7 @@ from ir_measures import Measure as AnyMeasure
 from ir_measures import Metric
 from ir_measures.providers import Evaluator, Provider
 
-from ..bases.delegated import computed_together
+from ..bases.delegated import measure_groups
 from ..bases.standard import StandardMeasures, standard_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
@@ -175,7 +175,7 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
     @cached_property
     def _originals_of_others(self) -> list[Evaluator]:
-        groups = computed_together(self._others)
+        groups = measure_groups(self._others)
         return [ir_measures.pytrec_eval.evaluator(group, self._prepared.frame) for group in groups]
 
     @cached_property

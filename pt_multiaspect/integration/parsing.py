@@ -12,13 +12,14 @@ import ir_measures
 import pandas as pd
 from ir_measures import RBP
 
+from ..bases.base import is_measure
 from ..bases.delegated import function_of
 from ..bases.pickling import pickled
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_taken, shown, warn_once
 from ..measures import CAM, NLRE, NWCS, Measure
-from ..measures.on import on_relevance
+from ..measures.on import measure_on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
 
@@ -152,7 +153,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     >>> parse("TOMA(distance=1)@10")
     [TOMA(distance='manhattan')@10]
     """
-    if hasattr(measure, "SUPPORTED_PARAMS"):
+    if is_measure(measure):
         return [_check_complete(check_params(measure))]
     if isinstance(measure, MeasureName):
         return [measure.measure]
@@ -326,7 +327,7 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
     if is_from_1 and "rel" not in measure.params:
         measure = measure(rel=1)
-    return on_relevance(measure)
+    return measure_on_relevance(measure)
 
 
 def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:

@@ -463,7 +463,7 @@ class AspectRanker(Wrapper):
                     f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means "
                     f"not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade"
                 )
-        if len(views) == 1 and target.spec is None and "aspects" in target.SUPPORTED_PARAMS and len(columns) == 1:
+        if len(views) == 1 and target.spec is None and target.accepts_aspects and len(columns) == 1:
             target._check_views(views)
         return joined
 

@@ -131,7 +131,7 @@ def aggregate_labels(
         what = "qrels"
         if declared is not None:
             judgments.views(declared)  # raises the error for missing columns
-            if "aspects" in measure.SUPPORTED_PARAMS and measure["aspects"] is None:
+            if measure.accepts_aspects and measure["aspects"] is None:
                 measure = measure(aspects=declared)
     else:
         y, qid, what = materialise(y), materialise(qid), "y"
@@ -209,7 +209,7 @@ class _ScaledSum(Measure):
         shares = [view.target.gain / (view.target.top or 1.0) for view in views]
         return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
-    def _declared(self, aspects: Aspects) -> str:
+    def _spell_declared(self, aspects: Aspects) -> str:
         return f"measure=CAM(aspects={aspects.spelled()!r})"
 
 

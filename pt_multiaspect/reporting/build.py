@@ -29,11 +29,10 @@ from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables import systems_table
 from ..tables.content import test_name
 from ..views import Block, Heading, Sentence, View
-from .columns import evaluated, with_aspect_columns, without_copies
-from .figures import Figures, Options, wide
+from .columns import add_aspect_measures, drop_copies, report_measures
+from .figures import Figures, Options, values_by_measure
 from .page import page, vega
-from .payload import payload
-from .rankings import ranked
+from .payload import payload, rankings_payload
 
 
 def report(
@@ -179,11 +178,11 @@ def report(
     # Columns without names, as in tuples, are named after the aspects.
     chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
     names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
-    given = evaluated(measures, spec, names)
-    columns, labels = with_aspect_columns(given, base, spec, chosen)
+    given = report_measures(measures, spec, names)
+    columns, labels = add_aspect_measures(given, base, spec, chosen)
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
-    perquery, labels = without_copies(perquery, labels, base, given)
+    perquery, labels = drop_copies(perquery, labels, base, given)
     judged = {", ".join(judgments.label_names): judgments}
     if human is not None:
         by_people = Judgments.of(human)
@@ -200,9 +199,9 @@ def report(
     description = describe(judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
     figures = Figures(title, description, perquery, labels, baseline, options, groups, as_yaml(record), by_human)
-    names_of_runs, _, _, values = wide(perquery)
+    names_of_runs, _, _, values = values_by_measure(perquery)
     in_order = {name: named[name] for name in names_of_runs}
-    rankings = ranked(in_order, judgments, spec, figures.measures, values, depth)
+    rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, depth)
     result = Report(figures, payload(figures, rankings))
     if path is not None:
         result.to_html(path)

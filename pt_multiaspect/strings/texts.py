@@ -151,12 +151,12 @@ class Texts:
     def _word(self, index: int, rows: Any = slice(None)) -> Words:
         """Return the bytes from 8 · index on, the first one lowest; 0 beyond the end of a string."""
         begin = _WIDTH * index
-        rest, at = self.size[rows] - begin, self.start[rows] + begin
+        rest, start = self.size[rows] - begin, self.start[rows] + begin
         shortest, longest = rest.min(initial=_WIDTH), rest.max(initial=0)
         if shortest < 0:  # beyond its end, a string is read at its start, which is in the buffer
-            at -= np.where(rest < 0, begin, 0)
+            start -= np.where(rest < 0, begin, 0)
             rest = np.maximum(rest, 0)
-        words = self._words[at]
+        words = self._words[start]
         if shortest < _WIDTH:
             # Ids of a collection often have the same length.
             words &= _FIRST_BYTES[shortest] if shortest == longest else _FIRST_BYTES[np.minimum(rest, _WIDTH)]
