@@ -271,8 +271,8 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     for label, measure in measures.items():
         rows[label] = {"measure": label}
         if measure is not None and not isinstance(measure, Direction):
-            rows[label] = {name: option_name(measure[name]) for name in measure.SUPPORTED_PARAMS}
-            rows[label]["measure"] = measure.NAME
+            parameters = list(measure.SUPPORTED_PARAMS)
+            rows[label] = {name: option_name(measure[name]) for name in parameters} | {"measure": measure.NAME}
     table = pd.DataFrame.from_dict(rows, orient="index").fillna("none")
     return table.loc[:, table.nunique() > 1]
 
