@@ -225,8 +225,8 @@ class AspectRanker(Wrapper):
         prefix = "target__"
         inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
         # In a search, each candidate would be scored by its own measure or, without measure=, its own target.
-        # Otherwise, to set a measure is to choose that of `score`: searches set the parameters of clones.
-        if "measure" in params and hasattr(self, "_is_clone"):
+        # Otherwise, to set a measure is to choose that of `score`: searches set parameters of unfitted clones.
+        if "measure" in params and hasattr(self, "_is_clone") and not hasattr(self, "estimator_"):
             self._searched = "measure"
         elif inner or "target" in params:
             self._searched = getattr(self, "_searched", "target")
@@ -304,8 +304,8 @@ class AspectRanker(Wrapper):
         -----
         MultiAspectWarning
             If a feature equals the labels of an aspect or looks like the query, a query is in the training set and
-            in an evaluation set, undeclared labels contain -1 besides 0 and 1, or the best predictions on the last
-            evaluation set are constant within queries.
+            in the last evaluation set, undeclared labels contain -1 besides 0 and 1, or the best predictions on the
+            last evaluation set are constant within queries.
         """
         unsupported = [name for name in fit_params if name in _INSTEAD]
         if unsupported:
@@ -578,11 +578,11 @@ class AspectRanker(Wrapper):
 
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
-    """Warn about queries in the training set and in an evaluation set."""
-    queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets)]
-    shared = sorted(queries[0].intersection(set().union(*queries[1:])))
+    """Warn about queries in the training set and in the evaluation set by which training stops, the last one."""
+    queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets[-1:])]
+    shared = sorted(queries[0].intersection(*queries[1:])) if sets else []
     if shared:
         warn(
-            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in an evaluation "
-            "set: early stopping will be too late. Split by query, or pass eval_fraction"
+            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in the evaluation "
+            "set by which training stops: early stopping will be too late. Split by query, or pass eval_fraction"
         )
