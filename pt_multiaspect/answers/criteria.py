@@ -199,6 +199,7 @@ def rubric_scores(frame: object) -> pd.DataFrame:
         )
     scores = weighted_means(answer, values, weights, len(answers))
     texts = table["question"].tolist() if "question" in table.columns else [None] * len(table)
-    for note in notes_on_items(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
+    rounded = [f"{weight:.12g}" for weight in weights]  # computed weights differ in their last digits
+    for note in notes_on_items(answers, answer, texts, rounded, values.tolist(), what, "question"):
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)
