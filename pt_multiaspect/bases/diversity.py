@@ -13,7 +13,7 @@ from ir_measures import Measure
 from ..collection.judgments import Judgments
 from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
-from .delegated import IrMeasures, numbers
+from .delegated import IrMeasures, explained, numbers
 
 #: The classes of the measures that ir-measures computes on judgments by subtopic.
 DIVERSITY = tuple(
@@ -79,4 +79,8 @@ class DiversityMeasures(IrMeasures):
             }
         )
         # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
-        return [(ir_measures.evaluator([measure], qrels), names) for measure in self.measures]
+        evaluators = []
+        for measure in self.measures:
+            with explained([measure]):
+                evaluators.append((ir_measures.evaluator([measure], qrels), names))
+        return evaluators
