@@ -533,7 +533,7 @@ def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
 
 
 def label_frame(
-    y: object, aspects: object = None, measure: object = None, columns: Sequence[str] = ()
+    y: object, aspects: object = None, measure: Any = None, columns: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return the labels as a frame with one column per aspect, and the index of y or its column docno.
 
