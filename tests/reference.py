@@ -265,11 +265,11 @@ def ndcg(
 
 def average_precision(flags: Sequence[bool], positives: int, cutoff: int | None = None) -> float:
     """Precision at each positive document within the cutoff, over all positives (trec_eval map, map_cut)."""
-    found, total = 0, 0.0
+    hits, total = 0, 0.0
     for rank, flag in enumerate(first(flags, cutoff), start=1):
         if flag:
-            found += 1
-            total += found / rank
+            hits += 1
+            total += hits / rank
     return total / positives if positives > 0 else 0.0
 
 
@@ -1146,7 +1146,7 @@ def intent_aware(
         return sum(any(name in here for here in ranked) for name in occurring) / len(occurring)
     flags = {name: [name in here for here in ranked] for name in occurring}
     if base == "P_IA":
-        return sum(sum(each) / cutoff for each in flags.values()) / len(occurring)
+        return sum(sum(marks) / cutoff for marks in flags.values()) / len(occurring)
     positives = {name: sum(name in here for here in ideal) for name in occurring}
     return sum(average_precision(flags[name], positives[name]) for name in occurring) / len(occurring)
 
@@ -1167,8 +1167,8 @@ def intent_recall(
 ) -> float:
     """I-rec: intents with a positive document, over all intents."""
     intents, docs = intents_of(aspects, weights), first(ranking(run), cutoff)
-    found = [any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs) for name in intents]
-    return sum(found) / len(found)
+    covered = [any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs) for name in intents]
+    return sum(covered) / len(covered)
 
 
 def d_ndcg(
@@ -1223,12 +1223,13 @@ def awrf(run: Run, memberships: Memberships, target: Distribution, cutoff: int |
     for i, doc in enumerate(first(ranking(run), cutoff), start=1):
         for cell in attention:
             share = math.prod(
-                of.get(doc, {}).get(group, 0.0) for of, group in zip(memberships.values(), cell, strict=True)
+                members.get(doc, {}).get(group, 0.0)
+                for members, group in zip(memberships.values(), cell, strict=True)
             )
             attention[cell] += share / math.log2(max(i, 2))
     total = sum(attention.values())
-    given = [value / total if total > 0 else 1 / len(attention) for value in attention.values()]
-    return 1 - jensen_shannon(given, list(target.values()), math.e)
+    shares = [value / total if total > 0 else 1 / len(attention) for value in attention.values()]
+    return 1 - jensen_shannon(shares, list(target.values()), math.e)
 
 
 def track_ndcg(run: Run, judgments: Judgments, aspect: RefAspect, cutoff: int | None = None) -> float:

@@ -786,12 +786,12 @@ def test_seeds_tell_answers_apart() -> None:
     combined = ma.answers.combine(repeated, "CAM")
     means = ma.aggregate(combined, over="seed")
     assert means["CAM"].tolist() == pytest.approx([0.5] * 3)
-    one = ma.answers.combine(perquery, "CAM")
+    table = ma.answers.combine(perquery, "CAM")
     pd.testing.assert_frame_equal(
         combined[(combined["seed"] == 1) & (combined["measure"] == "CAM")]
         .drop(columns="seed")
         .reset_index(drop=True),
-        one[one["measure"] == "CAM"].reset_index(drop=True),
+        table[table["measure"] == "CAM"].reset_index(drop=True),
     )
 
 

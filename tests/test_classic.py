@@ -179,7 +179,7 @@ def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cuto
     given_rel = {} if rel is None else {"rel": rel}
     for k in (None, cutoff):
         returned = set(order[:k])
-        found = [doc for doc in order[:k] if doc in relevant]
+        retrieved = [doc for doc in order[:k] if doc in relevant]
 
         def share(part, whole):
             return len(part) / len(whole) if whole else 0.0
@@ -187,13 +187,13 @@ def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cuto
         examined = [rank for rank, doc in enumerate(order[:k], 1) if doc in relevant]
         wanted = {
             CoverageRatio(**given_rel): share(known & relevant & returned, known & relevant),
-            NoveltyRatio(**given_rel): share(set(found) - known, found),
-            RelativeRecall(expected=expected, **given_rel): len(found) / expected,
+            NoveltyRatio(**given_rel): share(set(retrieved) - known, retrieved),
+            RelativeRecall(expected=expected, **given_rel): len(retrieved) / expected,
             RecallEffort(expected=expected, **given_rel): (
                 expected / examined[expected - 1] if len(examined) >= expected else 0.0
             ),
-            Satisfaction(**given_rel): share(found, returned),
-            Frustration(**given_rel): 1 - share(found, returned),
+            Satisfaction(**given_rel): share(retrieved, returned),
+            Frustration(**given_rel): 1 - share(retrieved, returned),
         }
         for measure, value in wanted.items():
             assert perquery(measure(cutoff=k), qrels, run) == {"q": pytest.approx(value, abs=1e-12)}
@@ -213,11 +213,11 @@ def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wa
     for order in itertools.permutations(documents):
         if any(level[a] < level[b] for a, b in itertools.pairwise(order)):
             continue
-        seen = found = 0
+        seen = hits = 0
         for doc in order:
-            if relevant and found == needed:
+            if relevant and hits == needed:
                 break
-            found += doc in relevant
+            hits += doc in relevant
             seen += doc not in relevant
         lengths.append(seen)
     value = perquery(ESL(wanted=wanted), {"q": judged}, {"q": scores})

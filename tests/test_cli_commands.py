@@ -115,9 +115,9 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert "no label of credibility is 0" in " ".join(out.split())
     assert out.count("declare the scales as below") == 4  # a scale of 100 grades has no threshold either
     option = out[out.index("--aspects '") :].partition("\n\n")[0]
-    (given,) = shlex.split(option.removeprefix("--aspects "))
-    assert Aspects(json.loads(given)) == Aspects.from_file("proposed.json")
-    for scales in ("proposed.json", given):
+    (declaration,) = shlex.split(option.removeprefix("--aspects "))
+    assert Aspects(json.loads(declaration)) == Aspects.from_file("proposed.json")
+    for scales in ("proposed.json", declaration):
         _, again, err = cli("describe", "--aspects", scales, qrels=qrels)
         assert "declare the scales" not in again
         assert "may be a code" not in again
@@ -128,10 +128,10 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
 
 @pytest.mark.slow
 def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
-    given = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
-    (trec_files / "plain.txt").write_text(given)
+    scales = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
+    (trec_files / "plain.txt").write_text(scales)
     measures = ("-m", "CAM(base=AP) TOMA", "runs")
-    code, out, err = cli("evaluate", "--aspects", given, *measures)
+    code, out, err = cli("evaluate", "--aspects", scales, *measures)
     assert (code, err) == (0, "")
     assert cli("evaluate", "--aspects", "plain.txt", *measures) == (0, out, "")
     assert out != cli("evaluate", "--aspects", "scales.json", *measures)[1]
@@ -221,11 +221,11 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
 def test_compare_shows_both_runs(cli):
     code, out, err = cli("compare", *SCALED, "--alpha", "0.2", "runs/beta.run", "runs/delta.run")
     assert (code, err) == (0, "")
-    found = read(out).set_index("measure")
+    table = read(out).set_index("measure")
     values = perquery(["beta.run", "delta.run"])
     means = aggregate(values).set_index("name")
     tests = analysis.compare_with_baseline(values, "beta.run", correction=None, alpha=0.2).set_index("measure")
-    for measure, row in found.iterrows():
+    for measure, row in table.iterrows():
         test, sign = tests.loc[measure], -1 if measure.startswith("ESL") else 1
         assert row["beta.run"] == means.loc["beta.run", measure]
         assert row["delta.run"] == means.loc["delta.run", measure]
@@ -241,7 +241,7 @@ def test_compare_shows_both_runs(cli):
             (gains < 0).sum(),
             (gains == 0).sum(),
         ]
-    assert "worse" in set(found["verdict"])
+    assert "worse" in set(table["verdict"])
 
 
 def test_compare_names_both_runs_of_the_difference(cli):
@@ -250,26 +250,26 @@ def test_compare_names_both_runs_of_the_difference(cli):
     for options in ([], ["-q"]):
         head, *_ = cli("compare", *SCALED, *options, "--format", "md", *runs)[1].splitlines()
         assert "| beta.run | new | new - beta.run |" in head
-    found = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
+    table = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
     values = perquery(["beta.run", "delta.run"])
-    for measure in found.index:
+    for measure in table.index:
         reverse = ma.largest_differences(values, "delta.run", "beta.run", measure, n=1)
-        assert found.loc[measure, "difference"] == reverse["difference"].item()
+        assert table.loc[measure, "difference"] == reverse["difference"].item()
 
 
 def test_compare_puts_the_largest_differences_first(cli):
     code, out, _ = cli("compare", *SCALED, "-q", "runs/beta.run", "new=runs/delta.run")
     assert code == 0
-    found = read(out)
+    table = read(out)
     values = perquery(["beta.run", "delta.run"]).set_index(["measure", "qid", "name"])["value"]
-    for measure, rows in found.groupby("measure"):
+    for measure, rows in table.groupby("measure"):
         assert len(rows) == 6
         assert rows["difference"].abs().is_monotonic_decreasing
         for row in rows.to_dict("records"):
             assert row["beta.run"] == values[measure, row["qid"], "beta.run"]
             assert row["difference"] == row["new"] - row["beta.run"]
     top = read(cli("compare", *SCALED, "-q", "--top", "2", "runs/beta.run", "new=runs/delta.run")[1])
-    pd.testing.assert_frame_equal(top, found.groupby("measure", sort=False).head(2).reset_index(drop=True))
+    pd.testing.assert_frame_equal(top, table.groupby("measure", sort=False).head(2).reset_index(drop=True))
 
 
 @pytest.mark.parametrize(
@@ -320,8 +320,8 @@ def test_correlate(cli):
 def test_correlations_of_two_runs_are_doubted(cli, rank_by):
     code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
     assert code == 0
-    found = np.abs(read(out).set_index("measure").to_numpy())
-    assert (found == 1).all() or rank_by == "query"
+    correlations = np.abs(read(out).set_index("measure").to_numpy())
+    assert (correlations == 1).all() or rank_by == "query"
     doubt = "order of two runs is the same or reversed, so that correlations are 1 or -1"
     assert (doubt in err) is (rank_by == "mean")
     assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""
@@ -348,14 +348,14 @@ def test_bounds(cli):
     options = ["-m", "CAM@3 best=CAM(base=AP)", "--aspects", "scales.json"]
     code, out, err = cli("bounds", *options, "-q")
     assert (code, err) == (0, "")
-    found, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
+    table, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
     from pt_multiaspect import CAM
 
     for label, measure in {"CAM@3": CAM(aspects=scales) @ 3, "best": CAM(base="AP", aspects=scales)}.items():
-        rows = found[found["measure"] == label].drop(columns="measure").reset_index(drop=True)
+        rows = table[table["measure"] == label].drop(columns="measure").reset_index(drop=True)
         pd.testing.assert_frame_equal(rows, analysis.upper_bound(qrels, measure), check_dtype=False)
     means = read(cli("bounds", *options)[1]).set_index("measure")
-    by_measure = found.groupby("measure")
+    by_measure = table.groupby("measure")
     assert means["mean value"].to_dict() == pytest.approx(by_measure["value"].mean().to_dict())
     assert means["mean bound"].to_dict() == pytest.approx(by_measure["bound"].mean().to_dict())
     assert means["minimum bound"].to_dict() == by_measure["bound"].min().to_dict()
@@ -378,8 +378,8 @@ def test_axioms(cli):
     assert table[0].split("  ")[-2:] == ["1 attainable", "swap"]
     assert table[2].split() == ["CAM", "fails", "holds"]
     assert cli("axioms", *options, "--examples", qrels=())[1] == f"{expected.example('CAM', '1 attainable')}\n"
-    given = ["--aspects", '{"relevance": 1, "cost": 1}']
-    assert "cost" in cli("axioms", *options, *given, "--examples", qrels=())[1]
+    scales = ["--aspects", '{"relevance": 1, "cost": 1}']
+    assert "cost" in cli("axioms", *options, *scales, "--examples", qrels=())[1]
     for bad, part in ((["-m", "AP"], "multi-aspect"), (["-m", "CAM", "--property", "D99"], "D99")):
         code, out, err = cli("axioms", *bad, qrels=())
         assert (code, out) == (2, "")
@@ -636,9 +636,9 @@ def test_a_closed_pipe_is_no_error(trec_files):
 
 def explanation(measure: str, qid: str):
     scales = Aspects.from_file("scales.json")
-    found = parse_list([measure])[measure]
-    found = found(aspects=scales) if "aspects" in found.SUPPORTED_PARAMS else found
-    return explain(found, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
+    metric = parse_list([measure])[measure]
+    metric = metric(aspects=scales) if "aspects" in metric.SUPPORTED_PARAMS else metric
+    return explain(metric, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
 @pytest.mark.every(3)

@@ -271,8 +271,8 @@ def test_names_with_blanks_and_other_alphabets(cli, trec_files):
     folder.mkdir()
     (folder / "modèle τ.run").write_text((trec_files / "runs" / "beta.run").read_text())
     expected = cli(*EVALUATE, "x=runs/beta.run")[1]
-    for given in ("mes résultats", "mes résultats/*.run", "mes résultats/modèle τ.run"):
-        code, out, err = cli(*EVALUATE, given)
+    for path in ("mes résultats", "mes résultats/*.run", "mes résultats/modèle τ.run"):
+        code, out, err = cli(*EVALUATE, path)
         assert (code, err) == (0, "")
         assert out == expected.replace("x\t", "modèle τ.run\t")
 
@@ -417,14 +417,14 @@ def test_the_other_names_in_patterns(cli, mistaken, line, option):
 
 
 @pytest.mark.parametrize(
-    "given", ["{}", '{"relevance": {"grads": 2}}', "broken.json", "nothing.json", "relevance.txt"]
+    "scales", ["{}", '{"relevance": {"grads": 2}}', "broken.json", "nothing.json", "relevance.txt"]
 )
-def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, given):
+def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, scales):
     said = []
     monkeypatch.setattr(
         "pt_multiaspect.cli.options.reword", lambda message: said.append(message) or reword(message)
     )
-    _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", given, "runs")
+    _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", scales, "runs")
     assert len(said) == 1
     assert err == f"pt-multiaspect: error: {reword(said[0])}\n"
     assert err.count("--aspects: ") == 1
@@ -529,8 +529,8 @@ def test_a_report_on_a_named_pipe(cli, pipe, trec_files):
 def test_qrels_from_a_named_pipe(cli, pipe):
     expected = cli(*EVALUATE, "--judged", "runs")
     pipe("relevance.txt")
-    found = cli(*EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt"))
-    assert found == expected
+    result = cli(*EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt"))
+    assert result == expected
 
 
 def test_a_malformed_run_in_a_named_pipe(cli, pipe, trec_files):

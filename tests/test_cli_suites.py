@@ -35,8 +35,8 @@ MEMBERS = {"d1": "f", "d2": "m", "d3": "f"}
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with judgments, runs and groups, which is the current one."""
     monkeypatch.chdir(tmp_path)
-    for place, aspect in enumerate(("relevance", "correctness")):
-        lines = [f"{qid} 0 {d} {both[place]}\n" for qid, judged in LABELS.items() for d, both in judged.items()]
+    for index, aspect in enumerate(("relevance", "correctness")):
+        lines = [f"{qid} 0 {d} {both[index]}\n" for qid, judged in LABELS.items() for d, both in judged.items()]
         Path(f"{aspect}.qrels").write_text("".join(lines))
     for name, run in RUNS.items():
         lines = [f"{q} Q0 {d} {at} {-at} x\n" for q, docnos in run.items() for at, d in enumerate(docnos, 1)]
@@ -64,13 +64,13 @@ def values(suite: object, **kwargs: object) -> pd.DataFrame:
 
 def test_evaluate_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suite = ma.suite("trec-misinfo-2022")
-    found = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS)
-    pd.testing.assert_frame_equal(found, ma.aggregate(values(suite)))
+    means = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS)
+    pd.testing.assert_frame_equal(means, ma.aggregate(values(suite)))
     everywhere = table(
         capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--average-over", "judged", *RUNS
     )
     pd.testing.assert_frame_equal(everywhere, ma.aggregate(values(suite, average_over="judged")))
-    assert (everywhere["nDCG useful"] < found["nDCG useful"]).all()
+    assert (everywhere["nDCG useful"] < means["nDCG useful"]).all()
     # Baselines, per-query values and LaTeX, where the measures have different topics.
     tested = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--baseline", "one.run", *RUNS)
     assert tested["harmful compatibility +"].tolist()[1] == 2
@@ -92,12 +92,12 @@ def test_evaluate_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_measures_beside_a_suite_and_of_it(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suite = ma.suite("trec-misinfo-2022")
-    found = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-m", "AP", *RUNS)
-    assert list(found.columns) == ["name", *suite, "AP"]
+    means = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-m", "AP", *RUNS)
+    assert list(means.columns) == ["name", *suite, "AP"]
     label = "P@10 useful and incorrect"
     some = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-m", label, "-m", "AP", *RUNS)
     assert list(some.columns) == ["name", label, "AP"]
-    assert some[label].tolist() == found[label].tolist() == [0.1, 0.05]  # of q1 and q4
+    assert some[label].tolist() == means[label].tolist() == [0.1, 0.05]  # of q1 and q4
     main(["explain", *QRELS, "--suite", "trec-misinfo-2022", "-m", label, "--query", "q1", "one.run"])
     assert "P@10 useful and incorrect" in capsys.readouterr().out
 
@@ -129,9 +129,9 @@ def test_other_commands_take_suites(files: Path, capsys: pytest.CaptureFixture[s
 
 def test_the_recommended_suite_takes_the_scales(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scales = '{"relevance": 2, "correctness": {"grades": [-1, 0, 1, 2]}}'
-    found = table(capsys, "evaluate", *QRELS, "--suite", "multi-aspect", "--aspects", scales, *RUNS)
+    means = table(capsys, "evaluate", *QRELS, "--suite", "multi-aspect", "--aspects", scales, *RUNS)
     suite = ma.suite("multi-aspect", aspects=json.loads(scales))
-    pd.testing.assert_frame_equal(found, ma.aggregate(values(suite)))
+    pd.testing.assert_frame_equal(means, ma.aggregate(values(suite)))
 
 
 @pytest.mark.parametrize("file", ["editors.json", "editors.tsv"])
@@ -140,14 +140,14 @@ def test_groups(files: Path, capsys: pytest.CaptureFixture[str], file: str) -> N
     Path("two.qrels").write_text("q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n")
     target = TARGET if file == "editors.json" else None
     groups = ma.Groups({"gender": MEMBERS}, target=target, name=f"cli-{file.split('.')[1]}")
-    found = table(capsys, "evaluate", "--qrels", "two.qrels", "-m", "AWRF@2 F=GFR", "--groups", file, "one.run")
+    means = table(capsys, "evaluate", "--qrels", "two.qrels", "-m", "AWRF@2 F=GFR", "--groups", file, "one.run")
     measures = {"AWRF@2": ma.AWRF(groups=groups) @ 2, "F": ma.GFR(groups=groups)}
     wanted = ma.aggregate(ma.evaluate(["one.run"], ma.read_qrels("two.qrels"), measures, progress=False))
-    pd.testing.assert_frame_equal(found, wanted)
+    pd.testing.assert_frame_equal(means, wanted)
     named = table(
         capsys, "evaluate", "--qrels", "two.qrels", "-m", "A=AWRF(groups=editors)@2", "--groups", file, "one.run"
     )
-    assert named["A"].tolist() == found["AWRF@2"].tolist()
+    assert named["A"].tolist() == means["AWRF@2"].tolist()
 
 
 def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,11 +162,11 @@ def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
         "editors.json",
         "one.run",
     ]
-    found = table(capsys, *arguments)
+    means = table(capsys, *arguments)
     groups = ma.Groups({"gender": MEMBERS}, target=TARGET, name="cli-fair")
     suite = ma.suite("trec-fair-2022", groups=groups)
     wanted = ma.aggregate(ma.evaluate(["one.run"], ma.read_qrels("two.qrels"), suite, progress=False))
-    pd.testing.assert_frame_equal(found, wanted)
+    pd.testing.assert_frame_equal(means, wanted)
 
 
 JUDGED_2021 = {  # usefulness, supportiveness, credibility
@@ -192,10 +192,10 @@ def test_stances_make_correctness_of_supportiveness(misinfo: Path, capsys: pytes
     qrels = ma.read_qrels(OFFICIAL, aspects=["relevance", "supportiveness", "credibility"])
     qrels["correctness"] = ma.orders.correctness(qrels, {"101": "helpful", "102": "unhelpful"}, 2021)
     wanted = ma.evaluate(["x.run"], qrels, ma.suite("trec-misinfo-2021"), progress=False)
-    found = table(capsys, "evaluate", *AS_2021, "--stances", "stances.txt", "x.run")
-    pd.testing.assert_frame_equal(found, ma.aggregate(wanted))
+    means = table(capsys, "evaluate", *AS_2021, "--stances", "stances.txt", "x.run")
+    pd.testing.assert_frame_equal(means, ma.aggregate(wanted))
     trusted = ["--qrels", f"relevance,correctness,credibility={OFFICIAL}", *AS_2021[2:]]
-    assert not table(capsys, "evaluate", *trusted, "x.run").equals(found)
+    assert not table(capsys, "evaluate", *trusted, "x.run").equals(means)
     plain = table(capsys, "evaluate", *AS_2021[:2], "--stances", "stances.txt", "-m", "NumRet", "x.run")
     assert plain["NumRet"].tolist() == [6]
 

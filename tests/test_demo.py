@@ -170,17 +170,17 @@ def test_transformers_can_be_inspected(health: Collection) -> None:
 
 
 def test_equality_follows_content_and_hashes_survive_tuning(health: Collection) -> None:
-    one, two = TfidfRetriever(health.documents), TfidfRetriever(load_health().documents)
-    assert one == two
-    assert hash(one) == hash(two)
-    assert one != TfidfRetriever(health.documents, num_results=3)
-    assert one != TfidfRetriever(health.documents, analyzer="char")
+    first, second = TfidfRetriever(health.documents), TfidfRetriever(load_health().documents)
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != TfidfRetriever(health.documents, num_results=3)
+    assert first != TfidfRetriever(health.documents, analyzer="char")
     reranker = ReadabilityReranker(health.documents, weight=0.5)
-    found = {reranker: "found"}
+    cache = {reranker: "found"}
     reranker.set_parameter("weight", 0.1)
-    assert found[reranker] == "found"
+    assert cache[reranker] == "found"
     assert reranker != ReadabilityReranker(health.documents, weight=0.5)
-    assert pickle.loads(pickle.dumps(one)) == one
+    assert pickle.loads(pickle.dumps(first)) == first
 
 
 @pytest.mark.every(3)

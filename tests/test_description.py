@@ -37,8 +37,8 @@ def texts(description: ma.Description) -> list[str]:
 
 
 def about(description: ma.Description, says: str) -> pd.DataFrame:
-    found = description.findings
-    return found[found["finding"].str.contains(says, regex=False)]
+    findings = description.findings
+    return findings[findings["finding"].str.contains(says, regex=False)]
 
 
 def small(**labels: list[float]) -> pd.DataFrame:
@@ -114,21 +114,21 @@ def test_the_error_of_an_association_is_that_of_all_permutations() -> None:
     parts = [list(itertools.permutations(y[group == at])) for at in (0, 1)]
     effects = [effect(np.array([*first, *second])) for first in parts[0] for second in parts[1]]
     cells = Cells.count(group, x, y, 2)
-    found, error = association(cells, cells.x.astype(float), cells.y.astype(float))
+    covariance, error = association(cells, cells.x.astype(float), cells.y.astype(float))
     assert np.mean(effects) == pytest.approx(0, abs=1e-12)
     assert error == pytest.approx(np.std(effects))
-    assert found == pytest.approx(sum((x[group == g] - x[group == g].mean()) @ y[group == g] for g in (0, 1)))
+    assert covariance == pytest.approx(sum((x[group == g] - x[group == g].mean()) @ y[group == g] for g in (0, 1)))
 
 
 def test_a_scale_declared_by_its_top_grade_that_starts_at_1_is_a_finding() -> None:
     qrels = small(label=[0, 1, 2, 0, 1] * 6, trust=[1, 3, 1, 2, 1] * 6)
-    found = ma.describe(qrels, {"relevance": 2, "trust": 3}).findings
-    (row,) = [row for row in found.to_dict("records") if "top grade alone" in row["finding"]]
+    findings = ma.describe(qrels, {"relevance": 2, "trust": 3}).findings
+    (row,) = [row for row in findings.to_dict("records") if "top grade alone" in row["finding"]]
     assert (row["severity"], row["aspects"]) == ("warning", "trust")
     assert "[1, 2, 3]" in row["remedy"]
     for declared in ([0, 1, 2, 3], [1, 2, 3]):
-        found = ma.describe(qrels, {"relevance": 2, "trust": declared}).findings
-        assert not found["finding"].str.contains("top grade alone").any()
+        findings = ma.describe(qrels, {"relevance": 2, "trust": declared}).findings
+        assert not findings["finding"].str.contains("top grade alone").any()
 
 
 def test_shares_in_the_distance() -> None:
@@ -217,8 +217,8 @@ def test_everything_that_evaluation_accepts(tmp_path: Path) -> None:
     nested: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
         nested.setdefault(row.query_id, {})[row.doc_id] = dict(zip(Row._fields[2:], row[2:], strict=True))
-    for other in (rows, nested, ma.Judgments(qrels)):
-        pd.testing.assert_frame_equal(ma.describe(other).per_aspect, frame.per_aspect)
+    for form in (rows, nested, ma.Judgments(qrels)):
+        pd.testing.assert_frame_equal(ma.describe(form).per_aspect, frame.per_aspect)
     run = run_of(qrels)
     path = tmp_path / "mine.run"
     path.write_text("".join(f"{r.qid} Q0 {r.docno} 0 {r.score} tag\n" for r in run.itertuples()))
@@ -309,10 +309,10 @@ def test_a_spoilt_collection(spoiling: Spoiling) -> None:
     qrels = sound()
     qrels, run = spoiling.spoil(qrels, run_of(qrels))
     description = ma.describe(qrels, runs={"mine": run})
-    found = about(description, spoiling.says)
-    assert found[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+    rows = about(description, spoiling.says)
+    assert rows[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
     # What is spoilt is the first finding of all.
-    assert found.index[0] == 0, str(description)
+    assert rows.index[0] == 0, str(description)
 
 
 NOT_QUITE = {
@@ -342,8 +342,8 @@ def test_what_is_not_odd_enough(case: str) -> None:
 
 def test_a_reversed_scale_of_few_topics_is_a_note() -> None:
     qrels = sound(n_topics=3, seed=5).assign(trust=lambda rows: 4 - rows["trust"])
-    (found,) = about(ma.describe(qrels), "may be reversed").to_dict("records")
-    assert found["severity"] == "note"
+    (row,) = about(ma.describe(qrels), "may be reversed").to_dict("records")
+    assert row["severity"] == "note"
 
 
 def test_a_reversed_scale_that_is_declared_so_is_none() -> None:
@@ -359,8 +359,8 @@ def test_a_recoded_copy() -> None:
         trust=lambda rows: 2 * rows["understandability"] + 1, other=lambda rows: rows["label"] > 0
     )
     description = ma.describe(qrels, "relevance,understandability,trust")
-    (found,) = about(description, "one may be a recoded copy").to_dict("records")
-    assert (found["severity"], found["aspects"]) == ("warning", "understandability, trust")
+    (row,) = about(description, "one may be a recoded copy").to_dict("records")
+    assert (row["severity"], row["aspects"]) == ("warning", "understandability, trust")
     nearly = ma.describe(
         qrels.assign(trust=qrels["understandability"].clip(1)), "relevance,understandability,trust"
     )
@@ -377,9 +377,9 @@ def test_equal_labels_of_few_documents_are_no_copy() -> None:
 
 
 def test_positives_only_are_a_note() -> None:
-    (found,) = ma.describe(small(label=[1] * 12)).findings.to_dict("records")
-    assert (found["severity"], found["aspects"]) == ("note", "relevance")
-    assert "not relevant are not in the qrels" in found["finding"]
+    (row,) = ma.describe(small(label=[1] * 12)).findings.to_dict("records")
+    assert (row["severity"], row["aspects"]) == ("note", "relevance")
+    assert "not relevant are not in the qrels" in row["finding"]
 
 
 @pytest.mark.slow
@@ -395,8 +395,8 @@ def test_a_code_by_its_independence() -> None:
     qrels = sound(60)
     drawn = np.random.default_rng(7).random(len(qrels)) < 0.15
     coded = qrels.assign(trust=qrels["trust"].where(~drawn, 5))
-    (found,) = about(ma.describe(coded), "may be a code").to_dict("records")
-    assert "unrelated to relevance" in found["finding"]
+    (row,) = about(ma.describe(coded), "may be a code").to_dict("records")
+    assert "unrelated to relevance" in row["finding"]
     # The same label on the best documents is a grade.
     graded = qrels.assign(trust=qrels["trust"].where(~(drawn & (qrels["label"] == 2)), 5))
     assert about(ma.describe(graded), "may be a code").empty
@@ -406,8 +406,8 @@ def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
     qrels = sound().assign(
         trust=lambda rows: rows["trust"].where(~((rows["label"] == 0) & (np.arange(len(rows)) % 4 == 0)), 5)
     )
-    (found,) = about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
-    assert (found["severity"], found["aspects"]) == ("note", "trust")
+    (row,) = about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
+    assert (row["severity"], row["aspects"]) == ("note", "trust")
 
 
 @pytest.mark.every(2)
@@ -418,10 +418,10 @@ def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
 def test_declared_thresholds_are_notes(share: float, threshold: int, says: str | None) -> None:
     positive = np.arange(1000) % 200 < round(200 * share)
     qrels = small(label=(np.arange(1000) % 3).tolist(), trust=np.where(positive, threshold, threshold - 1).tolist())
-    found = about(ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive")
+    rows = about(ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive")
     # With no positive document all have one label, which is another finding.
-    assert found["severity"].tolist() == ["note"] * (says is not None)
-    assert says is None or found["finding"].iloc[0].startswith(says)
+    assert rows["severity"].tolist() == ["note"] * (says is not None)
+    assert says is None or rows["finding"].iloc[0].startswith(says)
 
 
 def warned_of(qrels: pd.DataFrame, base: str) -> list[str]:
@@ -430,7 +430,7 @@ def warned_of(qrels: pd.DataFrame, base: str) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ma.evaluate(run, qrels, ma.On(base=base, aspect="trust"), progress=False)
-    texts = [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
+    texts = [str(warning.message) for warning in caught if issubclass(warning.category, MultiAspectWarning)]
     return [text for text in texts if "trust" in text and "depends on" not in text]
 
 
@@ -477,9 +477,9 @@ def test_evaluation_warns_of_what_is_found(case: str) -> None:
 
 def test_a_scale_that_starts_at_1() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] + 1)
-    (found,) = ma.describe(qrels).findings.to_dict("records")
-    assert found["finding"].startswith("no label of trust is 0, but its scale is taken as 0, 1, 2, 3, 4, 5")
-    assert "ma.Aspect([1, 2, 3, 4, 5])" in found["remedy"]
+    (row,) = ma.describe(qrels).findings.to_dict("records")
+    assert row["finding"].startswith("no label of trust is 0, but its scale is taken as 0, 1, 2, 3, 4, 5")
+    assert "ma.Aspect([1, 2, 3, 4, 5])" in row["remedy"]
     declared = ma.describe(qrels, {"relevance": 2, "understandability": 3, "trust": [1, 2, 3, 4, 5]})
     assert texts(declared) == []
 
@@ -487,8 +487,8 @@ def test_a_scale_that_starts_at_1() -> None:
 @pytest.mark.slow
 def test_labels_below_the_scale() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9))
-    (found,) = ma.describe(qrels).findings.to_dict("records")
-    assert found["finding"].startswith(
+    (row,) = ma.describe(qrels).findings.to_dict("records")
+    assert row["finding"].startswith(
         "trust has labels below its lowest grade 0, which are evaluated as that grade: -9"
     )
     low = ma.describe(sound(), {"relevance": 2, "understandability": Aspect([1, 2, 3], threshold=3), "trust": 4})
@@ -501,17 +501,17 @@ def test_labels_below_the_scale() -> None:
 
 def test_labels_out_of_scale() -> None:
     description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
-    (found,) = about(description, "labels are not declared grades (2, 4)").to_dict("records")
-    assert (found["severity"], found["aspects"]) == ("error", "trust")
-    fixed = eval(found["remedy"], {"ma": ma})
+    (row,) = about(description, "labels are not declared grades (2, 4)").to_dict("records")
+    assert (row["severity"], row["aspects"]) == ("error", "trust")
+    fixed = eval(row["remedy"], {"ma": ma})
     assert about(ma.describe(sound(), fixed), "not declared grades").empty
 
 
 def test_labels_that_are_not_probabilities() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] / 2)
     aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(probabilities="identity")}
-    (found,) = about(ma.describe(qrels, aspects), "not probabilities, up to 2;").to_dict("records")
-    assert (found["severity"], found["aspects"]) == ("error", "trust")
+    (row,) = about(ma.describe(qrels, aspects), "not probabilities, up to 2;").to_dict("records")
+    assert (row["severity"], row["aspects"]) == ("error", "trust")
     assert about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "not probabilities").empty
 
 
@@ -519,14 +519,14 @@ def test_aspects_without_relevance_are_compared_too() -> None:
     qrels = (
         sound().drop(columns="label").assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 2 > 0))
     )
-    (found,) = about(ma.describe(qrels), "missing labels count").to_dict("records")
-    assert found["aspects"] == "understandability, trust"
+    (row,) = about(ma.describe(qrels), "missing labels count").to_dict("records")
+    assert row["aspects"] == "understandability, trust"
 
 
 def test_an_aspect_that_is_never_judged() -> None:
     description = ma.describe(sound().assign(trust=np.nan))
-    (found,) = about(description, "all labels of trust are missing").to_dict("records")
-    assert (found["severity"], found["aspects"]) == ("error", "trust")
+    (row,) = about(description, "all labels of trust are missing").to_dict("records")
+    assert (row["severity"], row["aspects"]) == ("error", "trust")
     assert list(description.proposed) == ["relevance", "understandability"]
 
 
@@ -549,17 +549,17 @@ def test_topics_without_positives() -> None:
 def test_a_judged_topic_list_of_another_collection_with_the_same_numbers() -> None:
     qrels = sound()
     run = run_of(qrels).assign(docno=lambda rows: "clueweb-" + rows["docno"])
-    (found,) = ma.describe(qrels, runs={"mine": run}).findings.to_dict("records")
-    assert found["severity"] == "error"
-    assert found["finding"].startswith("less than 1 % of the top 20 of run mine is judged")
+    (row,) = ma.describe(qrels, runs={"mine": run}).findings.to_dict("records")
+    assert row["severity"] == "error"
+    assert row["finding"].startswith("less than 1 % of the top 20 of run mine is judged")
 
 
 def test_missed_topics() -> None:
     qrels = sound()
     run = run_of(qrels)
     assert texts(ma.describe(qrels, runs={"mine": run[run["qid"] > "q03"]})) == []
-    (found,) = ma.describe(qrels, runs={"mine": run[run["qid"] > "q04"]}).findings.to_dict("records")
-    assert found["finding"] == "run mine misses 4 of 30 topics; they count as empty rankings"
+    (row,) = ma.describe(qrels, runs={"mine": run[run["qid"] > "q04"]}).findings.to_dict("records")
+    assert row["finding"] == "run mine misses 4 of 30 topics; they count as empty rankings"
 
 
 def test_repeated_and_tied_documents() -> None:
@@ -575,8 +575,8 @@ def test_repeated_and_tied_documents() -> None:
 def test_sparse_judgments_at_the_top() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(rows["label"] > 0))
     run = run_of(qrels).assign(score=lambda rows: rows["score"] - 10_000 * qrels["label"])
-    (found,) = about(ma.describe(qrels, runs={"mine": run}), "of a run's top 10 is judged on it").to_dict("records")
-    assert (found["severity"], found["aspects"]) == ("warning", "trust")
+    (row,) = about(ma.describe(qrels, runs={"mine": run}), "of a run's top 10 is judged on it").to_dict("records")
+    assert (row["severity"], row["aspects"]) == ("warning", "trust")
 
 
 @pytest.mark.every(3)
@@ -594,9 +594,9 @@ def test_sparse_judgments_at_the_top() -> None:
 def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
     qrels = {judged: {"d1": 1, "d2": 0}, "other": {"d1": 1, "d2": 0}}
     runs = {"mine": {run: {"d1": 1.0}, "other": {"d1": 1.0}}}
-    found = about(ma.describe(qrels, runs=runs), "query ids that look like")
-    assert found["severity"].tolist() == ["error"]
-    assert call in found["remedy"].iloc[0]
+    rows = about(ma.describe(qrels, runs=runs), "query ids that look like")
+    assert rows["severity"].tolist() == ["error"]
+    assert call in rows["remedy"].iloc[0]
     assert about(ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like").empty
     assert about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
 
@@ -607,10 +607,10 @@ def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
 )
 def test_documents_of_the_qrels_that_look_alike(first: str, second: str) -> None:
     qrels = pd.DataFrame({"qid": "1", "docno": [first, second, "x", "y"], "label": [1, 0, 1, 0]})
-    (found,) = about(ma.describe(qrels), "document ids that look like").to_dict("records")
-    assert found["severity"] == "warning"
+    (row,) = about(ma.describe(qrels), "document ids that look like").to_dict("records")
+    assert row["severity"] == "warning"
     mended: dict[str, Any] = {"qrels": qrels.copy()}
-    exec(found["remedy"], mended)
+    exec(row["remedy"], mended)
     assert mended["qrels"]["docno"].iloc[0] == mended["qrels"]["docno"].iloc[1]
     # Of different topics they are different documents.
     assert about(ma.describe(qrels.assign(qid=["1", "2", "1", "1"])), "document ids").empty
@@ -636,27 +636,29 @@ def test_what_looks_alike_can_be_mended(first: str, second: str) -> None:
 def test_axes_of_unequal_length() -> None:
     qrels = sound()
 
-    def found(measure: Any) -> pd.DataFrame:
+    def unequal_axes(measure: Any) -> pd.DataFrame:
         return about(ma.describe(qrels, measures=measure), "of unequal length")
 
     aspects = {"relevance": 2, "understandability": 3, "trust": 4}
-    assert found(ma.TOMA(aspects=aspects)).empty
-    assert found(ma.CAM(aspects=aspects)).empty
-    assert found(ma.TOMA(aspects=aspects, axes="gains"))["severity"].tolist() == ["warning"]
-    assert found(ma.TOMA(aspects={"relevance": 2, "understandability": 3}, axes="gains"))["severity"].tolist() == [
-        "note"
-    ]
+    assert unequal_axes(ma.TOMA(aspects=aspects)).empty
+    assert unequal_axes(ma.CAM(aspects=aspects)).empty
+    assert unequal_axes(ma.TOMA(aspects=aspects, axes="gains"))["severity"].tolist() == ["warning"]
+    assert unequal_axes(ma.TOMA(aspects={"relevance": 2, "understandability": 3}, axes="gains"))[
+        "severity"
+    ].tolist() == ["note"]
     weights = {"relevance": 1.5, "understandability": 1}
-    assert found(ma.TOMA(aspects={"relevance": 2, "understandability": 3}, weights=weights, axes="gains")).empty
-    remedy = found(ma.TOMA(aspects=aspects, axes="gains"))["remedy"].iloc[0]
+    assert unequal_axes(
+        ma.TOMA(aspects={"relevance": 2, "understandability": 3}, weights=weights, axes="gains")
+    ).empty
+    remedy = unequal_axes(ma.TOMA(aspects=aspects, axes="gains"))["remedy"].iloc[0]
     assert eval(remedy, {"ma": ma}) == ma.TOMA(aspects=aspects)
 
 
 def test_measures_that_cannot_be_computed() -> None:
     description = ma.describe(sound(), measures=["WHAM", ma.TOMA(aspects={"credibility": 2}), "CAM(base='AP')"])
-    found = about(description, "cannot be computed")
-    assert found["severity"].tolist() == ["error", "error"]
-    assert "exactly two aspects" in found["finding"].iloc[0]
+    rows = about(description, "cannot be computed")
+    assert rows["severity"].tolist() == ["error", "error"]
+    assert "exactly two aspects" in rows["finding"].iloc[0]
     assert description.measures["measure"].unique().tolist() == ["CAM(base='AP')"]
 
 
@@ -700,9 +702,9 @@ def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
     qrels = sound()
     told = ma.describe(qrels, measures=ma.TOMA(aspects={"relevance": 2, "trust": 4}))
     assert texts(told) == []
-    (found,) = ma.describe(qrels, measures=["TOMA", "TOMA@5", "uRBP"]).findings.to_dict("records")
-    assert found["finding"].startswith("TOMA, TOMA@5 depend on the length of scales that were inferred")
-    assert eval(found["remedy"], {"ma": ma}) == ma.describe(qrels).aspects
+    (row,) = ma.describe(qrels, measures=["TOMA", "TOMA@5", "uRBP"]).findings.to_dict("records")
+    assert row["finding"].startswith("TOMA, TOMA@5 depend on the length of scales that were inferred")
+    assert eval(row["remedy"], {"ma": ma}) == ma.describe(qrels).aspects
 
 
 # --- both sides of each threshold ---------------------------------------------------------
@@ -768,12 +770,12 @@ def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any
     )
     brought = replace(figures.retrieved, runs=tables.pop("runs"), judged_at=tables.pop("judged_at"))
     apply = getattr(aspect_rules, rule, None) or getattr(run_rules, rule)
-    assert [found.severity for found in apply(replace(figures, retrieved=brought, **tables))] == severities
+    assert [finding.severity for finding in apply(replace(figures, retrieved=brought, **tables))] == severities
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    ("counts", "found"),
+    ("counts", "is_finding"),
     [
         ({0: 500, 1: 500, 2: 300, 4: 6}, True),  # twice the widest gap, and .46 % of the documents
         ({0: 500, 1: 500, 2: 300, 4: 7}, False),  # .54 %
@@ -786,9 +788,9 @@ def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any
         ({0: 500, 99: 1}, False),  # two labels
     ],
 )
-def test_labels_that_are_too_far_above(counts: dict[int, int], found: bool) -> None:
+def test_labels_that_are_too_far_above(counts: dict[int, int], is_finding: bool) -> None:
     qrels = small(label=[label for label, count in counts.items() for _ in range(count)])
-    assert about(ma.describe(qrels), "may be a code").empty != found
+    assert about(ma.describe(qrels), "may be a code").empty != is_finding
 
 
 @pytest.mark.parametrize(("top", "codes"), [(8, [8]), (7, [])])
@@ -811,22 +813,22 @@ def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int])
 def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: list[str]) -> None:
     trust = [NAN] * missing + [at % 3 for at in range(100 - missing + extra)]
     qrels = small(label=[1.0 + at % 2 for at in range(100)] + [NAN] * extra, trust=trust)
-    found = about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")["finding"].tolist()
-    assert [text[: len(start)] for text, start in zip(found, says, strict=True)] == says
+    findings = about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")["finding"].tolist()
+    assert [text[: len(start)] for text, start in zip(findings, says, strict=True)] == says
 
 
 def test_aspects_judged_where_documents_are_relevant() -> None:
     trust = [at % 3 for at in range(50)] + [NAN] * 50
-    found = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
-    assert about(found, "missing labels count").empty
+    description = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
+    assert about(description, "missing labels count").empty
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
 def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | None) -> None:
     measure = ma.TOMA(aspects={"relevance": 3, "trust": 4}, axes="gains", weights={"relevance": 1, "trust": weight})
-    found = about(ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length")
-    assert found["severity"].tolist() == ([severity] if severity else [])
+    rows = about(ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length")
+    assert rows["severity"].tolist() == ([severity] if severity else [])
 
 
 # --- remedies -----------------------------------------------------------------------------
@@ -867,8 +869,8 @@ MIXED = sound().assign(
 
 
 def declaring(description: ma.Description) -> list[tuple[str, str]]:
-    found = description.findings[description.findings["remedy"].str.startswith("ma.Aspects")]
-    return list(zip(found["aspects"], found["finding"].str[:25], strict=True))
+    rows = description.findings[description.findings["remedy"].str.startswith("ma.Aspects")]
+    return list(zip(rows["aspects"], rows["finding"].str[:25], strict=True))
 
 
 @pytest.mark.slow
@@ -885,10 +887,10 @@ def test_remedies_together_are_one_declaration() -> None:
         }
     )
     # Nothing of what the user has declared is undone.
-    given = {"relevance": Aspect(2, threshold=2, unjudged=[99]), "trust": Aspect([0, 1, 2, 4], threshold=4)}
-    described = ma.describe(MIXED[["qid", "docno", "label", "trust"]], given)
+    declared = {"relevance": Aspect(2, threshold=2, unjudged=[99]), "trust": Aspect([0, 1, 2, 4], threshold=4)}
+    described = ma.describe(MIXED[["qid", "docno", "label", "trust"]], declared)
     assert described.proposed == Aspects(
-        {"relevance": given["relevance"], "trust": Aspect(4, threshold=4, unjudged=[-9])}
+        {"relevance": declared["relevance"], "trust": Aspect(4, threshold=4, unjudged=[-9])}
     )
 
 
@@ -910,8 +912,8 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
     assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
     gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
-    (found,) = about(ma.describe(sound(), gains), "not declared grades")["remedy"]
-    assert found == "ma.describe(qrels).labels"
+    (remedy,) = about(ma.describe(sound(), gains), "not declared grades")["remedy"]
+    assert remedy == "ma.describe(qrels).labels"
 
 
 def test_a_reversed_scale_with_gains_and_a_threshold() -> None:
@@ -1076,7 +1078,7 @@ def runs_of(name: str, number: int = 5) -> dict[str, pd.DataFrame]:
     return {str(run): rows for run, rows in itertools.islice(table.groupby("run"), number)}
 
 
-def found(description: ma.Description) -> list[tuple[str, str, str]]:
+def finding_tuples(description: ma.Description) -> list[tuple[str, str, str]]:
     rows = description.findings.to_dict("records")
     return [(row["severity"], row["aspects"], " ".join(row["finding"].split()[:6])) for row in rows]
 
@@ -1091,7 +1093,7 @@ def test_findings_on_clef_2015() -> None:
         }
     )
     description = ma.describe(qrels, runs=runs_of("clef2015"))
-    assert found(description) == [
+    assert finding_tuples(description) == [
         ("warning", "understandability", "the threshold of understandability is not"),
         ("note", "understandability", "documents with the highest label, 3,"),
     ]
@@ -1108,13 +1110,13 @@ def test_findings_on_clef_2018_and_on_scales_of_100() -> None:
         ("warning", "trust", "the threshold of trust is not"),
         ("note", "understandability", "documents with the highest label, 10,"),
     ]
-    assert found(ma.describe(qrels, runs=runs)) == expected
+    assert finding_tuples(ma.describe(qrels, runs=runs)) == expected
     declared = {"relevance": 2, "understandability": Aspect(10, threshold=5), "trust": Aspect(10, threshold=5)}
-    assert found(ma.describe(qrels, declared, runs=runs)) == expected[2:]
+    assert finding_tuples(ma.describe(qrels, declared, runs=runs)) == expected[2:]
     generator = np.random.default_rng(0)
     for name in ("understandability", "trust"):
         qrels[name] = np.clip(qrels[name] * 10 + generator.integers(-9, 10, len(qrels)), 0, 100)
-    long = found(ma.describe(qrels, "relevance,understandability,trust", runs=runs))
+    long = finding_tuples(ma.describe(qrels, "relevance,understandability,trust", runs=runs))
     assert [(severity, aspect) for severity, aspect, _ in long] == [
         ("warning", "understandability"),
         ("warning", "trust"),
@@ -1136,8 +1138,8 @@ def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     qrels = clef2018()
     run = next(iter(runs_of("clef2018", 1).values()))
     qrels, run = spoiling.spoil(qrels, run)
-    found = about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
-    assert found[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+    rows = about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
+    assert rows[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
 
 
 @pytest.mark.slow
@@ -1172,8 +1174,8 @@ def test_a_scale_of_many_fractions_is_proposed_without_its_grades():
     qrels = pd.DataFrame(
         {"qid": "q", "docno": np.arange(60).astype(str), "label": [0, 1] * 30, "understandability": labels}
     )
-    found = ma.describe(qrels)
-    assert found.proposed["understandability"].grades is None
-    again = ma.describe(qrels, found.proposed)
+    description = ma.describe(qrels)
+    assert description.proposed["understandability"].grades is None
+    again = ma.describe(qrels, description.proposed)
     assert len(again.findings) == 0
     assert again.per_aspect.set_index("aspect").loc["understandability", "positive"] == pytest.approx(0.5, abs=0.1)

@@ -76,12 +76,12 @@ def pyndeval() -> ModuleType:
 def test_values_are_those_of_ir_measures() -> None:
     """One by one, as ir-measures computes only one α of several in one call."""
     table = ma.evaluate({"mine": RUN}, LONG, MEASURES, progress=False)
-    found = {(row.measure, row.qid): row.value for row in table.itertuples()}
+    values = {(row.measure, row.qid): row.value for row in table.itertuples()}
     for measure in MEASURES:
         for metric in ir_measures.iter_calc([measure], LONG, RUN):
-            assert found[str(measure), metric.query_id] == metric.value, measure
-    assert len(found) == 2 * len(MEASURES)
-    assert found["ERR_IA@10", "q1"] < 1
+            assert values[str(measure), metric.query_id] == metric.value, measure
+    assert len(values) == 2 * len(MEASURES)
+    assert values["ERR_IA@10", "q1"] < 1
 
 
 @pytest.mark.every(2)
@@ -143,7 +143,7 @@ def test_a_repeated_evaluation_notices_other_subtopics(strecall: None, tmp_path:
 
 def test_qrels_without_subtopics_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """pyndeval prints a line, and computes all of them with one subtopic."""
-    monkeypatch.setattr(ir_measures, "evaluator", lambda *given: pytest.fail("reached ir-measures"))
+    monkeypatch.setattr(ir_measures, "evaluator", lambda *args: pytest.fail("reached ir-measures"))
     without = LONG.drop(columns="iteration").drop_duplicates(["query_id", "doc_id"])
     for qrels in (WIDE, without):
         for measure in MEASURES:

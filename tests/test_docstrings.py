@@ -170,9 +170,9 @@ def test_methods(name):
 def test_the_list_of_short_methods_shrinks():
     names = {short(name, 2): name for name in METHODS}
     complete = [
-        each
-        for each in sorted(SHORT_METHODS)
-        if each not in names or not {code for code, _ in validate(names[each])["errors"]} & SHORT
+        name
+        for name in sorted(SHORT_METHODS)
+        if name not in names or not {code for code, _ in validate(names[name])["errors"]} & SHORT
     ]
     assert complete == [], "remove these from SHORT_METHODS"
 

@@ -121,9 +121,9 @@ def test_bad_input(collection, runs, measures, parts):
 def test_qrels_in_the_place_of_measures(collection):
     """A frame was read as the list of its columns: unknown measure 'qid'."""
     qrels, runs = collection
-    for given in (qrels, {"q0": {"d0": {"relevance": 1}}}, Judgments(qrels)):
+    for form in (qrels, {"q0": {"d0": {"relevance": 1}}}, Judgments(qrels)):
         with pytest.raises(MultiAspectError, match=r"expected measures .*swapped"):
-            evaluate(runs, ["nDCG@10"], given, progress=False)
+            evaluate(runs, ["nDCG@10"], form, progress=False)
 
 
 def test_standard_measures_on_fractional_relevance_say_what_to_do(collection):
@@ -175,10 +175,12 @@ def test_runs_that_cannot_be_read_are_skipped_on_request(collection, n_jobs):
     with pytest.raises(MultiAspectError, match="no query in common"):
         evaluate(runs | {"foreign": foreign}, qrels, MEASURES, n_jobs=n_jobs, progress=False)
     with pytest.warns(MultiAspectWarning, match="skipped: run foreign and the qrels have no query in common"):
-        found = evaluate(runs | {"foreign": foreign}, qrels, MEASURES, n_jobs=n_jobs, progress=False, errors="skip")
+        values = evaluate(
+            runs | {"foreign": foreign}, qrels, MEASURES, n_jobs=n_jobs, progress=False, errors="skip"
+        )
     expected = evaluate(runs, qrels, MEASURES, progress=False)
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
-    assert found.attrs["skipped"] == ["foreign"]
+    pd.testing.assert_frame_equal(values, expected, check_exact=True)
+    assert values.attrs["skipped"] == ["foreign"]
     assert "skipped" not in expected.attrs
 
 
@@ -204,6 +206,6 @@ def test_repeated_documents_count_once_in_every_measure():
     run = pd.DataFrame({"query_id": ["q1"] * 4, "doc_id": ["d1", "d3", "d2", "d1"], "score": [9.0, 5.0, 4.0, 1.0]})
     measures = ["nDCG@3", "nDCG(dcg='exp-log2')@3", "ERR@3", "RBP(rel=1)", "Accuracy", "RR@10", "AP"]
     with pytest.warns(MultiAspectWarning, match="repeated documents"):
-        found = evaluate(run, qrels, measures, progress=False)
+        values = evaluate(run, qrels, measures, progress=False)
     distinct = run.drop_duplicates(["query_id", "doc_id"], keep="last")
-    pd.testing.assert_frame_equal(found, evaluate(distinct, qrels, measures, progress=False))
+    pd.testing.assert_frame_equal(values, evaluate(distinct, qrels, measures, progress=False))

@@ -182,8 +182,8 @@ def test_objects_and_strings_are_the_same(measure: ma.Measure) -> None:
     assert ir_measures.parse_measure(text) == measure
     assert ir_measures.parse_trec_measure(text) == [measure]
     assert pickle.loads(pickle.dumps(measure)) == measure == copy.deepcopy(measure)
-    for given in (measure, text):
-        table = pt.Experiment([RUN], TOPICS, QRELS, [given], names=["run"])
+    for form in (measure, text):
+        table = pt.Experiment([RUN], TOPICS, QRELS, [form], names=["run"])
         assert table.loc[0, text] == pytest.approx(aggregated(measure), abs=1e-12)
     assert 0 < aggregated(measure) <= 1
 
@@ -195,8 +195,8 @@ class _Weighted(pt.Transformer):
         self.sign = sign
 
     def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
-        found = topics[["qid", "query"]].merge(RUN[["qid", "docno", "score"]])
-        return pt.model.add_ranks(found.assign(score=found["score"] * self.sign))
+        results = topics[["qid", "query"]].merge(RUN[["qid", "docno", "score"]])
+        return pt.model.add_ranks(results.assign(score=results["score"] * self.sign))
 
 
 @pytest.mark.every(3)
@@ -219,9 +219,9 @@ def test_grid_search_by_name(measure: ma.Measure) -> None:
 @pytest.mark.slow
 def test_evaluate_in_other_processes() -> None:
     runs = {"forth": RUN, "back": RUN.assign(score=-RUN["score"])}
-    for given in (MEASURES, list(map(str, MEASURES))):
-        here = ma.evaluate(runs, QRELS, given, progress=False)
-        there = ma.evaluate(runs, QRELS, given, n_jobs=2, progress=False)
+    for form in (MEASURES, list(map(str, MEASURES))):
+        here = ma.evaluate(runs, QRELS, form, progress=False)
+        there = ma.evaluate(runs, QRELS, form, n_jobs=2, progress=False)
         pd.testing.assert_frame_equal(here, there)
 
 
@@ -446,8 +446,8 @@ MAIN = """
 @pytest.mark.slow
 def test_cells_of_a_notebook_in_other_processes() -> None:
     """The class and the distance are in ``__main__`` and defined twice; the workers stay the same."""
-    found = in_python(MAIN.format())
-    first, second = found[:4], found[4:]
+    lines = in_python(MAIN.format())
+    first, second = lines[:4], lines[4:]
     assert all(values == first[0] for values in first)
     assert all(values == second[0] for values in second)
     assert (first[0][:2], second[0][:2]) == ([0.25, 0.25], [0.5, 0.5])

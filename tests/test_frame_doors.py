@@ -187,14 +187,14 @@ def _readability(as_: As) -> Any:
 
 
 def _front(as_: As) -> Any:
-    found = analysis.attainable_front(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
-    systems = found.systems({name: as_(run) for name, run in RUNS.items()})
-    return found.mean, systems, found.systems(as_(LONG))
+    front = analysis.attainable_front(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
+    systems = front.systems({name: as_(run) for name, run in RUNS.items()})
+    return front.mean, systems, front.systems(as_(LONG))
 
 
 def _attainable(as_: As) -> Any:
-    found = analysis.attainable_front(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
-    return plots.ranking_front(found, as_(found.systems(RUNS)))
+    front = analysis.attainable_front(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
+    return plots.ranking_front(front, as_(front.systems(RUNS)))
 
 
 def _plain(value: Any) -> Any:
@@ -219,6 +219,6 @@ def of_pandas() -> dict[str, Any]:
 def test_frames_of_any_library_give_the_result_of_pandas(door: str, form: As, of_pandas: dict[str, Any]) -> None:
     """Also those that can be read only once: no door reads its argument twice."""
     if door not in of_pandas:
-        of_pandas[door] = _plain(DOORS[door](lambda given: given))
+        of_pandas[door] = _plain(DOORS[door](lambda frame: frame))
     assert _plain(DOORS[door](form)) == of_pandas[door]
     matplotlib.pyplot.close("all")

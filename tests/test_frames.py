@@ -137,15 +137,15 @@ def test_evaluate_takes_frames_of_polars() -> None:
 @reads_streams
 @pytest.mark.parametrize("form", FORMS[2:])
 def test_arrow_data_are_read_with_names_types_and_missing_values(form: As) -> None:
-    given = pd.DataFrame({"qid": ["q1", None], "label": [1, 2], "half": [0.5, None], "known": [True, False]})
-    frame = to_pandas(form(given))
+    data = pd.DataFrame({"qid": ["q1", None], "label": [1, 2], "half": [0.5, None], "known": [True, False]})
+    frame = to_pandas(form(data))
     assert frame is not None
-    assert list(frame.columns) == list(given.columns)
+    assert list(frame.columns) == list(data.columns)
     assert frame["qid"].isna().tolist() == frame["half"].isna().tolist() == [False, True]
     assert (frame["label"].tolist(), frame["known"].dtype) == ([1, 2], bool)
-    empty = to_pandas(form(given[:0]))
+    empty = to_pandas(form(data[:0]))
     assert empty is not None
-    assert (list(empty.columns), len(empty)) == (list(given.columns), 0)
+    assert (list(empty.columns), len(empty)) == (list(data.columns), 0)
 
 
 @reads_streams
@@ -179,7 +179,7 @@ def test_repeated_names_of_columns_are_an_error() -> None:
             ma.Judgments(Stream(twice))
 
 
-@pytest.mark.parametrize("form", [lambda given: given, *FORMS])
+@pytest.mark.parametrize("form", [lambda data: data, *FORMS])
 def test_where_pandas_saved_a_row_index_is_no_aspect(form: As) -> None:
     """A Parquet file of a selection of rows has such a column in any other library."""
     saved = QRELS.assign(__index_level_0__=range(len(QRELS)))
@@ -220,9 +220,9 @@ def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
     with pytest.raises(MultiAspectError, match=r"3 of 12 rows \(NaN\)"):
         ma.ranking_score(labels, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
     expected = ma.ranking_score([0, 1, 0, 1] * 3, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
-    for given in (labels, labels.chunk(0), pa.table({"relevance": labels}), Stream(labels)):
-        found = ma.ranking_score(given, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest")
-        assert found == expected
+    for form in (labels, labels.chunk(0), pa.table({"relevance": labels}), Stream(labels)):
+        score = ma.ranking_score(form, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest")
+        assert score == expected
     qid = pa.chunked_array([pa.array([*"aabbccddee", None, "f"]).dictionary_encode()])
     with pytest.raises(MultiAspectError, match="got none in row 10"):
         ma.ranking_score(Y, SCORE, measure="CAM", qid=qid)
@@ -244,28 +244,28 @@ def test_either_library_reads_arrow_data(package: str, monkeypatch: pytest.Monke
     if not hasattr(*frames._IMPORTING[package](module)):
         pytest.skip("too old")
     monkeypatch.setattr(frames, "_READERS", {package: frames._READERS[package]})
-    for given in (QRELS, QRELS[:0], QRELS["docno"]):
-        read = in_memory(Reader(exported(given)))
+    for data in (QRELS, QRELS[:0], QRELS["docno"]):
+        read = in_memory(Reader(exported(data)))
         assert type(read).__module__.partition(".")[0] == package
-        if isinstance(given, pd.DataFrame):
-            assert to_pandas(read).to_dict("list") == given.to_dict("list")  # type: ignore[union-attr]
+        if isinstance(data, pd.DataFrame):
+            assert to_pandas(read).to_dict("list") == data.to_dict("list")  # type: ignore[union-attr]
         else:
-            assert np.asarray(read).tolist() == given.tolist()
+            assert np.asarray(read).tolist() == data.tolist()
 
 
 def test_without_a_library_that_reads_them_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = Stream(pl.DataFrame({"qid": ["q1"]}))
+    stream = Stream(pl.DataFrame({"qid": ["q1"]}))
     remedy = r"requires PyArrow 16 or newer.*pip install 'pt-multiaspect\[parquet\]', or Polars 1\.3"
     monkeypatch.setattr(frames, "_IMPORTING", dict.fromkeys(frames._READERS, lambda module: (module, "lacking")))
     with pytest.raises(MultiAspectError, match=remedy):
-        ma.Judgments(given)
+        ma.Judgments(stream)
 
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(frames, "import_module", missing)
     with pytest.raises(MultiAspectError, match=remedy):
-        ma.evaluate({"a": given}, QRELS, MEASURE, progress=False)
+        ma.evaluate({"a": stream}, QRELS, MEASURE, progress=False)
 
 
 @reads_streams

@@ -35,14 +35,14 @@ def test_the_front_is_what_nothing_dominates(n_metrics: int) -> None:
     rng = np.random.default_rng(n_metrics)
     for _ in range(20):
         scores = rng.integers(0, 4, (9, n_metrics)) / 4
-        names = [f"m{place}" for place in range(n_metrics)]
-        found = ma.pareto_front(pd.DataFrame(scores, columns=names), names)["on_front"].tolist()
+        names = [f"m{number}" for number in range(n_metrics)]
+        on_front = ma.pareto_front(pd.DataFrame(scores, columns=names), names)["on_front"].tolist()
         expected = [
             not any(all(a >= b for a, b in zip(x, y, strict=True)) and tuple(x) != tuple(y) for x in scores)
             for y in scores
         ]
-        assert found == expected
-        assert any(found)
+        assert on_front == expected
+        assert any(on_front)
 
 
 def test_equal_settings_are_both_on_the_front_and_failed_ones_never() -> None:
@@ -84,7 +84,7 @@ def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ((table([1, 0]),), "expected metrics, the columns of the scores; columns: relevance, credibility"),
         ((table([1, 0]), ["relevance"]), "metrics: expected at least two different ones of relevance, credibility"),
@@ -102,9 +102,9 @@ def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
     ],
     ids=str,
 )
-def test_what_has_no_front(given: Any, message: str) -> None:
+def test_what_has_no_front(arguments: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        ma.pareto_front(*given)
+        ma.pareto_front(*arguments)
 
 
 # -- the choice -----------------------------------------------------------------------------------
@@ -214,8 +214,8 @@ def test_the_front_of_one_fit() -> None:
     swept = fusion.sweep(X, Y, QID, measures={name: On(aspect=name, aspects=GRADES) for name in NAMES}, weights=6)
     front = ma.pareto_front(swept, NAMES)
     assert front["on_front"].sum() > 2
-    place = ma.pareto_front(swept, NAMES, choose="knee")
-    assert 0 < swept["weight_relevance"][place] < 1
+    row = ma.pareto_front(swept, NAMES, choose="knee")
+    assert 0 < swept["weight_relevance"][row] < 1
 
 
 # -- repeated folds -------------------------------------------------------------------------------
@@ -278,15 +278,15 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     more = {"n_iter": 2, "random_state": 0} if search is RandomizedSearchCV else {}
     ranker = AspectRanker(Ridge(), target=On(aspect="relevance", aspects=GRADES))
     with sklearn.config_context(enable_metadata_routing=routed):
-        found = search(ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more)
+        grid_search = search(ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more)
         labels = Y if routed else Y.set_index(pd.Index(QID, name="qid"))
-        found.fit(X, labels, groups=QID, **({"qid": QID} if routed else {}))
-    assert np.isfinite(found.cv_results_["split3_test_score"]).all()
-    assert "split4_test_score" not in found.cv_results_
+        grid_search.fit(X, labels, groups=QID, **({"qid": QID} if routed else {}))
+    assert np.isfinite(grid_search.cv_results_["split3_test_score"]).all()
+    assert "split4_test_score" not in grid_search.cv_results_
 
 
 @pytest.mark.parametrize(
-    ("params", "given", "message"),
+    ("params", "options", "message"),
     [
         ({}, {"groups": None}, "RepeatedQueryKFold needs the query of every row: pass groups=qid"),
         ({}, {"groups": QID[:3]}, "groups: expected one value for each of 160 rows, got shape (3,)"),
@@ -298,9 +298,9 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_split(params: Any, given: Any, message: str) -> None:
+def test_what_cannot_be_split(params: Any, options: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        list(RepeatedQueryKFold(**params).split(X, **{"groups": QID, **given}))
+        list(RepeatedQueryKFold(**params).split(X, **{"groups": QID, **options}))
 
 
 # -- paired intervals -----------------------------------------------------------------------------
@@ -310,19 +310,21 @@ def test_intervals_are_those_of_the_corrected_test() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.normal(0.55, 0.1, 30), rng.normal(0.45, 0.1, 30)
     differences = first - second
-    found = ma.paired_interval(first, second, n_folds=5)
+    interval = ma.paired_interval(first, second, n_folds=5)
     error = np.sqrt((1 / 30 + 1 / 4) * differences.var(ddof=1))
-    assert found["difference"] == pytest.approx(differences.mean())
-    assert (found["low"], found["high"]) == pytest.approx(stats.t.interval(0.95, 29, differences.mean(), error))
-    assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(differences.mean()) / error, 29))
+    assert interval["difference"] == pytest.approx(differences.mean())
+    assert (interval["low"], interval["high"]) == pytest.approx(
+        stats.t.interval(0.95, 29, differences.mean(), error)
+    )
+    assert interval["p_value"] == pytest.approx(2 * stats.t.sf(abs(differences.mean()) / error, 29))
     # The usual test of as many independent differences claims much more.
     usual = stats.ttest_rel(first, second)
-    assert usual.pvalue < 0.1 * found["p_value"]
+    assert usual.pvalue < 0.1 * interval["p_value"]
     narrow = ma.paired_interval(first, second, n_folds=5, ci=0.5)
-    assert found["low"] < narrow["low"] < narrow["high"] < found["high"]
+    assert interval["low"] < narrow["low"] < narrow["high"] < interval["high"]
     swapped = ma.paired_interval(second.tolist(), pd.Series(first), n_folds=5)
     assert swapped[["difference", "low", "high"]].tolist() == pytest.approx(
-        [-found["difference"], -found["high"], -found["low"]]
+        [-interval["difference"], -interval["high"], -interval["low"]]
     )
 
 
@@ -342,8 +344,8 @@ def test_learners_trained_on_samples_of_queries_differ_within_the_interval() -> 
                 model = noise[:, train].mean(axis=1)
                 error = ((noise[:, fold] - model[:, None]) ** 2).mean(axis=1)
                 differences.append(error[0] - error[1])
-        found = ma.paired_interval(differences, np.zeros(30), n_folds=5)
-        missed["corrected"] += not found["low"] <= 0 <= found["high"]
+        interval = ma.paired_interval(differences, np.zeros(30), n_folds=5)
+        missed["corrected"] += not interval["low"] <= 0 <= interval["high"]
         missed["usual"] += stats.ttest_1samp(differences, 0).pvalue < 0.05
     assert missed["corrected"] < 0.12 * n_studies
     assert missed["usual"] > 0.25 * n_studies
@@ -366,13 +368,13 @@ def test_scores_of_cross_validation_are_paired() -> None:
         for name in NAMES
     }
     scores = [results[name]["test_relevance"] for name in NAMES]
-    found = ma.paired_interval(*scores, n_folds=4)
-    assert found["low"] > 0
-    assert found["p_value"] < 0.01
+    interval = ma.paired_interval(*scores, n_folds=4)
+    assert interval["low"] > 0
+    assert interval["p_value"] < 0.01
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         (([1, 2], [1], 2), "a multiple of n_folds=2, got the shapes (2,) and (1,)"),
         (([1, 2, 3], [1, 2, 3], 2), "a multiple of n_folds=2, got the shapes (3,)"),
@@ -384,9 +386,9 @@ def test_scores_of_cross_validation_are_paired() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_compared(given: Any, message: str) -> None:
+def test_what_cannot_be_compared(arguments: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        ma.paired_interval(*given[:2], n_folds=given[2])
+        ma.paired_interval(*arguments[:2], n_folds=arguments[2])
     with pytest.raises(MultiAspectError, match=r"ci: expected.*got 95"):
         ma.paired_interval([1, 2], [1, 2], n_folds=2, ci=95)
 

@@ -154,8 +154,8 @@ def test_sweeping_the_weights_evaluates_one_fit(fusion: AspectFusion) -> None:
             value = ma.ranking_score(Y, predicted, qid=QID, measure=measure)
             assert getattr(row, name) == pytest.approx(-value if name == "length" else value, abs=1e-12)
     assert table["relevance"].is_monotonic_increasing
-    given = fusion.sweep(X, Y, QID, measures=measures, weights=[{"relevance": 1, "credibility": 3}])
-    pd.testing.assert_frame_equal(given, table.iloc[[1]].reset_index(drop=True))
+    single = fusion.sweep(X, Y, QID, measures=measures, weights=[{"relevance": 1, "credibility": 3}])
+    pd.testing.assert_frame_equal(single, table.iloc[[1]].reset_index(drop=True))
 
 
 def test_copies(fusion: AspectFusion) -> None:
@@ -184,10 +184,10 @@ def test_copies(fusion: AspectFusion) -> None:
     ids=str,
 )
 def test_what_cannot_be_fitted(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"qid": QID, "y": Y, "aspects": GRADES} | changes
-    qid, y = given.pop("qid"), given.pop("y")
+    arguments: dict[str, Any] = {"qid": QID, "y": Y, "aspects": GRADES} | changes
+    qid, y = arguments.pop("qid"), arguments.pop("y")
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        AspectFusion(**{"estimator": Ridge(), **given}).fit(X, y, qid=qid)
+        AspectFusion(**{"estimator": Ridge(), **arguments}).fit(X, y, qid=qid)
 
 
 def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:

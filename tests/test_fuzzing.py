@@ -60,13 +60,13 @@ def mutated(chance: random.Random, content: bytes) -> bytes:
     for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
         start, end = sorted(chance.randrange(len(content) + 1) for _ in range(2))
         start = max(start, end - chance.choice([0, 1, 4, 40]))
-        other = chance.randrange(len(content) + 1)
+        source = chance.randrange(len(content) + 1)
         piece = chance.choice(
             [
                 chance.choice(PIECES),
                 chance.randbytes(chance.randrange(4)),
                 content[start:end] * chance.choice([0, 2, 3]),
-                content[other : other + 12],
+                content[source : source + 12],
             ]
         )
         content = content[:start] + piece + content[end:]
@@ -239,7 +239,9 @@ def test_measure_strings() -> None:
         else:
             good += 1
             # parse reads P as a family of trec_eval.
-            assert [str(read_measure(str(each))) for each in measures] == [str(each) for each in measures]
+            assert [str(read_measure(str(measure))) for measure in measures] == [
+                str(measure) for measure in measures
+            ]
     assert good > 100
 
 
@@ -305,12 +307,12 @@ def test_the_package_evaluates_and_unpickles_nothing() -> None:
         r"|read_pickle|allow_pickle|joblib\.load|np\.load|(?<!\w)yaml\.\w*[lL]oad|from yaml|yaml as"
     )
     root = Path(ma.__file__).parent
-    found = {
+    results = {
         (path.relative_to(root).as_posix(), match[0])
         for path in root.rglob("*.py")
         for match in calls.finditer(path.read_text(encoding="utf-8"))
     }
-    assert found == {
+    assert results == {
         ("testing/measures.py", "pickle.loads("),
         ("testing/measures.py", "pickle.dumps("),
         ("evaluation/packing.py", "pickle.loads("),

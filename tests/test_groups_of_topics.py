@@ -28,7 +28,7 @@ SCORES = {
 
 
 def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
@@ -57,7 +57,7 @@ def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> 
     with_column = frame.assign(kind=frame["qid"].map(GROUPS))
     categories = with_column.assign(kind=with_column["kind"].astype("category"))
     numbered = frame.assign(qid=frame["qid"].str[1:].astype(int))
-    for found in (
+    for result in (
         ma.aggregate(with_column, by="kind"),
         ma.aggregate(categories, by="kind"),
         ma.aggregate(frame, by=pd.Series(GROUPS)),
@@ -65,7 +65,7 @@ def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> 
         ma.aggregate(frame, by=str(file)),
         ma.aggregate(numbered, by={int(qid[1:]): group for qid, group in GROUPS.items()}),
     ):
-        pd.testing.assert_frame_equal(found, expected)
+        pd.testing.assert_frame_equal(result, expected)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,9 @@ def test_parts_agree_with_the_whole(rows) -> None:
     assert table["NumRet"].drop("all").sum() == pytest.approx(table["NumRet"]["all"], abs=1e-12)
     weight = {f"q{n}": value for n, value in enumerate(weights)}
     weighted = ma.aggregate(long({"a": list(values)}), weights=weight, by=by).set_index("group")["AP"]
-    shares = {group: sum(w for w, of in zip(weights, groups, strict=True) if of == group) for group in sizes.index}
+    shares = {
+        group: sum(w for w, label in zip(weights, groups, strict=True) if label == group) for group in sizes.index
+    }
     mean = sum(weighted[group] * share for group, share in shares.items()) / sum(shares.values())
     assert mean == pytest.approx(weighted["all"], abs=1e-12)
 
@@ -191,8 +193,8 @@ def test_a_group_equals_a_frame_of_its_topics() -> None:
             if "weights" in options:
                 options = {"weights": dict.fromkeys(rows["qid"].unique(), 2)}
             expected = ma.aggregate(rows, **options)
-            found = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
-            pd.testing.assert_frame_equal(found, expected)
+            part = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
+            pd.testing.assert_frame_equal(part, expected)
 
 
 def test_a_group_of_one_topic_has_no_interval() -> None:
@@ -359,8 +361,8 @@ def test_the_family_of_groups_is_rarely_wrong() -> None:
     by = {f"q{n}": f"g{n % 5}" for n in range(30)}
     for _ in range(100):
         frame = long({name: rng.random(30).tolist() for name in "abc"})
-        found = ma.analysis.compare_with_baseline(frame, "a", by=by)
-        wrong += found.loc[found["group"] != "all", "significant"].any()
+        comparison = ma.analysis.compare_with_baseline(frame, "a", by=by)
+        wrong += comparison.loc[comparison["group"] != "all", "significant"].any()
     assert wrong / 100 < 0.12  # .05 and three standard errors
 
 
@@ -461,13 +463,13 @@ def test_the_command_line_shows_groups(cli, trec_files) -> None:
     pd.testing.assert_frame_equal(table[list(expected)], expected, atol=1e-12)
     tests = ma.analysis.compare_with_baseline(perquery, "beta.run", by=by)
     tests = tests[tests["measure"] == "AP"].set_index(["group", "name"])
-    found = table.set_index(["group", "name"]).loc[tests.index]
-    assert found["AP p-value corrected"].tolist() == pytest.approx(tests["p"].tolist(), nan_ok=True)
+    means = table.set_index(["group", "name"]).loc[tests.index]
+    assert means["AP p-value corrected"].tolist() == pytest.approx(tests["p"].tolist(), nan_ok=True)
     wide = values.set_index(["qid", "name"])["AP"].unstack()
     wins = wide.gt(wide["beta.run"] + 1e-9, axis=0).groupby(by).sum()
     for group, name in tests.index:
         expected_wins = wins[name].sum() if group == "all" else wins.loc[group, name]
-        assert found.loc[(group, name), "AP +"] == expected_wins
+        assert means.loc[(group, name), "AP +"] == expected_wins
 
 
 def test_the_command_line_sorts_and_notes_groups(cli, trec_files) -> None:

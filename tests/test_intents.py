@@ -31,7 +31,7 @@ ALL = (IRec, DnDCG, DSharpnDCG, GRADED)
 def judged(**labels: tuple[float, ...]) -> dict[str, dict[str, dict[str, float]]]:
     """Qrels of one topic with the intents buy, repair and, if there are three labels, sell."""
     names = ("buy", "repair", "sell")
-    return {"q": {docno: dict(zip(names, of, strict=False)) for docno, of in labels.items()}}
+    return {"q": {docno: dict(zip(names, row, strict=False)) for docno, row in labels.items()}}
 
 
 def ranked(*docnos: str, qid: str = "q") -> dict[str, dict[str, float]]:
@@ -155,8 +155,10 @@ def test_against_the_reference(
 
     values = {IRec: ref.intent_recall, DnDCG: ref.d_ndcg, GRADED: ref.graded_err_ia}
     cases: dict[ma.Measure, Any] = {
-        measure(**settings): lambda run, judgments, of=of: of(run, judgments, theirs, given_weights, cutoff)
-        for measure, of in values.items()
+        measure(**settings): lambda run, judgments, function=function: function(
+            run, judgments, theirs, given_weights, cutoff
+        )
+        for measure, function in values.items()
     }
     compare({**cases, DSharpnDCG(gamma=gamma, **settings): both}, collection)
 
@@ -171,10 +173,10 @@ def test_with_one_intent_they_are_success_and_ndcg(drawn: Any, cutoff: int | Non
         DnDCG(aspects=scales, cutoff=cutoff): ma.On(base="nDCG", aspects=scales, cutoff=cutoff),
         IRec(aspects=scales, cutoff=cutoff): ma.On(base="Success", aspects=scales, cutoff=cutoff or 1000),
     }
-    found = evaluate([*alike, *alike.values()], collection.qrels, collection.run)
+    values = evaluate([*alike, *alike.values()], collection.qrels, collection.run)
     for qid in collection.labels:
-        for one, other in alike.items():
-            assert found[one, qid] == pytest.approx(found[other, qid], abs=1e-12)
+        for first, second in alike.items():
+            assert values[first, qid] == pytest.approx(values[second, qid], abs=1e-12)
 
 
 # -- exactness -------------------------------------------------------------------------------------------------
@@ -189,9 +191,9 @@ def test_equal_global_gains_are_equal_and_perfect_rankings_score_1() -> None:
     explanation = measure.explain(ranked("d1", "d2", "d3"), qrels, "q")
     assert explanation.ranks["gain"].tolist() == [0.75, 0.75, 0.25]
     many = {f"i{n}": 1 for n in range(10)}
-    one = {"q": {"d": dict.fromkeys(many, 1)}}
+    single = {"q": {"d": dict.fromkeys(many, 1)}}
     for gamma in (0, 0.1, 0.3, 0.7, 1):
-        assert DSharpnDCG(aspects=many, gamma=gamma).calc_aggregate(one, ranked("d")) == 1
+        assert DSharpnDCG(aspects=many, gamma=gamma).calc_aggregate(single, ranked("d")) == 1
     some = {"q": {"d": {name: int(name < "i3") for name in many}}}
     assert IRec(aspects=many).calc_aggregate(some, ranked("d")) == 0.3
 
@@ -320,8 +322,8 @@ def test_sources_and_printing() -> None:
     assert "sakai2011" in ma.cite([DSharpnDCG, GRADED])
     measure = DSharpnDCG(gamma=0.25, weights={"buy": 1, "repair": 2}) @ 10
     assert str(measure) == "DSharpnDCG(gamma=0.25,weights={'buy': 1, 'repair': 2})@10"
-    for one in (measure, GRADED(weights={"buy": 1, "repair": 2}) @ 5, IRec @ 3, DnDCG):
-        assert ir_measures.parse_measure(str(one)) == one == pickle.loads(pickle.dumps(one))
+    for variant in (measure, GRADED(weights={"buy": 1, "repair": 2}) @ 5, IRec @ 3, DnDCG):
+        assert ir_measures.parse_measure(str(variant)) == variant == pickle.loads(pickle.dumps(variant))
 
 
 def test_labels_for_learning_to_rank() -> None:

@@ -43,7 +43,7 @@ def collections(draw: st.DrawFn) -> tuple[list[Row], list[tuple[str, str]]]:
     qids = draw(st.lists(identifiers, min_size=1, max_size=4, unique=True))
     docnos = draw(st.lists(identifiers, min_size=1, max_size=12, unique=True))
     pair = st.tuples(st.sampled_from([*qids, "unjudged"]), st.sampled_from(docnos))
-    rows = [(*each, draw(st.sampled_from(SCORES))) for each in draw(st.lists(pair, max_size=30))]
+    rows = [(*ids, draw(st.sampled_from(SCORES))) for ids in draw(st.lists(pair, max_size=30))]
     order = draw(st.sampled_from(["any", "by query", "ranked"]))
     if order == "by query":
         rows.sort(key=lambda row: qids.index(row[0]) if row[0] in qids else -1)
@@ -86,7 +86,7 @@ FORMS: dict[str, Callable[[list[str]], pd.Series]] = {
 
 
 def run_frame(rows: list[Row], form: str) -> pd.DataFrame:
-    columns = [[row[place] for row in rows] for place in range(3)]
+    columns = [[row[index] for row in rows] for index in range(3)]
     make = FORMS[form]
     return pd.DataFrame({"qid": make(columns[0]), "docno": make(columns[1]), "score": np.array(columns[2], float)})
 
@@ -157,16 +157,18 @@ def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], 
 
 @PROPERTY
 @given(st.lists(strings, max_size=20), st.lists(strings, max_size=20))
-def test_hashes_depend_on_the_string_alone(one: list[str], other: list[str]) -> None:
+def test_hashes_depend_on_the_string_alone(first: list[str], second: list[str]) -> None:
     """Not on the longest string beside it, nor on what follows it in the buffer."""
     hashed = [
         dict(zip(values, Texts.of_strings(np.array(values, dtype=object)).hashes().tolist(), strict=True))
-        for values in (one, other, [*other, "x" * 300])
+        for values in (first, second, [*second, "x" * 300])
     ]
     for values in hashed[1:]:
-        assert all(hashed[0][value] == values[value] for value in set(one) & set(values))
-    assert len(set(hashed[0].values())) == len(set(one))
-    assert all(Texts.of_strings(np.array([each], dtype=object)).hashes()[0] == hashed[0][each] for each in set(one))
+        assert all(hashed[0][value] == values[value] for value in set(first) & set(values))
+    assert len(set(hashed[0].values())) == len(set(first))
+    assert all(
+        Texts.of_strings(np.array([text], dtype=object)).hashes()[0] == hashed[0][text] for text in set(first)
+    )
 
 
 @PROPERTY
@@ -177,8 +179,8 @@ def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
     by_bytes = sorted(range(len(rows)), key=lambda n: rows[n][1].encode("utf-8", "surrogatepass"), reverse=True)
     expected = sorted(by_bytes, key=lambda n: rows[n][0])
     assert [rows[n] for n in order] == [rows[n] for n in expected]
-    for one, other in zip(order[1:], order[:-1], strict=True):
-        assert rows[one] != rows[other] or other < one  # equal strings keep their order
+    for row, previous in zip(order[1:], order[:-1], strict=True):
+        assert rows[row] != rows[previous] or previous < row  # equal strings keep their order
     assert texts.decode().tolist() == [string for _, string in rows]
 
 
@@ -189,7 +191,7 @@ def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
     docnos = Texts.of_strings(np.array([string for _, string in rows], dtype=object))
     with hashed_to(bits):
         repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
-    expected = [row in rows[place + 1 :] for place, row in enumerate(rows)]
+    expected = [row in rows[position + 1 :] for position, row in enumerate(rows)]
     assert (repeated.tolist() if repeated is not None else [False] * len(rows)) == expected
 
 
@@ -220,8 +222,8 @@ def test_regular_ids_have_different_hashes() -> None:
     names = set()
     for digits in numbers.tolist():
         name = ["a"] * 24
-        for place, digit in zip((7, 11, 13, 15, 20), digits, strict=True):
-            name[place] = f"{digit:x}"
+        for position, digit in zip((7, 11, 13, 15, 20), digits, strict=True):
+            name[position] = f"{digit:x}"
         names.add("".join(name))
     hashed = Texts.of_strings(np.array(sorted(names), dtype=object)).hashes()
     assert len(np.unique(hashed)) == len(names)
@@ -251,10 +253,10 @@ def test_many_pairs() -> None:
         with hashed_to(bits):
             table = PairTable(query, Texts.of_strings(names))
             asked = rng.permutation(3000)
-            other = (query[asked] + rng.integers(0, 2, 3000)) % 3
+            queries = (query[asked] + rng.integers(0, 2, 3000)) % 3
             texts = Texts.of_strings(names[asked])
-            found = table.lookup(other, texts)[0]
-        assert found.tolist() == np.where(other == query[asked], asked, -1).tolist()
+            rows = table.lookup(queries, texts)[0]
+        assert rows.tolist() == np.where(queries == query[asked], asked, -1).tolist()
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -283,7 +285,7 @@ def test_ids_of_other_kinds(values: Any, read: list[str]) -> None:
         list(zip(read, "abc", [3.0, 2.0, 1.0], strict=True)), [("3", "a"), ("1", "b")]
     )
     frame = pd.DataFrame({"qid": "q", "score": [3.0, 2.0, 1.0]}).assign(docno=values)
-    judged = [("q", each) for each in set(read)]
+    judged = [("q", docno) for docno in set(read)]
     rankings = Rankings(frame, Judgments(qrels_frame(judged)))
     assert hits_of(rankings) == simple_hits([("q", docno, 3.0 - n) for n, docno in enumerate(read)], judged)
 

@@ -30,18 +30,18 @@ def test_a_label_is_a_text_that_carries_its_measure() -> None:
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_a_label_is_the_column_in_an_experiment(perquery) -> None:
     def tables(metrics: list[Any]) -> list[pd.DataFrame]:
-        found: Any = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, perquery=perquery)
-        return list(found) if perquery == "both" else [found]
+        result: Any = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, perquery=perquery)
+        return list(result) if perquery == "both" else [result]
 
     plain = tables([nDCG @ 10, CAM_10, TOMA_10, "map"])
     labelled = tables([nDCG @ 10, OVERALL, TOMA_10, "map"])
-    for found, expected in zip(labelled, plain, strict=True):
+    for table, expected in zip(labelled, plain, strict=True):
         wanted = expected.rename(columns={str(CAM_10): "overall"})
         if "measure" in wanted:
             wanted["measure"] = wanted["measure"].replace(str(CAM_10), "overall")
             keys = ["name", "qid", "measure"]
-            found, wanted = (frame.sort_values(keys, ignore_index=True) for frame in (found, wanted))
-        pd.testing.assert_frame_equal(found[wanted.columns.tolist()], wanted, check_dtype=False)
+            table, wanted = (frame.sort_values(keys, ignore_index=True) for frame in (table, wanted))
+        pd.testing.assert_frame_equal(table[wanted.columns.tolist()], wanted, check_dtype=False)
 
 
 def test_options_of_an_experiment_by_label() -> None:
@@ -68,11 +68,11 @@ def test_grid_searches(jobs) -> None:
     scan = pt.GridScan(pipeline, params, TOPICS, QRELS, [late, nDCG @ 10], jobs=jobs)
     expected = pt.GridScan(pipeline, params, TOPICS, QRELS, [measure, nDCG @ 10])
     assert scan["late"].tolist() == expected[str(measure)].tolist()
-    found, wanted = (
+    result, wanted = (
         pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric, jobs=jobs, return_type="best_setting")
         for metric in (late, measure)
     )
-    assert str(found) == str(wanted)
+    assert str(result) == str(wanted)
     folds = [TOPICS[:3], TOPICS[3:]]
     frames, settings = zip(
         *(

@@ -132,5 +132,5 @@ def test_no_measure_adds_to_what_is_kept(made) -> None:
 
 def test_qrels_in_other_forms_are_built_anew(made) -> None:
     rows = list(IR_QRELS.itertuples(index=False, name="Qrel"))
-    found = {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)}
-    assert found == per_query([CAM_10])
+    values = {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)}
+    assert values == per_query([CAM_10])

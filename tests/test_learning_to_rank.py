@@ -135,10 +135,10 @@ def test_labels_can_be_assigned_to_the_rows_of_the_qrels() -> None:
     pairs = [("q1", "a", 1), ("q1", "b", 2), ("q2", "b", 0), ("q2", "a", 2)]
     qrels = pd.DataFrame(pairs, columns=["qid", "docno", "label"])
     for index in (range(4), [7, 3, 5, 5], list("wxyz")):
-        given = qrels.set_index(pd.Index(index))
-        labels = aggregate_labels(given, "label")
+        judged = qrels.set_index(pd.Index(index))
+        labels = aggregate_labels(judged, "label")
         assert labels["label"].tolist() == [1, 2, 0, 2]
-        assert labels.index.equals(given.index)
+        assert labels.index.equals(judged.index)
     assert qrels.assign(t=aggregate_labels(qrels, "label").label)["t"].tolist() == [1, 2, 0, 2]
     rows = np.random.default_rng(3).permutation(5)
     shuffled = aggregate_labels(QRELS.iloc[rows], MANHATTAN)
@@ -157,8 +157,8 @@ def test_equal_duplicates_keep_a_row_each_and_others_are_an_error() -> None:
 
 def test_frames_of_polars_are_qrels() -> None:
     polars = pytest.importorskip("polars")
-    given = polars.DataFrame({column: QRELS[column].tolist() for column in QRELS}, strict=False)
-    pd.testing.assert_frame_equal(aggregate_labels(given, MANHATTAN), aggregate_labels(QRELS, MANHATTAN))
+    frame = polars.DataFrame({column: QRELS[column].tolist() for column in QRELS}, strict=False)
+    pd.testing.assert_frame_equal(aggregate_labels(frame, MANHATTAN), aggregate_labels(QRELS, MANHATTAN))
 
 
 @pytest.mark.parametrize(
@@ -432,9 +432,9 @@ def test_early_stopping_by_a_multi_aspect_measure(
     lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
     class Ranker(lightgbm.LGBMRanker):  # type: ignore[name-defined,misc]
-        def fit(self, X: Any, y: Any, **given: Any) -> Any:
-            self.evaluated = given["eval_set"][0]
-            return super().fit(X, y, **given)
+        def fit(self, X: Any, y: Any, **params: Any) -> Any:
+            self.evaluated = params["eval_set"][0]
+            return super().fit(X, y, **params)
 
     topics = health.topics[::-1] if backwards else health.topics
     train, valid, test = split(topics, 5, 3, 2)
@@ -491,10 +491,10 @@ def test_kfold_grid_search_selects_the_learned_model(
         for number, (name, model) in itertools.product([3, 20], models.items()):
             alone = TfidfRetriever(health.documents, num_results=number) >> features
             by_hand[number, name] = value(alone >> pt.ltr.apply_learned_model(model), selecting, health.qrels)
-        chosen = {name: found for _, name, found in setting}
+        chosen = {name: score for _, name, score in setting}
         (name,) = (name for name, model in models.items() if model is chosen["learner"])
         assert by_hand[chosen["num_results"], name] == pytest.approx(max(by_hand.values()), abs=1e-12)
-        assert len({round(found, 12) for found in by_hand.values()}) > 3
+        assert len({round(score, 12) for score in by_hand.values()}) > 3
     # The pipeline is as it was.
     assert retrieve.num_results == 20
     assert learned.learner is models["relevance"]

@@ -56,8 +56,8 @@ def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def aggregated(measures: list[Any], qrels: pd.DataFrame) -> dict[str, float]:
-    found = ir_measures.calc_aggregate(measures, as_ir_measures(qrels), as_ir_measures(RUN))
-    return {str(measure): value for measure, value in found.items()}
+    values = ir_measures.calc_aggregate(measures, as_ir_measures(qrels), as_ir_measures(RUN))
+    return {str(measure): value for measure, value in values.items()}
 
 
 EXPECTED = {name: aggregated([measure], ALONE)[name] for name, measure in BY_NAME.items()}
@@ -87,10 +87,10 @@ def test_they_are_beside_measures_of_several_aspects(accelerated: bool) -> None:
     if accelerated:
         ma.accelerate()
     qrels = read()
-    found = aggregated([*TOGETHER, CAM_10], qrels)
+    values = aggregated([*TOGETHER, CAM_10], qrels)
     expected = {**{str(measure): EXPECTED[str(measure)] for measure in TOGETHER}, **aggregated([CAM_10], qrels)}
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert min(found.values()) > 0
+    assert values == pytest.approx(expected, abs=1e-12)
+    assert min(values.values()) > 0
 
 
 def test_experiment_evaluate_and_grid_search() -> None:
@@ -99,9 +99,9 @@ def test_experiment_evaluate_and_grid_search() -> None:
     expected = aggregated([CAM_10], qrels)[str(CAM_10)]
     assert table["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert table[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
-    found = pt.Evaluate(RUN, qrels, measures)
-    assert found["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    assert found[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
+    values = pt.Evaluate(RUN, qrels, measures)
+    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+    assert values[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
     system = Scaled()
     score, _ = pt.GridSearch(
         system, {system: {"weight": [1.0, 2.0]}}, TOPICS, qrels, metric="nDCG@10", return_type="best_setting"
@@ -126,8 +126,8 @@ def test_batches() -> None:
 def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> None:
     """A measure of ir-measures has no value there, so the means are over different topics."""
     with pytest.warns(ma.MultiAspectWarning, match=r"relevance in 1 topic \(4\)") as caught:
-        found = aggregated([nDCG @ 10, CAM_10], read(OTHER_TOPIC))
-    assert found["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+        values = aggregated([nDCG @ 10, CAM_10], read(OTHER_TOPIC))
+    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert "nDCG@10" in str(caught[0].message)
     per_query = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], perquery=True)
     counts = per_query["measure"].value_counts()
@@ -174,14 +174,14 @@ def test_a_baseline_requires_values_on_the_same_topics() -> None:
 
 def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing changes for others, not even the order of the columns of pt.Experiment."""
-    given: list[Any] = []
+    calls: list[Any] = []
     original = ir_measures.pytrec_eval._evaluator
     monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: given.append(qrels) or original(m, qrels)
+        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
     )
     qrels = as_ir_measures(ALONE)
     ir_measures.calc_aggregate([nDCG], qrels, as_ir_measures(RUN))
-    assert given[0] is qrels
+    assert calls[0] is qrels
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "Int64", "object"])
@@ -191,8 +191,8 @@ def test_types_of_labels(dtype: str) -> None:
     if dtype == "object":
         qrels["label"] = [None if pd.isna(label) else int(label) for label in qrels["label"]]
         qrels["label"] = qrels["label"].astype(object)
-    found = aggregated([nDCG @ 10, Judged @ 3], qrels)
-    assert found == pytest.approx({name: EXPECTED[name] for name in found}, abs=1e-12)
+    values = aggregated([nDCG @ 10, Judged @ 3], qrels)
+    assert values == pytest.approx({name: EXPECTED[name] for name in values}, abs=1e-12)
 
 
 def test_whole_numbers_as_floats() -> None:
@@ -222,28 +222,28 @@ def test_user_defined_measures_see_all_rows() -> None:
     measure = ir_measures.define_byquery(
         lambda qrels, run: sizes.append(int(qrels["trust"].notna().sum())) or float(len(qrels)), name="Rows"
     )
-    found = aggregated([measure, nDCG @ 10], read())
-    assert found["Rows"] == np.mean([4, 3, 2, 0])  # topic 4 has a run only
-    assert found["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+    values = aggregated([measure, nDCG @ 10], read())
+    assert values["Rows"] == np.mean([4, 3, 2, 0])  # topic 4 has a run only
+    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert sum(sizes) == 6
 
 
 def test_no_label_of_relevance_at_all() -> None:
     qrels = read().assign(label=np.nan)
-    found = ir_measures.calc_aggregate(
+    values = ir_measures.calc_aggregate(
         [ma.On(aspect="trust", base="AP")], as_ir_measures(qrels), as_ir_measures(RUN)
     )
-    assert 0 < next(iter(found.values())) <= 1
+    assert 0 < next(iter(values.values())) <= 1
 
 
 def test_topics_with_negative_labels_only_reach_pytrec_eval_as_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads beyond its memory on them."""
     qrels = read()
     qrels.loc[(qrels["qid"] == "2") & qrels["label"].notna(), "label"] = -2
-    given: list[Any] = []
+    calls: list[Any] = []
     original = ir_measures.pytrec_eval._evaluator
     monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: given.append(qrels) or original(m, qrels)
+        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
     )
     aggregated([nDCG @ 10], qrels)
-    assert given[0].groupby("query_id")["relevance"].max().to_dict() == {"1": 2, "2": 0, "3": 1}
+    assert calls[0].groupby("query_id")["relevance"].max().to_dict() == {"1": 2, "2": 0, "3": 1}

@@ -45,13 +45,13 @@ def test_measures_of_one_name_and_other_content_do_not_share_values(edited) -> N
     """They print alike: compared by what they print, the second got the values of the first."""
     before, after = edited
     assert before != after
-    alone = [one.evaluate(Rankings(RUN, Judgments(QRELS))).tolist() for one in edited]
+    alone = [measure.evaluate(Rankings(RUN, Judgments(QRELS))).tolist() for measure in edited]
     assert alone[0] != alone[1]
     together = Rankings(RUN, Judgments(QRELS))
-    assert [one.evaluate(together).tolist() for one in edited] == alone
+    assert [measure.evaluate(together).tolist() for measure in edited] == alone
     with pytest.warns(MultiAspectWarning, match="print as TOMA"):
         values = ir_measures.calc_aggregate([before, after], QRELS, RUN)
-    assert [[values[one]] for one in edited] == alone
+    assert [[values[measure]] for measure in edited] == alone
 
 
 def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
@@ -65,7 +65,7 @@ def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
 
 
 @pytest.mark.parametrize(
-    "again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"]
+    "again", [copy.deepcopy, lambda measure: pickle.loads(pickle.dumps(measure))], ids=["copy", "pickle"]
 )
 def test_a_copy_of_an_earlier_measure_does_not_take_the_name_back(edited, again) -> None:
     before, after = edited
@@ -81,9 +81,9 @@ def test_orders_are_named_again_too() -> None:
     with pytest.warns(MultiAspectWarning, match="'edited-order' now refers to"):
         order(5)
     again = [TOMA(order="edited-order", base="DCG"), HelpfulCompat(order="edited-order")]
-    assert all(one != other and str(one) == str(other) for one, other in zip(measures, again, strict=True))
+    assert all(left != right and str(left) == str(right) for left, right in zip(measures, again, strict=True))
     rankings = Rankings(RUN, Judgments(QRELS))
-    first, second = (one[0].evaluate(rankings)[0] for one in (measures, again))
+    first, second = (group[0].evaluate(rankings)[0] for group in (measures, again))
     assert second - first == 4
     assert copy.deepcopy(measures[0]) == measures[0]
     assert TOMA(order="edited-order", base="DCG") == again[0]

@@ -68,7 +68,7 @@ def test_a_tenth_of_the_documents_outside_makes_differences_as_the_page_says() -
     rng = np.random.default_rng(0)
     largest = 0.0
     for _ in range(200):
-        neutrality = {f"d{number}": float(of) for number, of in enumerate(rng.beta(2, 1, 220).round(2))}
+        neutrality = {f"d{number}": float(share) for number, share in enumerate(rng.beta(2, 1, 220).round(2))}
         ranking = rng.permutation(list(neutrality))[:10].tolist()
         background = [f"d{number}" for number in range(200)]
         difference = nfairr(ranking, neutrality, background, 10) - value(ranking, neutrality, background, 10)

@@ -307,20 +307,20 @@ def track_qrels(column: str, codes: list[float], **more: object) -> pd.DataFrame
 )  # fmt: skip
 def test_correctness_by_the_answers_of_topics(track, column, codes, answers, first, second) -> None:
     qrels = track_qrels(column, codes)
-    found = correctness(qrels, answers, track)
-    assert found.index.equals(qrels.index)
-    assert found.name == "correctness"
-    by_topic = found[::-1].groupby(qrels["qid"][::-1], sort=False).apply(list)
+    labels = correctness(qrels, answers, track)
+    assert labels.index.equals(qrels.index)
+    assert labels.name == "correctness"
+    by_topic = labels[::-1].groupby(qrels["qid"][::-1], sort=False).apply(list)
     assert by_topic["7"] == first
     assert by_topic["3"] == second
-    assert correctness(qrels, pd.Series(answers), track).equals(found)
+    assert correctness(qrels, pd.Series(answers), track).equals(labels)
 
 
 def test_correctness_by_codes_of_the_callers() -> None:
     meaning = {1: "unhelpful", 2: None, 3: "helpful", -1: None}
     qrels = track_qrels("decision", [1, 2, 3, -1, -2])
-    found = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
-    assert found[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
+    labels = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
+    assert labels[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
 
 
 @pytest.mark.parametrize(
@@ -335,9 +335,14 @@ def test_correctness_by_codes_of_the_callers() -> None:
     ],
 )
 def test_codes_without_a_meaning_are_errors(change, shown) -> None:
-    given = {"qrels": track_qrels("answer", [0, 1]), "answers": {"7": "yes", "3": "no"}, "codes": 2022, **change}
+    arguments = {
+        "qrels": track_qrels("answer", [0, 1]),
+        "answers": {"7": "yes", "3": "no"},
+        "codes": 2022,
+        **change,
+    }
     with pytest.raises(MultiAspectError) as caught:
-        correctness(**given)
+        correctness(**arguments)
     assert [part for part in shown if part not in str(caught.value)] == []
 
 
@@ -443,19 +448,19 @@ def test_registered_distances_are_checked(function, shown: str) -> None:
 
 def test_distances_and_orders_are_told_apart() -> None:
     order = Order({(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="told-apart")
-    for given in (order, "told-apart", order.to_json()):
-        assert TOMA(order=given)["order"].to_dict() == order.to_dict()
+    for form in (order, "told-apart", order.to_json()):
+        assert TOMA(order=form)["order"].to_dict() == order.to_dict()
         with pytest.raises(MultiAspectError, match="order="):
-            TOMA(distance=given)
+            TOMA(distance=form)
     assert str(TOMA(order=order) @ 5) == "TOMA(order='told-apart')@5"
     for measure in (TOMA, HelpfulCompat):
         with pytest.raises(MultiAspectError, match="distance="):
             measure(order="manhattan")
         with pytest.raises(MultiAspectError, match="axes, weights and gate"):
             measure(order=DistanceOrder(TWO))
-    for given in ({"distance": "manhattan"}, {"axes": "gains"}, {"gate": "relevance"}):
-        with pytest.raises(MultiAspectError, match=f"omit {next(iter(given))}"):
-            TOMA(order=order, **given)
+    for form in ({"distance": "manhattan"}, {"axes": "gains"}, {"gate": "relevance"}):
+        with pytest.raises(MultiAspectError, match=f"omit {next(iter(form))}"):
+            TOMA(order=order, **form)
 
 
 def test_both_orders_answer_alike() -> None:
@@ -469,8 +474,8 @@ def test_both_orders_answer_alike() -> None:
     pd.testing.assert_frame_equal(explicit.to_frame(), frame)
     grades = frame[["relevance", "credibility"]].to_numpy(dtype=np.intp)
     for ask in ("class_index", "weights", "closeness", "above_worst", "is_possible"):
-        one, other = (getattr(order, ask)(grades).tolist() for order in (by_distance, explicit))
-        assert one == pytest.approx(other), ask
+        first, second = (getattr(order, ask)(grades).tolist() for order in (by_distance, explicit))
+        assert first == pytest.approx(second), ask
     assert not explicit.is_possible(np.array([[0, 1]])).any()
     assert (by_distance.top_weight, by_distance.n_classes) == (explicit.top_weight, explicit.n_classes) == (5, 6)
     for order in (by_distance, explicit):

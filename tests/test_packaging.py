@@ -51,8 +51,8 @@ def requirements(extra: str | None = None) -> dict[str, str]:
     for line in PROJECT["dependencies"] if extra is None else PROJECT["optional-dependencies"][extra]:
         own = re.fullmatch(r"pt-multiaspect\[(.*)\]", line)
         if own:
-            for other in own[1].split(","):
-                result.update(requirements(other))
+            for part in own[1].split(","):
+                result.update(requirements(part))
         elif "== 'darwin'" not in line:
             name, version = re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", line).groups()
             result[name] = version

@@ -43,9 +43,9 @@ class WithTopics:
 def assert_as_experiment(values: pd.DataFrame, topics: pd.DataFrame = TOPICS) -> None:
     expected = pt.Experiment(SYSTEMS, topics, QRELS, MEASURES, names=SYSTEM_NAMES, perquery=True).dropna()
     keys = ["name", "qid", "measure"]
-    found, wanted = (frame.set_index(keys)["value"].sort_index() for frame in (values, expected))
-    assert found.index.tolist() == wanted.index.tolist()
-    assert (found - wanted).abs().max() < 1e-12
+    result, wanted = (frame.set_index(keys)["value"].sort_index() for frame in (values, expected))
+    assert result.index.tolist() == wanted.index.tolist()
+    assert (result - wanted).abs().max() < 1e-12
 
 
 @pytest.mark.every(3)
@@ -82,8 +82,8 @@ def test_columns_without_names_stay_without() -> None:
     topics = pd.DataFrame({"qid": ["q1"], "query": ["a"]})
     run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [2.0, 1.0]})
     measure = ma.CAM(base="AP", aspects={"rel": 1, "cred": 2})
-    found = ma.evaluate({"run": pt.Transformer.from_df(run)}, qrels, measure, topics=topics)
-    assert found["value"].tolist() == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
+    values = ma.evaluate({"run": pt.Transformer.from_df(run)}, qrels, measure, topics=topics)
+    assert values["value"].tolist() == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
 
 
 def test_names_are_those_of_an_experiment() -> None:
@@ -122,12 +122,12 @@ def test_reports_explanations_and_descriptions_are_those_of_the_runs() -> None:
     some = TOPICS[:3]
     qrels = QRELS[QRELS["qid"].isin(some["qid"])]
     runs = {name: system.transform(some) for name, system in NAMED.items()}
-    found, expected = (
-        ma.report(given, judged, "CAM@10", progress=False, **topics)
-        for given, judged, topics in ((NAMED, QRELS, {"topics": some}), (runs, qrels, {}))
+    result, expected = (
+        ma.report(systems, judged, "CAM@10", progress=False, **topics)
+        for systems, judged, topics in ((NAMED, QRELS, {"topics": some}), (runs, qrels, {}))
     )
-    pd.testing.assert_frame_equal(found.perquery, expected.perquery)
-    assert str(found.description) == str(expected.description)
+    pd.testing.assert_frame_equal(result.perquery, expected.perquery)
+    assert str(result.description) == str(expected.description)
     assert str(ma.describe(QRELS, runs=NAMED, topics=some)) == str(ma.describe(qrels, runs=runs))
     name = SYSTEM_NAMES[1]
     explanation = ma.explain(CAM_10, {name: NAMED[name]}, QRELS, "q1", topics=some)

@@ -96,8 +96,8 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
     """Every multi-aspect measure in many forms, on aspects of these names."""
     uneven = {name: index for index, name in enumerate(names)}
     shares = uneven if len(names) > 1 else {names[0]: 0.1}
-    with_aspects = [one for one in ALL if "aspects" in one.SUPPORTED_PARAMS]
-    many: list[Measure] = [one for one in with_aspects if not requires(one)]
+    with_aspects = [measure for measure in ALL if "aspects" in measure.SUPPORTED_PARAMS]
+    many: list[Measure] = [measure for measure in with_aspects if not requires(measure)]
     means = [CAM, MM, GAM, *([WHAM] if len(names) == 2 else [])]
     if len(names) != 2:
         many.remove(WHAM)
@@ -106,10 +106,10 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
         many += [mean(base=base, weights=shares, empty="drop") for mean in means]
     for distance in DISTANCES:
         many += [
-            TOMA(distance=distance, weighting=weighting, positives=positives, gate=gate, weights=given, base=base)
+            TOMA(distance=distance, weighting=weighting, positives=positives, gate=gate, weights=weights, base=base)
             for weighting in ("classes", "normalized", "exponential")
             for positives, gate in (("nonzero", None), ("top-half", names[0]))
-            for given, base in ((None, "nDCG@3"), (shares, "AP"))
+            for weights, base in ((None, "nDCG@3"), (shares, "AP"))
         ]  # fmt: skip
     many += [TOMA(base=f"nDCG(dcg='exp-log2'){at}") for at in ("", "@2")]
     for base in ("nDCG", "nDCG@2", "RBP", "P@2", "R@2", "Rprec"):
@@ -123,11 +123,11 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
     for ideal in ("joint", "separate", "judged"):
         many += [NWCS(ideal=ideal), NWCS(ideal=ideal, weights=shares), NWCS(ideal=ideal) @ 2]
     if len(names) > 1:
-        many += [one(themes=names[1:], usability=names[0], overlap=1.1) for one in (MDCU, nMDCU, nMDCU @ 2)]
+        many += [measure(themes=names[1:], usability=names[0], overlap=1.1) for measure in (MDCU, nMDCU, nMDCU @ 2)]
     for mu, nu in ((0.5, 0), (0, 3)):
         many += [error(mu=mu, nu=nu)(cutoff=cutoff) for error in (NLRE, NGRE) for cutoff in (None, 3)]
     if len(names) == 1:
-        many = [one for one in many if one.params.get("mu", 0.5) != 0]
+        many = [measure for measure in many if measure.params.get("mu", 0.5) != 0]
     return many
 
 
@@ -297,8 +297,8 @@ def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
     assert value_by_query(measure, collection.qrels, {qid: ideal}) == {qid: 1.0 if some_weight else 0.0}
 
     rng.shuffle(documents)
-    other = {docno: float(-rank) for rank, docno in enumerate(documents)}
-    (value,) = value_by_query(measure, collection.qrels, {qid: other}).values()
+    scores = {docno: float(-rank) for rank, docno in enumerate(documents)}
+    (value,) = value_by_query(measure, collection.qrels, {qid: scores}).values()
     ranked, best = [classes[docno] for docno in documents[:cutoff]], sorted(classes.values(), reverse=True)[:cutoff]
     assert 0.0 <= value <= 1.0
     if some_weight:
@@ -322,11 +322,11 @@ def test_the_order_of_a_distance_given_outright_is_the_distance(
     order = Order(zip(tuples, classes, strict=True), aspects)
     for base in ("nDCG@3", "AP", "AP(rel=2)", "SetF", "Bpref", "Compat"):
         measure = TOMA(base=base, weighting=weighting, positives=positives)
-        one, other = (
-            value_by_query(each, collection.qrels, collection.run)
-            for each in (measure(distance=distance, axes=axes, aspects=aspects), measure(order=order))
+        first, second = (
+            value_by_query(variant, collection.qrels, collection.run)
+            for variant in (measure(distance=distance, axes=axes, aspects=aspects), measure(order=order))
         )
-        assert one == pytest.approx(other, abs=1e-12), measure
+        assert first == pytest.approx(second, abs=1e-12), measure
 
 
 # -- rank errors ----------------------------------------------------------------------------------------
@@ -544,10 +544,10 @@ def test_aspects_are_read_back(aspects: Aspects) -> None:
     assert pickle.loads(pickle.dumps(aspects)) == aspects
     for name, aspect in aspects.items():
         assert Aspect.from_spec(aspect.to_spec()) == aspect, name
-        one, other = Aspect.from_spec(aspect.to_spec()).scale, aspect.scale
+        first, second = Aspect.from_spec(aspect.to_spec()).scale, aspect.scale
         for part in ("grades", "gains", "probabilities"):
-            assert getattr(one, part).tolist() == getattr(other, part).tolist()
-        assert one.threshold == other.threshold
+            assert getattr(first, part).tolist() == getattr(second, part).tolist()
+        assert first.threshold == second.threshold
 
 
 @given(orders())
@@ -611,16 +611,18 @@ def test_distance_orders_against_all_tuples(
     assert order.classes(tuples).tolist() == list(wanted.index.values())
     grades = np.array(tuples, dtype=np.intp).reshape(len(tuples), len(names))
     closeness = order.closeness(grades).tolist()
-    assert closeness == pytest.approx([wanted.normalized[each] for each in tuples], abs=1e-9)
+    assert closeness == pytest.approx([wanted.normalized[labels] for labels in tuples], abs=1e-9)
     assert order.above_worst(grades).tolist() == [index > 0 for index in wanted.index.values()]
     if gate is not None:
         impossible = [
-            each for each in itertools.product(*(a.grades for a in theirs.values())) if each not in wanted.index
+            labels
+            for labels in itertools.product(*(a.grades for a in theirs.values()))
+            if labels not in wanted.index
         ]
         assert not impossible or set(order.classes(impossible).tolist()) == {0}
     listed = order.to_list()
     assert len(listed) == wanted.n_classes
-    assert {each: wanted.n_classes - 1 - i for i, group in enumerate(listed) for each in group} == wanted.index
+    assert {labels: wanted.n_classes - 1 - i for i, group in enumerate(listed) for labels in group} == wanted.index
 
 
 def test_three_aspects_in_tenths_have_ten_manhattan_classes() -> None:
@@ -684,8 +686,8 @@ def test_normalized_cam_against_all_permutations(
         assert values[qid] == pytest.approx(wanted, abs=1e-9), measure
         # The best ranking attains 1, and none more.
         rankings = [
-            (ref.arithmetic(ref.scores_by_aspect(each, judged, theirs, their_base, None, shares, empty)), each)
-            for each in itertools.permutations(judged)
+            (ref.arithmetic(ref.scores_by_aspect(order, judged, theirs, their_base, None, shares, empty)), order)
+            for order in itertools.permutations(judged)
         ]
         best, ranking = max(rankings)
         top = {qid: {docno: -float(rank) for rank, docno in enumerate(ranking)}}
@@ -746,9 +748,15 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
             )
     chosen = {name: data.draw(st.sampled_from(REFERENCE_BASES)) for name in collection.names}
     for measure, function in pairs:
-        cases[measure(base={name: each[0] for name, each in chosen.items()}, empty=empty, aspects=ours)] = (
+        cases[measure(base={name: choice[0] for name, choice in chosen.items()}, empty=empty, aspects=ours)] = (
             lambda run, judged, function=function: function(
-                run, judged, theirs, {name: (each[1], each[2]) for name, each in chosen.items()}, None, None, empty
+                run,
+                judged,
+                theirs,
+                {name: (choice[1], choice[2]) for name, choice in chosen.items()},
+                None,
+                None,
+                empty,
             )
         )
     compare(cases, collection)
@@ -934,10 +942,10 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
         steps = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
         places = [Fraction(0), *itertools.accumulate(unit * step for step in steps)]
         threshold = draw(st.sampled_from(places[1:]))
-        upwards[name] = Aspect([float(place) for place in places], threshold=float(threshold))
+        upwards[name] = Aspect([float(grade) for grade in places], threshold=float(threshold))
         turned[name] = upwards[name]
         if draw(st.booleans()):
-            down = [float(places[-1] - place) for place in places]
+            down = [float(places[-1] - grade) for grade in places]
             turned[name] = Aspect(down, threshold=float(places[-1] - threshold), greater_is_better=False)
     collection = draw(collections(grades=[aspect.grades for aspect in upwards.values()], junk=False))
     mirror = {
@@ -945,7 +953,7 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
         for name, aspect in upwards.items()
     }
     labels = {
-        qid: {docno: {name: mirror[name][label] for name, label in of.items()} for docno, of in docs.items()}
+        qid: {docno: {name: mirror[name][label] for name, label in row.items()} for docno, row in docs.items()}
         for qid, docs in collection.labels.items()
     }
     return collection, Collection(collection.names, labels, collection.run), upwards, turned
@@ -962,9 +970,9 @@ def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part
     before = evaluate(declared(some, Aspects(upwards)), collection.qrels, collection.run)
     after = evaluate(declared(some, Aspects(turned)), mirror.qrels, mirror.run)
     for measure in some:
-        one, other = (measure(aspects=Aspects(aspects)) for aspects in (upwards, turned))
+        first, second = (measure(aspects=Aspects(aspects)) for aspects in (upwards, turned))
         for qid in collection.labels:
-            assert after[other, qid] == before[one, qid], (measure, qid)
+            assert after[second, qid] == before[first, qid], (measure, qid)
 
 
 @pytest.mark.parametrize("axes", ["equal", "gains"])

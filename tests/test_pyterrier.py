@@ -116,15 +116,15 @@ AS_GIVEN = pytest.mark.parametrize(
 
 
 def ours(caught: Any) -> list[str]:
-    return [str(one.message) for one in caught if issubclass(one.category, ma.MultiAspectWarning)]
+    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
 
 
 def aggregate_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:
     """Return the values of ir-measures for a system, by the names of the measures."""
     run = system if isinstance(system, pd.DataFrame) else system.transform(topics)
     qrels = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]
-    found = ir_measures.calc_aggregate(MEASURES, qrels, run.rename(columns={"qid": "query_id", "docno": "doc_id"}))
-    return {str(measure): value for measure, value in found.items()}
+    values = ir_measures.calc_aggregate(MEASURES, qrels, run.rename(columns={"qid": "query_id", "docno": "doc_id"}))
+    return {str(measure): value for measure, value in values.items()}
 
 
 def averages_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:
@@ -177,8 +177,8 @@ def test_the_kinds_differ() -> None:
     ids=str,
 )
 def test_averages_are_the_aggregates(options: dict[str, Any], as_given: Any) -> None:
-    found = pt.Experiment(SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, **options)
-    assert_aggregates(found[0] if options.get("perquery") else found)
+    table = pt.Experiment(SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, **options)
+    assert_aggregates(table[0] if options.get("perquery") else table)
 
 
 def test_objects_beside_names_and_the_time() -> None:
@@ -233,11 +233,11 @@ def test_rounding(as_given: Any) -> None:
 
 @AS_GIVEN
 def test_a_dict_of_results(as_given: Any) -> None:
-    found = pt.Experiment(
+    results = pt.Experiment(
         SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, dataframe=False, highlight="bold"
     )
     for name, expected in AGGREGATES.items():
-        assert found[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
+        assert results[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -250,8 +250,8 @@ def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> 
     first = pt.Experiment(systems, TOPICS, QRELS, metrics, **options)
     assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
     again = pt.Experiment(systems, TOPICS, QRELS, metrics, save_mode="reuse", **options)
-    for one, other in zip(*((first, again) if perquery == "both" else ([first], [again])), strict=True):
-        pd.testing.assert_frame_equal(one, other)
+    for left, right in zip(*((first, again) if perquery == "both" else ([first], [again])), strict=True):
+        pd.testing.assert_frame_equal(left, right)
     assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
 
 
@@ -270,12 +270,12 @@ def test_baselines(correction: str | None, as_given: Any) -> None:
         )
         base = values.loc[measure, "first"]
         for name in SYSTEM_NAMES[1:]:
-            other = values.loc[measure, name]
-            assert table.loc[name, f"{measure} +"] == (other > base).sum()
-            assert table.loc[name, f"{measure} -"] == (other < base).sum()
+            scores = values.loc[measure, name]
+            assert table.loc[name, f"{measure} +"] == (scores > base).sum()
+            assert table.loc[name, f"{measure} -"] == (scores < base).sum()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # of equal values
-                expected = ttest_rel(other, base)[1]
+                expected = ttest_rel(scores, base)[1]
             assert table.loc[name, f"{measure} p-value"] == pytest.approx(expected, nan_ok=True)
         assert (f"{measure} p-value corrected" in table.columns) is (correction is not None)
 
@@ -382,7 +382,7 @@ def test_a_query_that_the_run_misses_counts_as_an_empty_ranking() -> None:
         assert set(values) == set(QIDS)
         assert values["q3"][str(measure)] == 0
         mean = pt.Evaluate(run, QRELS, [measure])[str(measure)]
-        assert mean == pytest.approx(np.mean([each[str(measure)] for each in values.values()]))
+        assert mean == pytest.approx(np.mean([row[str(measure)] for row in values.values()]))
 
 
 def test_queries_without_judgments_are_left_out() -> None:
@@ -415,9 +415,9 @@ HASH_SEEDS = """
 
 @pytest.mark.slow
 def test_columns_and_values_do_not_depend_on_the_hash_seed() -> None:
-    found = [in_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
-    assert len(found[0][0]) == 12
-    assert found[0] == found[1] == found[2]
+    outputs = [in_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
+    assert len(outputs[0][0]) == 12
+    assert outputs[0] == outputs[1] == outputs[2]
 
 
 # --- pt.Evaluate, GridScan, GridSearch, KFoldGridSearch ---------------------------------------
@@ -429,8 +429,8 @@ def test_evaluate() -> None:
         values = pt.Evaluate(SCORES, QRELS, metrics)
     assert list(values) == [str(metric) for metric in metrics]
     assert values[str(TOMA_10)] == pytest.approx(values["TOMA@10"], abs=1e-12)  # the inferred scales are the same
-    each = pt.Evaluate(SCORES, QRELS, [TOMA_10], perquery=True)
-    assert {(qid, name): v for qid, row in each.items() for name, v in row.items()} == per_query([TOMA_10])
+    by_topic = pt.Evaluate(SCORES, QRELS, [TOMA_10], perquery=True)
+    assert {(qid, name): v for qid, row in by_topic.items() for name, v in row.items()} == per_query([TOMA_10])
 
 
 WEIGHTS = [0.0, 5.0, 20.0, 80.0]
@@ -561,7 +561,9 @@ def test_experiments_warn_where_they_use_a_direction(options: Any, expected: lis
             warnings.simplefilter("always")
             experiment_of_style(list(map(as_given, [GMAP, ESL, AP, HMAP, TOMA_10])), **options)
         assert [message.partition(";")[0] for message in ours(caught)] == expected
-        assert {one.filename for one in caught if issubclass(one.category, ma.MultiAspectWarning)} <= {__file__}
+        assert {warning.filename for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)} <= {
+            __file__
+        }
 
 
 @pytest.mark.slow
@@ -652,8 +654,8 @@ PtDoubled = ma.register(_PtDoubled)
 
 
 def test_subclasses_of_the_mean_are_no_means() -> None:
-    found = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [PtDoubled])[str(PtDoubled)].item()
-    assert found == pytest.approx(ir_measures.calc_aggregate([PtDoubled], IR_QRELS, IR_RUN)[PtDoubled])
+    value = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [PtDoubled])[str(PtDoubled)].item()
+    assert value == pytest.approx(ir_measures.calc_aggregate([PtDoubled], IR_QRELS, IR_RUN)[PtDoubled])
 
 
 @AS_GIVEN
@@ -891,8 +893,8 @@ def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> Non
             return None
 
     known = [name for name in needed if read(name) is not None]
-    found, imported = in_python(code, stdin=json.dumps(known))
-    assert found == [read(name) for name in known]
+    alone, imported = in_python(code, stdin=json.dumps(known))
+    assert alone == [read(name) for name in known]
     assert not imported
 
 
@@ -932,7 +934,7 @@ def test_uninstall_takes_the_names_back() -> None:
 
 @pytest.mark.slow
 def test_pyterrier_alone_is_enough() -> None:
-    found = in_python(
+    output = in_python(
         """
         import json
         import pyterrier as pt
@@ -944,12 +946,12 @@ def test_pyterrier_alone_is_enough() -> None:
         ]))
         """
     )
-    assert found == ["pt_multiaspect", "TOMA@10", True, ["CAM@10"], True]
+    assert output == ["pt_multiaspect", "TOMA@10", True, ["CAM@10"], True]
 
 
 @pytest.mark.slow
 def test_import_order_does_not_matter() -> None:
-    found = in_python(
+    output = in_python(
         """
         import json
         import pt_multiaspect as ma
@@ -963,4 +965,4 @@ def test_import_order_does_not_matter() -> None:
         ]))
         """
     )
-    assert found == [True, True, True, ["TOMA@10"], 1]
+    assert output == [True, True, True, ["TOMA@10"], 1]

@@ -231,9 +231,9 @@ def test_answers_are_no_aspect(column: str, answers: list[Any]) -> None:
     qrels = QRELS.assign(**{column: QRELS["qid"].map(dict(zip(TOPICS["qid"], answers, strict=True)))})
     assert Judgments(qrels).label_names == ("relevance", "credibility")
     judged = [ma.CAM(base="AP"), ma.MM(base="AP", aspects=SCALES)]
-    found = pt.Experiment(list(RUNS.values()), TOPICS, qrels, judged, names=list(RUNS), perquery=True)
+    table = pt.Experiment(list(RUNS.values()), TOPICS, qrels, judged, names=list(RUNS), perquery=True)
     plain = pt.Experiment(list(RUNS.values()), TOPICS, QRELS, judged, names=list(RUNS), perquery=True)
-    assert values_of(found) == values_of(plain)
+    assert values_of(table) == values_of(plain)
 
 
 def test_answers_are_no_criterion() -> None:
@@ -339,9 +339,9 @@ def test_answers_alone_need_no_documents(accelerated: bool, expected: Values) ->
     with ma.accelerate() if accelerated else nullcontext():
         answers = pt.Experiment([ALONE], TOPICS, GOLD, [*OF_ANSWERS, ROUGE], names=["one"], perquery=True)
     of_rankings = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
-    found = values_of(pd.concat([answers, of_rankings], ignore_index=True))
-    assert [found.pop(("one", qid, "ROUGE")) for qid in TOPICS["qid"]] == BY_HAND["one"]["EM"]
-    assert found == pytest.approx({key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12)
+    values = values_of(pd.concat([answers, of_rankings], ignore_index=True))
+    assert [values.pop(("one", qid, "ROUGE")) for qid in TOPICS["qid"]] == BY_HAND["one"]["EM"]
+    assert values == pytest.approx({key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12)
 
 
 def test_functions_that_fail() -> None:

@@ -31,7 +31,7 @@ def by_ir_measures(measure: Any, per_query: bool = False) -> Any:
     if not isinstance(measure, ma.Measure):
         qrels = qrels.drop(columns="credibility")
     if per_query:
-        return {each.query_id: each.value for each in ir_measures.iter_calc([measure], qrels, run)}
+        return {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)}
     return ir_measures.calc_aggregate([measure], qrels, run)[measure]
 
 
@@ -114,7 +114,7 @@ def test_numbers_are_query_ids() -> None:
 
 def test_weights_of_queries() -> None:
     values = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, per_query=True)
-    weights = pd.Series({query: float(place) for place, query in enumerate(values.index)})
+    weights = pd.Series({query: float(number) for number, query in enumerate(values.index)})
     value = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=weights[QID].to_numpy())
     assert value == pytest.approx(np.average(values, weights=weights), abs=1e-15)
     equal = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=np.full(N, 0.3))
@@ -175,9 +175,9 @@ def test_rows_in_another_order_are_noticed() -> None:
     ids=str,
 )
 def test_what_cannot_be_scored(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"y_true": Y, "y_score": PREDICTIONS, "qid": QID, "measure": MEASURE} | changes
+    arguments: dict[str, Any] = {"y_true": Y, "y_score": PREDICTIONS, "qid": QID, "measure": MEASURE} | changes
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        ma.ranking_score(given.pop("y_true"), given.pop("y_score"), **given)
+        ma.ranking_score(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
 
 
 # -- rows of other queries, masks and complex numbers ----------------------------------------------------
@@ -217,16 +217,16 @@ def test_masked_labels_are_missing(masked: tuple[int, str]) -> None:
     row, aspect = masked
     mask = np.zeros(Y.shape, dtype=bool)
     mask[row, list(Y).index(aspect)] = True
-    given: Any = {"qid": QID, "measure": MEASURE, "aspects": list(Y)}
+    options: Any = {"qid": QID, "measure": MEASURE, "aspects": list(Y)}
     hidden, holes = np.ma.array(Y.to_numpy(), mask=mask), Y.astype(float).mask(mask)
     for labels in (hidden, list(hidden)):
         with pytest.raises(MultiAspectError, match=f"y has no {aspect} label in 1 of 60 rows"):
-            ma.ranking_score(labels, PREDICTIONS, **given)
-        values = [ma.ranking_score(each, PREDICTIONS, **given, missing="lowest") for each in (labels, holes)]
+            ma.ranking_score(labels, PREDICTIONS, **options)
+        values = [ma.ranking_score(form, PREDICTIONS, **options, missing="lowest") for form in (labels, holes)]
         assert values[0] == values[1]
     shown = np.ma.array(Y.to_numpy(), mask=False)
-    value = ma.ranking_score(Y, PREDICTIONS, **given)
-    assert ma.ranking_score(shown, PREDICTIONS, **given) == value
+    value = ma.ranking_score(Y, PREDICTIONS, **options)
+    assert ma.ranking_score(shown, PREDICTIONS, **options) == value
 
 
 def test_masked_scores_and_weights_are_missing() -> None:

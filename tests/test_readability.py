@@ -453,7 +453,7 @@ def test_urbpgr_on_readability_through_ir_measures(model: Any) -> None:
         }
     )
     measure = URBPgr(p=0.8, aspects=spec)
-    found = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)}
+    values = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)}
 
     def user(docno: str) -> float:
         difference = fog(TEXTS[docno]) - 13
@@ -461,12 +461,12 @@ def test_urbpgr_on_readability_through_ir_measures(model: Any) -> None:
 
     # All of d5, d2 (q1) and d1, d3 (q2) are relevant; x is not judged.
     expected = {"q1": 0.2 * (user("d5") + 0.8 * user("d2")), "q2": 0.2 * (user("d1") + 0.8 * user("d3"))}
-    assert found == pytest.approx(expected)
+    assert values == pytest.approx(expected)
     if model == "step":
         binary = URBP(p=0.8, aspects=Aspects({"relevance": 2, "understandability": 1}))
         again = {metric.query_id: metric.value for metric in ir_measures.iter_calc([binary], qrels, RUN)}
-        assert again == pytest.approx(found)
-        assert found["q1"] == pytest.approx(0.2)  # d5 has FOG 12, d2 14.5
+        assert again == pytest.approx(values)
+        assert values["q1"] == pytest.approx(0.2)  # d5 has FOG 12, d2 14.5
 
 
 # --- bad input ----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ BASELINE = NASTY[0]
 
 
 @pytest.fixture(scope="module")
-def found() -> ma.Report:
+def report() -> ma.Report:
     runs, qrels = world()
     return ma.report(
         runs, qrels, MEASURES, aspects=SCALES, baseline=BASELINE, depth=4, title="<u>R</u> & co", progress=False
@@ -33,9 +33,9 @@ def found() -> ma.Report:
 
 
 @pytest.fixture(scope="module")
-def text(found) -> str:
+def text(report) -> str:
     pytest.importorskip("vl_convert")
-    return found.to_html()
+    return report.to_html()
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,12 @@ def test_values_and_means_are_those_of_an_evaluation(page, perquery):
     table = perquery.pivot(index=["measure", "name"], columns="qid", values="value")
     expected = ma.aggregate(perquery, ci=0.95)
     assert tuple(data["runs"]) == SYSTEMS == tuple(expected["name"])
-    for place, label in enumerate(labels):
+    for index, label in enumerate(labels):
         for row, name in enumerate(SYSTEMS):
-            assert data["values"][place][row] == table.loc[(label, name), data["queries"]].tolist()
-        assert data["means"][place] == expected[label].tolist()
+            assert data["values"][index][row] == table.loc[(label, name), data["queries"]].tolist()
+        assert data["means"][index] == expected[label].tolist()
         low, high = (expected[f"{label} 95% {end}"].tolist() for end in ("low", "high"))
-        assert data["ends"][place] == [low, high]
+        assert data["ends"][index] == [low, high]
     assert [measure["lower"] for measure in data["measures"]] == [label == "ESL" for label in labels]
 
 
@@ -87,14 +87,14 @@ def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
 
 def test_the_best_values_are_those_of_each_direction(page, perquery):
     expected = ma.aggregate(perquery).set_index("name")
-    begin = next(place for place, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
+    begin = next(index for index, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
     spans = [attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs]
     marked = [attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")]
     n = len(perquery["measure"].unique())
     of_cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
-    for place, label in enumerate(expected):
+    for index, label in enumerate(expected):
         best = expected[label].min() if label == "ESL" else expected[label].max()
-        assert (of_cells[:, place] == "best").tolist() == (expected[label] == best).tolist()
+        assert (of_cells[:, index] == "best").tolist() == (expected[label] == best).tolist()
 
 
 @pytest.mark.parametrize("baseline", SYSTEMS)
@@ -104,12 +104,12 @@ def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseli
     labels = [measure["label"] for measure in page.data["measures"]]
     verdicts = []
     for row in compare_with_baseline(perquery, baseline).itertuples():
-        place, name = labels.index(row.measure), SYSTEMS.index(row.name)
-        assert tests["p"][place][against][name] == pytest.approx(row.p, rel=1e-5)
+        index, name = labels.index(row.measure), SYSTEMS.index(row.name)
+        assert tests["p"][index][against][name] == pytest.approx(row.p, rel=1e-5)
         gain = -row.difference if row.measure == "ESL" else row.difference
         expected = "." if not row.significant else "+" if gain > 0 else "-"
         verdicts.append(expected)
-        assert tests["verdicts"][place][against][name] == expected
+        assert tests["verdicts"][index][against][name] == expected
     assert baseline != "bm25" or "+" in verdicts
     assert baseline != "dense" or "-" in verdicts
 
@@ -121,41 +121,41 @@ def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseli
 def test_comparisons_with_every_baseline_at_once(perquery, test, correction):
     runs, qrels = world()
     options = {"test": test, "correction": correction, "n_resamples": 300, "alpha": 0.1, "seed": 5}
-    found = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
-    each = [compare_with_baseline(found.perquery, name, **options) for name in SYSTEMS]
+    result = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
+    parts = [compare_with_baseline(result.perquery, name, **options) for name in SYSTEMS]
     keys = ["measure", "baseline", "name"]
-    expected = pd.concat(each).sort_values(keys, ignore_index=True).drop(columns=["wins", "losses", "ties"])
-    pd.testing.assert_frame_equal(found.comparisons.sort_values(keys, ignore_index=True), expected)
-    power = discriminative_power(found.perquery, test, n_resamples=300, alpha=0.1, seed=5)
-    pd.testing.assert_frame_equal(found.power.table, power.table)
+    expected = pd.concat(parts).sort_values(keys, ignore_index=True).drop(columns=["wins", "losses", "ties"])
+    pd.testing.assert_frame_equal(result.comparisons.sort_values(keys, ignore_index=True), expected)
+    power = discriminative_power(result.perquery, test, n_resamples=300, alpha=0.1, seed=5)
+    pd.testing.assert_frame_equal(result.power.table, power.table)
 
 
-def test_correlations_and_power(page, found, perquery):
+def test_correlations_and_power(page, report, perquery):
     expected = correlation(perquery)
-    pd.testing.assert_frame_equal(found.correlations, expected)
+    pd.testing.assert_frame_equal(report.correlations, expected)
     _, *rows = page.tables["matrix"]
     shown = [[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows]
     np.testing.assert_allclose(shown, expected, atol=0.0051)
     power = discriminative_power(perquery, "t", alpha=0.05).table
     rows = page.tables[""]
-    begin = next(place for place, row in enumerate(rows) if "Required difference" in row) + 1
+    begin = next(index for index, row in enumerate(rows) if "Required difference" in row) + 1
     rows = rows[begin : begin + len(power)]
     assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
 
 
-def test_fronts_are_the_systems_that_no_other_dominates(page, found, perquery):
+def test_fronts_are_the_systems_that_no_other_dominates(page, report, perquery):
     means = ma.aggregate(perquery).drop(columns="name")
     gains = means.assign(ESL=-means["ESL"]).to_numpy()
 
     def front(columns: list[int]) -> list[int]:
         some = gains[:, columns]
-        beaten = [any((other >= one).all() and (other > one).any() for other in some) for one in some]
+        beaten = [any((other >= point).all() and (other > point).any() for other in some) for point in some]
         return [row for row, is_beaten in enumerate(beaten) if not is_beaten]
 
     fronts = page.data["fronts"]
     n = gains.shape[1]
     assert fronts == {f"{x},{y}": front([x, y]) for x in range(n) for y in range(x + 1, n)}
-    assert found.not_dominated == [SYSTEMS[row] for row in front([0, 1])]
+    assert report.not_dominated == [SYSTEMS[row] for row in front([0, 1])]
     assert any(len(rows) > 1 for rows in fronts.values())
 
 
@@ -166,8 +166,8 @@ def test_fronts_are_the_systems_that_no_other_dominates(page, found, perquery):
 @pytest.mark.parametrize("label", [label for label in MEASURES if label != "GMAP"])
 def test_contributions_and_labels_are_those_of_explanations(page, label):
     data, (runs, qrels) = page.data, world()
-    place = [measure["label"] for measure in data["measures"]].index(label)
-    parts = data["contributions"][place]
+    index = [measure["label"] for measure in data["measures"]].index(label)
+    parts = data["contributions"][index]
     unit = 10.0 ** -parts["decimals"]
     assert data["depth"] == 4
     for run, name in enumerate(SYSTEMS[:3]):
@@ -177,8 +177,8 @@ def test_contributions_and_labels_are_those_of_explanations(page, label):
             top = expected.ranks.head(4)
             documents = data["ranks"][run][topic]
             assert [data["documents"][topic][at] for at in documents] == top["docno"].tolist()
-            found = parts["ranks"][run][topic] + [0] * 4
-            np.testing.assert_allclose(np.array(found[:4]) * unit, top["contribution"], atol=0.5001 * unit)
+            contributions = parts["ranks"][run][topic] + [0] * 4
+            np.testing.assert_allclose(np.array(contributions[:4]) * unit, top["contribution"], atol=0.5001 * unit)
             for aspect, column in enumerate(expected.labels):
                 labels = [data["labels"][aspect][topic][at] for at in documents]
                 np.testing.assert_array_equal(np.array(labels, dtype=float), top[column])
@@ -370,16 +370,16 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
 @pytest.mark.slow
 def test_the_same_measure_of_relevance_is_listed_once():
     runs, qrels = world(("one", "other"), n_topics=2)
-    found = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
-    assert found.labels == ["nDCG@10 <b>cred", "nDCG@10", "TOMA@5"]
-    assert found.aspects == {"relevance": "nDCG@10", "<b>cred": "nDCG@10 <b>cred"}
-    given = {"mine": ma.On(aspect="<b>cred", base="nDCG@10", aspects=SCALES)}
-    found = ma.report(runs, qrels, given, aspects=SCALES, progress=False)
-    assert found.labels == ["nDCG@10 relevance", "mine"]
+    report = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
+    assert report.labels == ["nDCG@10 <b>cred", "nDCG@10", "TOMA@5"]
+    assert report.aspects == {"relevance": "nDCG@10", "<b>cred": "nDCG@10 <b>cred"}
+    measures = {"mine": ma.On(aspect="<b>cred", base="nDCG@10", aspects=SCALES)}
+    report = ma.report(runs, qrels, measures, aspects=SCALES, progress=False)
+    assert report.labels == ["nDCG@10 relevance", "mine"]
     gains = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
     with pytest.warns(MultiAspectWarning, match="labels of relevance"):
-        found = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
-    assert found.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
+        report = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
+    assert report.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
 
 
 @pytest.mark.slow
@@ -387,22 +387,22 @@ def test_aspects_may_be_names_and_runs_iterators():
     runs, qrels = world(("one", "other"), n_topics=2)
     columns = ["query_id", "doc_id", "score"]
     with pytest.warns(MultiAspectWarning, match=r"depends on.*scales"):
-        found = ma.report(
+        report = ma.report(
             {name: run.set_axis(columns, axis=1).itertuples(index=False) for name, run in runs.items()},
             qrels, ["TOMA@5", "AP"], aspects=["<b>cred"], progress=False,
         )  # fmt: skip
-    assert list(found.aspects) == ["<b>cred"]
+    assert list(report.aspects) == ["<b>cred"]
     expected = ma.aggregate(ma.evaluate(runs, qrels, ma.TOMA(aspects=["<b>cred"]) @ 5, progress=False))
-    assert found.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
+    assert report.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
 
 
 def test_columns_without_names_get_those_of_the_aspects():
     qrels = {qid: {"d1": (1, 0), "d2": (0, 1)} for qid in ("q1", "q2")}
     runs = {"one": {qid: {"d1": 1.0} for qid in qrels}, "other": {qid: {"d2": 1.0} for qid in qrels}}
-    found = ma.report(runs, qrels, "CAM", aspects={"relevance": 1, "credibility": 1}, progress=False)
-    assert found.systems["nDCG@10 relevance"].tolist() == [1, 0]
-    assert found.systems["nDCG@10 credibility"].tolist() == [0, 1]
-    assert found.systems["CAM"].tolist() == [0.5, 0.5]
+    report = ma.report(runs, qrels, "CAM", aspects={"relevance": 1, "credibility": 1}, progress=False)
+    assert report.systems["nDCG@10 relevance"].tolist() == [1, 0]
+    assert report.systems["nDCG@10 credibility"].tolist() == [0, 1]
+    assert report.systems["CAM"].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -461,15 +461,15 @@ def test_a_missing_extra_is_named_before_the_evaluation(monkeypatch, tmp_path):
     runs, qrels = world(("bm25", "dense"), n_topics=2)
     with pytest.raises(ImportError, match=r"pt-multiaspect\[report\]"):
         ma.report(runs, qrels, aspects=SCALES, path=tmp_path / "report.html")
-    found = ma.report(runs, qrels, aspects=SCALES, progress=False)
+    report = ma.report(runs, qrels, aspects=SCALES, progress=False)
     with pytest.raises(ImportError, match=r"pt-multiaspect\[report\]"):
-        found.to_html()
+        report.to_html()
 
 
-def test_what_is_printed_and_shown(found):
-    assert repr(found) == "<Report: 5 systems, 6 topics, 7 measures>"
-    assert max(map(len, str(found).splitlines())) <= 80
-    shown = found._repr_html_()
+def test_what_is_printed_and_shown(report):
+    assert repr(report) == "<Report: 5 systems, 6 topics, 7 measures>"
+    assert max(map(len, str(report).splitlines())) <= 80
+    shown = report._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;alert(1)" in shown
 
@@ -488,10 +488,10 @@ def test_the_command_writes_the_page(cli, trec_files):
     runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
     qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
     measures = {"TOMA@5": "TOMA@5", "ESL": "ESL(wanted=1)"}
-    found = ma.report(
+    report = ma.report(
         runs, qrels, measures, aspects=scales, baseline="beta.run", depth=3, title="Ours", progress=False
     )
-    assert page.data == Page(found.to_html()).data
+    assert page.data == Page(report.to_html()).data
     assert page.data["runs"][page.data["baseline"]] == "beta.run"
 
 
@@ -525,6 +525,6 @@ def test_plain_measures_warn_if_lower_labels_are_better() -> None:
 def test_text_does_not_speak_of_bold_values() -> None:
     """The meaning of marks is stated where they are shown, not in text."""
     runs, qrels = world(("one", "other"))
-    found = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False)
-    assert "in bold" in found._repr_html_()
-    assert "bold" not in str(found)
+    report = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False)
+    assert "in bold" in report._repr_html_()
+    assert "bold" not in str(report)

@@ -81,9 +81,9 @@ def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed, n_
     computed.clear()
     with joblib.parallel_config(backend="threading"):
         for times in (4, 0):
-            found = evaluate(runs, qrels, MEASURES, n_jobs=n_jobs, progress=False, out=tmp_path / "out")
-            pd.testing.assert_frame_equal(found, expected, check_exact=True)
-            pd.testing.assert_frame_equal(ma.aggregate(found), ma.aggregate(expected))
+            values = evaluate(runs, qrels, MEASURES, n_jobs=n_jobs, progress=False, out=tmp_path / "out")
+            pd.testing.assert_frame_equal(values, expected, check_exact=True)
+            pd.testing.assert_frame_equal(ma.aggregate(values), ma.aggregate(expected))
             assert len(computed) == times
             computed.clear()
     more = runs | {"new": run_of(qrels, 9)}
@@ -101,15 +101,17 @@ def test_values_are_read_back(qrels, runs, tmp_path, average_over):
     }
     expected = evaluate(runs, qrels, measures, average_over=average_over, progress=False, out=tmp_path)
     assert len(files(tmp_path)) == len(runs) == len(list(tmp_path.iterdir()))
-    found = ma.read_values(tmp_path)
-    assert list(found.columns) == ["name", "qid", "measure", "value"]
+    values = ma.read_values(tmp_path)
+    assert list(values.columns) == ["name", "qid", "measure", "value"]
     keys = ["name", "measure", "qid"]
     pd.testing.assert_frame_equal(
-        found.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True), check_exact=True
+        values.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True), check_exact=True
     )
-    means, others = (ma.aggregate(frame).set_index("name").sort_index() for frame in (found, expected))
+    means, others = (ma.aggregate(frame).set_index("name").sort_index() for frame in (values, expected))
     pd.testing.assert_frame_equal(means, others)
-    assert found.attrs["measures"] == {label: str(measure) for label, measure in expected.attrs["measures"].items()}
+    assert values.attrs["measures"] == {
+        label: str(measure) for label, measure in expected.attrs["measures"].items()
+    }
 
 
 def test_what_are_no_values_cannot_be_read(qrels, runs, tmp_path):
@@ -126,8 +128,8 @@ def test_what_are_no_values_cannot_be_read(qrels, runs, tmp_path):
 
 def test_values_need_not_be_kept_in_memory(qrels, runs, tmp_path):
     for reused in (False, True):
-        found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
-        assert found.to_dict("list") == {"name": list(runs), "reused": [reused] * 4}
+        table = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
+        assert table.to_dict("list") == {"name": list(runs), "reused": [reused] * 4}
     with pytest.raises(MultiAspectError, match="collect=False discards the values"):
         evaluate(runs, qrels, MEASURES, progress=False, collect=False)
 
@@ -147,7 +149,7 @@ def test_the_progress_bar_counts_reused_runs(qrels, runs, tmp_path, capsys):
 @pytest.mark.parametrize("as_file", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed, as_file, n_jobs):
-    def given(run: pd.DataFrame) -> Any:
+    def as_form(run: pd.DataFrame) -> Any:
         if not as_file:
             return run
         write(run, tmp_path / "x.run")
@@ -159,9 +161,9 @@ def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed, as_file, n_
     other = first.assign(score=first["score"].to_numpy()[::-1])
     with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
         for run in (first, other, first):
-            found = evaluate({"x": given(run), "y": first}, qrels, MEASURES, progress=False, out=out)
+            values = evaluate({"x": as_form(run), "y": first}, qrels, MEASURES, progress=False, out=out)
             expected = evaluate({"x": run, "y": first}, qrels, MEASURES, progress=False, n_jobs=1)
-            pd.testing.assert_frame_equal(found, expected, check_exact=True)
+            pd.testing.assert_frame_equal(values, expected, check_exact=True)
             assert len(files(out)) == 2  # the earlier values of x are gone
     # Each loop evaluates x once for `out` and both for the comparison, and the first one also y.
     assert (computed.count("x"), computed.count("y")) == (6, 4)
@@ -184,8 +186,8 @@ def test_changed_judgments_are_noticed(qrels, runs, tmp_path, change):
     changed = change(qrels)
     expected = evaluate(runs, changed, MEASURES, progress=False)
     with pytest.warns(MultiAspectWarning, match="4 runs with other"):
-        found = evaluate(runs, changed, MEASURES, progress=False, out=tmp_path)
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        values = evaluate(runs, changed, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(values, expected, check_exact=True)
     assert len(files(tmp_path)) == 4
     assert len(list((tmp_path / "_superseded").iterdir())) == 4
 
@@ -213,8 +215,8 @@ def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, comp
     assert len(computed) == 4
     declare(2, 0.5)
     with pytest.warns(MultiAspectWarning, match="computed again"):
-        found = evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
-    pd.testing.assert_frame_equal(found, evaluate(runs, qrels, measure(), progress=False), check_exact=True)
+        values = evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(values, evaluate(runs, qrels, measure(), progress=False), check_exact=True)
 
 
 #: A measure of a notebook, whose cell is run again with another number.
@@ -241,9 +243,9 @@ def test_a_measure_that_is_registered_again_is_noticed_also_as_a_base(qrels):
         run_cell(CELL.replace("FACTOR", str(factor)), namespace)
         measure = namespace["UsersMeasure"]
         by_name = CAM(base="UsersMeasure", aspects=SCALES)
-        digests.append([digest_of(each) for each in (measure, by_name, CAM(base=measure, aspects=SCALES))])
+        digests.append([digest_of(form) for form in (measure, by_name, CAM(base=measure, aspects=SCALES))])
     assert digests[0] == digests[1]
-    assert all(one != other for one, other in zip(digests[1], digests[2], strict=True))
+    assert all(first != second for first, second in zip(digests[1], digests[2], strict=True))
 
 
 #: A module of a user, with a measure, its base class, and functions with defaults and closures.
@@ -359,8 +361,10 @@ def test_packages_count_by_their_version(monkeypatch):
 
 
 def test_changed_functions_of_defined_measures_are_noticed():
-    one, same, two = (ir_measures.define_byquery(lambda qrels, run, c=c: c, name="own") for c in (1.0, 1.0, 2.0))
-    assert digest_of(one) == digest_of(same) != digest_of(two)
+    first, same, second = (
+        ir_measures.define_byquery(lambda qrels, run, c=c: c, name="own") for c in (1.0, 1.0, 2.0)
+    )
+    assert digest_of(first) == digest_of(same) != digest_of(second)
 
 
 MANY = """
@@ -396,10 +400,10 @@ def test_what_cannot_be_compared_is_an_error(tmp_path):
     assert digest_of(1) != digest_of(1.0) != digest_of(True) != digest_of("1")
     assert digest_of([["a"], "b"]) != digest_of([["a", "b"]])
     texts = [["ab", "c"], ["a", "bc"], ["ab", "c", ""], ["ab", None], ["ab", "None"], ["ab", 1], ["ab", "1"]]
-    assert len({digest_of(np.array(each, dtype=object)) for each in texts}) == len(texts)
+    assert len({digest_of(np.array(values, dtype=object)) for values in texts}) == len(texts)
     assert digest_of(np.arange(4)) != digest_of(np.arange(4).reshape(2, 2))
-    columns = [pd.Series(each, dtype=object) for each in texts]
-    assert len({digest_of(each) for each in columns}) == len(texts)
+    columns = [pd.Series(values, dtype=object) for values in texts]
+    assert len({digest_of(column) for column in columns}) == len(texts)
     assert digest_of(frozenset({"a", "b"})) == digest_of(frozenset({"b", "a"})) != digest_of(frozenset({"a"}))
 
 
@@ -414,7 +418,7 @@ def test_a_measure_used_before_has_the_same_digest(qrels, runs):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         (pd.Series([1.0, 5.0], index=["q1", "q2"]), pd.Series([1.0, 5.0], index=["q2", "q1"])),
         (pd.Series([1.0], name="a"), pd.Series([1.0], name="b")),
@@ -428,9 +432,9 @@ def test_a_measure_used_before_has_the_same_digest(qrels, runs):
     ],
     ids=["index", "name", "name of an index", "index of a frame", "levels", "mask"],
 )
-def test_indexes_and_masks_count(one, other):
-    assert digest_of(one) != digest_of(other)
-    assert digest_of(one) == digest_of(one.copy())
+def test_indexes_and_masks_count(first, second):
+    assert digest_of(first) != digest_of(second)
+    assert digest_of(first) == digest_of(first.copy())
 
 
 def test_names_of_the_rows_of_qrels_do_not_count():
@@ -473,11 +477,11 @@ def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed):
         for path, content in whole.items():
             path.write_bytes(_spoilt(content, list(whole.values()), rng))
         damaged = [path for path, content in whole.items() if path.read_bytes() != content]
-        with pytest.warns(MultiAspectWarning, match="is damaged") as given:
-            found = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
-        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        with pytest.warns(MultiAspectWarning, match="is damaged") as caught:
+            values = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
+        pd.testing.assert_frame_equal(values, expected, check_exact=True)
         # Resources that an earlier test has left open may be collected here, with a warning.
-        told = [str(warning.message) for warning in given if warning.category is MultiAspectWarning]
+        told = [str(warning.message) for warning in caught if warning.category is MultiAspectWarning]
         assert len(computed) == len(damaged) == len(told)
         assert all(path.name in "".join(told) for path in damaged)
         assert set(files(tmp_path)) == set(whole)
@@ -504,20 +508,20 @@ def test_every_byte_of_a_file_counts(qrels, runs, tmp_path):
 
 def test_values_of_another_run_are_damage(qrels, runs, tmp_path):
     expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    one, other = files(tmp_path)[:2]
-    other.write_bytes(one.read_bytes())
+    first, second = files(tmp_path)[:2]
+    second.write_bytes(first.read_bytes())
     with pytest.warns(MultiAspectWarning, match="is damaged"):
-        found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        values = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(values, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_damage_is_told_once_with_any_number_of_processes(qrels, runs, tmp_path, n_jobs):
     evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
     files(tmp_path)[1].write_bytes(b"")
-    with pytest.warns(MultiAspectWarning, match="is damaged") as given:
+    with pytest.warns(MultiAspectWarning, match="is damaged") as caught:
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, n_jobs=n_jobs)
-    assert len(given) == 1
+    assert len(caught) == 1
 
 
 def test_damage_is_told_in_every_call(qrels, runs, tmp_path):
@@ -535,8 +539,8 @@ def test_values_that_are_used_again_have_the_warnings_of_their_run(qrels, runs, 
     run = {"mine": pd.concat([runs["bm25.run"], runs["bm25.run"][:1]])}
     for _ in range(2):
         with pytest.warns(MultiAspectWarning, match="run mine: repeated documents"):
-            found = evaluate(run, qrels, "map", progress=False, out=tmp_path, collect=False, n_jobs=n_jobs)
-    assert found["reused"].all()
+            table = evaluate(run, qrels, "map", progress=False, out=tmp_path, collect=False, n_jobs=n_jobs)
+    assert table["reused"].all()
 
 
 def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
@@ -554,8 +558,8 @@ def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
             joblib.parallel_config(backend=backend),
             pytest.warns(MultiAspectWarning, match=r"skipped: run 1\.run"),
         ):
-            found = evaluate(paths, qrels, MEASURES, **options)
-        assert found.attrs["skipped"] == ["1.run"]
+            values = evaluate(paths, qrels, MEASURES, **options)
+        assert values.attrs["skipped"] == ["1.run"]
         assert len(files(out)) == 2
 
 
@@ -579,8 +583,8 @@ def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
         evaluate({"y": frame}, qrels, MEASURES, **options)
         old = files(out)[1].with_name(stale.name.replace(stale.name.split(".")[-2], "1" * 32))
         old.write_bytes(files(out)[1].read_bytes())
-        found = evaluate({"y": frame}, qrels, MEASURES, collect=False, **options)
-        assert found["reused"].tolist() == [True]
+        table = evaluate({"y": frame}, qrels, MEASURES, collect=False, **options)
+        assert table["reused"].tolist() == [True]
         assert files(out)[1] == stale
         assert kept() == ["x", "y", "z"]
         # A file that is gone, and a frame that lacks a column.
@@ -662,8 +666,8 @@ def test_an_abandoned_file_that_cannot_be_removed_is_kept(qrels, runs, tmp_path,
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
-    assert found["reused"].all()
+    table = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
+    assert table["reused"].all()
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def equivalent(Y: pd.DataFrame, qid: Any, scores: Any) -> tuple[pd.DataFrame, pd
         }
     )
     # Predictions are compared as 64-bit floats: numbers that float32 distinguishes represent them.
-    place = np.unique(np.asarray(scores, dtype=float) + 0.0, return_inverse=True)[1]
-    return ids.join(Y.reset_index(drop=True)), ids.assign(score=place.astype(float))
+    ranks = np.unique(np.asarray(scores, dtype=float) + 0.0, return_inverse=True)[1]
+    return ids.join(Y.reset_index(drop=True)), ids.assign(score=ranks.astype(float))
 
 
 def by_ir_measures(measure: Any, Y: pd.DataFrame, qid: Any, scores: Any) -> float:
@@ -137,15 +137,15 @@ def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measu
     assert scorer(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
     assert scorer(FirstFeature(), X, Y["relevance"], qid=qid) == pytest.approx(expected, abs=1e-12)
     # Wherever the column stands, and whichever of its names it has, as for ma.evaluate.
-    for other in (
+    for labels in (
         Y[["credibility", "relevance"]],
         Y[["understandability", "relevance"]].rename(columns={"relevance": "label"}),
     ):
-        assert scorer(FirstFeature(), X, other, qid=qid) == pytest.approx(expected, abs=1e-12)
+        assert scorer(FirstFeature(), X, labels, qid=qid) == pytest.approx(expected, abs=1e-12)
     # The name of a lone column does not matter, and On says which other one.
-    other = Y[["credibility"]]
-    expected = by_ir_measures(measure, other, qid, scores)
-    assert scorer(FirstFeature(), X, other, qid=qid) == pytest.approx(expected, abs=1e-12)
+    labels = Y[["credibility"]]
+    expected = by_ir_measures(measure, labels, qid, scores)
+    assert scorer(FirstFeature(), X, labels, qid=qid) == pytest.approx(expected, abs=1e-12)
     on = ma.ranking_scorer(On(aspect="credibility", base=measure))
     assert on(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
 
@@ -263,17 +263,17 @@ def by_hand(table: Table, estimator: Any, measure: Any) -> list[float]:
 def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pandas: bool, table: Table) -> None:
     X, Y = (table.features, table.Y) if pandas else (table.X, table.Y.to_numpy())
     more = {"n_iter": 4, "random_state": 0} if search is RandomizedSearchCV else {}
-    found = search(RANKER, GRID, scoring=SCORERS, refit="toma", cv=CV, error_score="raise", **more)
-    found.fit(X, Y, qid=table.qid, groups=table.qid)
-    for i, params in enumerate(found.cv_results_["params"]):
+    grid_search = search(RANKER, GRID, scoring=SCORERS, refit="toma", cv=CV, error_score="raise", **more)
+    grid_search.fit(X, Y, qid=table.qid, groups=table.qid)
+    for i, params in enumerate(grid_search.cv_results_["params"]):
         for name, measure in SCORING.items():
-            values = [found.cv_results_[f"split{fold}_test_{name}"][i] for fold in range(3)]
+            values = [grid_search.cv_results_[f"split{fold}_test_{name}"][i] for fold in range(3)]
             assert values == pytest.approx(by_hand(table, clone(RANKER).set_params(**params), measure), abs=1e-12)
-    assert len(found.cv_results_["params"]) == 4
-    assert found.best_score_ == found.cv_results_["mean_test_toma"].max()
+    assert len(grid_search.cv_results_["params"]) == 4
+    assert grid_search.best_score_ == grid_search.cv_results_["mean_test_toma"].max()
     # The search's own score is that of its refit metric, for whoever passes the queries.
-    expected = SCORERS["toma"](found.best_estimator_, X, Y, qid=table.qid)
-    assert found.score(X, Y, qid=table.qid) == pytest.approx(expected)
+    expected = SCORERS["toma"](grid_search.best_estimator_, X, Y, qid=table.qid)
+    assert grid_search.score(X, Y, qid=table.qid) == pytest.approx(expected)
 
 
 @pytest.mark.slow
@@ -293,8 +293,8 @@ def test_cross_validate_takes_qid_as_params(table: Table) -> None:
     for name, measure in SCORING.items():
         assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
         assert np.isfinite(result[f"train_{name}"]).all()
-    one = cross_val_score(RANKER, table.X, table.Y, params=given_, scoring=SCORERS["cam"], cv=CV)
-    assert one == pytest.approx(result["test_cam"])
+    scores = cross_val_score(RANKER, table.X, table.Y, params=given_, scoring=SCORERS["cam"], cv=CV)
+    assert scores == pytest.approx(result["test_cam"])
 
 
 @pytest.mark.slow
@@ -302,8 +302,8 @@ def test_cross_validate_takes_qid_as_params(table: Table) -> None:
 def test_two_processes_give_the_values_of_one(table: Table) -> None:
     search = GridSearchCV(RANKER, GRID, scoring=SCORERS, refit="cam", cv=CV, error_score="raise")
     parallel = clone(search).set_params(n_jobs=2)
-    for each in (search, parallel):
-        each.fit(table.X, table.Y.to_numpy(), qid=table.qid, groups=table.qid)
+    for grid_search in (search, parallel):
+        grid_search.fit(table.X, table.Y.to_numpy(), qid=table.qid, groups=table.qid)
     for name in SCORING:
         key = f"mean_test_{name}"
         assert parallel.cv_results_[key] == pytest.approx(search.cv_results_[key], abs=1e-15)
@@ -346,9 +346,9 @@ def _as_only_index_of_y(table: Table) -> tuple[Any, Any]:
 
 
 @pytest.mark.every(4)
-@pytest.mark.parametrize("place", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y])
-def test_without_routing_the_query_travels_with_the_data(place: Callable[..., Any], table: Table) -> None:
-    X, Y = place(table)
+@pytest.mark.parametrize("attach", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y])
+def test_without_routing_the_query_travels_with_the_data(attach: Callable[..., Any], table: Table) -> None:
+    X, Y = attach(table)
     result = cross_validate(RANKER, X, Y, groups=table.qid, scoring=SCORERS, cv=CV, error_score="raise")
     for name, measure in SCORING.items():
         assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
@@ -406,7 +406,7 @@ def test_response_methods(method: str, table: Table) -> None:
 def test_predictions_may_be_one_column(table: Table) -> None:
     flat, column = FirstFeature(), FirstFeature()
     column.predict = lambda X: X[:, :1]  # type: ignore[method-assign]
-    values = [SCORERS["toma"](each, table.X, table.Y, qid=table.qid) for each in (flat, column)]
+    values = [SCORERS["toma"](ranker, table.X, table.Y, qid=table.qid) for ranker in (flat, column)]
     assert values[0] == values[1]
 
 
@@ -796,7 +796,7 @@ def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any
     scores = 1 + 1e-12 * np.random.default_rng(seed).permutation(len(Y))
     scorer = ma.ranking_scorer(CAM(aspects=THREE) @ 5, missing="lowest")
     spread = np.argsort(np.argsort(scores)).astype(float)
-    values = [scorer(_answer(each), np.zeros((len(Y), 1)), Y, qid=qid) for each in (scores, spread)]
+    values = [scorer(_answer(predictions), np.zeros((len(Y), 1)), Y, qid=qid) for predictions in (scores, spread)]
     assert values[0] == values[1]
 
 

@@ -28,15 +28,15 @@ SCALES = {"relevance": 3, "trust": 2}
 def collection(**aspects: Any) -> pd.DataFrame:
     """One query, the documents in the order of the labels; the run retrieves them in that order."""
     size = len(next(iter(aspects.values())))
-    return pd.DataFrame({"qid": "q1", "docno": [f"d{place:03}" for place in range(size)], **aspects})
+    return pd.DataFrame({"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects})
 
 
 def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
     run = qrels[["qid", "docno"]].assign(score=-np.arange(len(qrels), dtype=float))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        (found,) = measure.evaluate(Rankings(run, Judgments(qrels)))
-    return float(found), [str(one.message) for one in caught if issubclass(one.category, Warned)]
+        (value,) = measure.evaluate(Rankings(run, Judgments(qrels)))
+    return float(value), [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
 
 
 BOTH = collection(label=LABELS, trust=TRUST)
@@ -58,8 +58,8 @@ def test_a_label_of_relevance_far_above_the_others_warns() -> None:
 def test_a_rel_above_the_top_grade_of_an_aspect_warns() -> None:
     """The aspect was constantly 0: CAM could not exceed 1/2, and MM was always 0."""
     measure = CAM(base="AP(rel=3)", aspects=SCALES)
-    found, (message,) = warned(measure, BOTH)
-    assert found == pytest.approx(warned(On(base="AP(rel=3)"), BOTH)[0] / 2)
+    value, (message,) = warned(measure, BOTH)
+    assert value == pytest.approx(warned(On(base="AP(rel=3)"), BOTH)[0] / 2)
     assert "rel=3 is above 2, the top grade of trust" in message
     assert "base={'trust': 'AP(rel=2)', …}" in message
     assert warned(measure(normalized=False), BOTH)[1] == []  # once
@@ -67,8 +67,8 @@ def test_a_rel_above_the_top_grade_of_an_aspect_warns() -> None:
     assert warned(CAM(base=per_aspect, aspects=SCALES), BOTH)[1] == []
     assert warned(CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES), BOTH)[1] == []
     fractional = {**SCALES, "trust": [0, 1, 2.5]}
-    found, (message,) = warned(MM(base="P(rel=3)@5", aspects=fractional), BOTH.assign(trust=[0, 1, 2.5, 1] * 3))
-    assert found == 0
+    value, (message,) = warned(MM(base="P(rel=3)@5", aspects=fractional), BOTH.assign(trust=[0, 1, 2.5, 1] * 3))
+    assert value == 0
     assert "rel=3 is above 2.5" in message
 
 
@@ -88,8 +88,8 @@ def test_a_rel_beyond_a_turned_scale_warns() -> None:
 
 
 def test_a_rel_above_all_aspects_warns_of_each() -> None:
-    found, messages = warned(CAM(base="AP(rel=4)", aspects=SCALES), BOTH)
-    assert found == 0
+    value, messages = warned(CAM(base="AP(rel=4)", aspects=SCALES), BOTH)
+    assert value == 0
     assert [message.partition(":")[0] for message in messages] == [
         "rel=4 is above 3, the top grade of relevance",
         "rel=4 is above 2, the top grade of trust",
@@ -99,11 +99,11 @@ def test_a_rel_above_all_aspects_warns_of_each() -> None:
 
 def test_a_rel_above_the_classes_of_toma_warns() -> None:
     measure = TOMA(distance="manhattan", axes="gains", aspects=SCALES)  # classes 0 to 5
-    found, (message,) = warned(measure(base="AP(rel=6)"), BOTH)
-    assert found == 0
+    value, (message,) = warned(measure(base="AP(rel=6)"), BOTH)
+    assert value == 0
     assert "rel=6 of the base is above 5, the highest class index" in message
     assert warned(measure(base="AP(rel=5)"), BOTH)[1] == []
-    assert any("rel=99 of the base is above" in each for each in warned(TOMA(base="AP(rel=99)"), BOTH)[1])
+    assert any("rel=99 of the base is above" in text for text in warned(TOMA(base="AP(rel=99)"), BOTH)[1])
 
 
 # --- aspects that nobody judged, or that are alone ----------------------------------------------
@@ -112,8 +112,8 @@ def test_a_rel_above_the_classes_of_toma_warns() -> None:
 @pytest.mark.parametrize("aspects", [None, {"relevance": 3, "trust": 2}])
 def test_an_aspect_without_any_label_warns(aspects: Any) -> None:
     """CAM was half of what it is on the other aspect."""
-    found, (message, *_) = warned(CAM(aspects=aspects), BOTH.assign(trust=np.nan))
-    assert found == pytest.approx(warned(CAM(aspects="relevance"), BOTH)[0] / 2)
+    value, (message, *_) = warned(CAM(aspects=aspects), BOTH.assign(trust=np.nan))
+    assert value == pytest.approx(warned(CAM(aspects="relevance"), BOTH)[0] / 2)
     assert "all labels of trust are missing (12 documents)" in message
 
 
@@ -132,12 +132,14 @@ def test_queries_without_a_label_of_an_aspect_are_ordinary() -> None:
 
 @pytest.mark.parametrize("measure", [CAM, MM, TOMA, ma.uRBP, ma.NLRE, ma.NWCS, ma.unDCG], ids=str)
 def test_a_multi_aspect_measure_of_a_single_column_warns(measure: Any) -> None:
-    found, messages = warned(measure, BOTH[["qid", "docno", "label"]])
-    assert any(f"{measure.NAME} combines several aspects, but the qrels have one" in each for each in messages)
+    value, messages = warned(measure, BOTH[["qid", "docno", "label"]])
+    assert any(
+        f"{measure.NAME} combines several aspects, but the qrels have one" in message for message in messages
+    )
     selected = measure(aspects="relevance")
     assert f"as in {selected}" in "".join(messages)
-    assert warned(selected, BOTH)[0] == found
-    assert not any("several aspects" in each for each in warned(selected, BOTH)[1])
+    assert warned(selected, BOTH)[0] == value
+    assert not any("several aspects" in message for message in warned(selected, BOTH)[1])
 
 
 def test_single_aspect_measures_of_a_single_column_are_ordinary() -> None:
@@ -171,13 +173,13 @@ def test_fractions_between_the_codes_of_junk_warn(code: float) -> None:
 )
 def test_averaging_bases_on_different_scales_warns(base: Any) -> None:
     measure = CAM(base=base, aspects=SCALES)
-    found, (message,) = warned(measure, BOTH)
-    assert found > 1
+    value, (message,) = warned(measure, BOTH)
+    assert value > 1
     assert "CAM averages bases on different scales" in message
     assert "have no maximum and may dominate" in message
     assert measure.range[1] == np.inf
     balanced = measure(weights={"relevance": 1, "trust": 1})
-    assert warned(balanced, BOTH) == (found, [])
+    assert warned(balanced, BOTH) == (value, [])
 
 
 @pytest.mark.parametrize("base", ["DCG", {"relevance": "DCG@5", "trust": "DCG@10"}, "NumRelRet", "nCRP"])
@@ -210,16 +212,16 @@ def test_exponential_gains_include_that_of_unjudged_documents() -> None:
 def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() -> None:
     """Declared gains were ignored: labels that `gains` does not list counted as themselves."""
     scale = {"relevance": Aspect(3, gains=[0, 1, 3, 7])}
-    found = warned(On(base="nDCG(gains={3: 10})", aspects=scale), BOTH)[0]
+    value = warned(On(base="nDCG(gains={3: 10})", aspects=scale), BOTH)[0]
     spelled = {"relevance": Aspect(3, gains=[0, 1, 3, 10])}
-    assert found == pytest.approx(warned(On(aspects=spelled), BOTH)[0], abs=1e-15)
-    assert found != warned(On(base="nDCG(gains={3: 10})"), BOTH)[0]
+    assert value == pytest.approx(warned(On(aspects=spelled), BOTH)[0], abs=1e-15)
+    assert value != warned(On(base="nDCG(gains={3: 10})"), BOTH)[0]
     plain = warned(On(base="nDCG(gains={3: 10})", aspects={"relevance": 3}), BOTH)[0]
-    run = {"q1": {f"d{place:03}": -float(place) for place in range(len(BOTH))}}
+    run = {"q1": {f"d{number:03}": -float(number) for number in range(len(BOTH))}}
     theirs = BOTH[["qid", "docno", "label"]].set_axis(["query_id", "doc_id", "relevance"], axis=1)
     assert plain == pytest.approx(nDCG(gains={3: 10}).calc_aggregate(theirs, run))
     turned = {"relevance": Aspect([0, 1, 2, 3], gains=[7, 3, 1, 0], greater_is_better=False)}
-    assert warned(On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"]))[0] == found
+    assert warned(On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"]))[0] == value
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -278,12 +280,12 @@ ANSWERS = ["no", "yes", "yes"] * 4
 def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     """It was left out without a sign."""
     qrels = collection(label=LABELS, correct=pd.Series(ANSWERS).astype(kind), trust=TRUST)
-    found, messages = warned(CAM(aspects=None), qrels)
+    value, messages = warned(CAM(aspects=None), qrels)
     (message,) = messages
     assert "the qrels column correct contains text ('no', 'yes'), so it is not evaluated" in message
     assert "qrels['correct'].map({'no': 0, 'yes': 1})" in message
     assert "aspects=['relevance', 'trust']" in message
-    assert warned(CAM(aspects="relevance,trust"), qrels) == (found, [])
+    assert warned(CAM(aspects="relevance,trust"), qrels) == (value, [])
     description = ma.describe(qrels)
     (row,) = description.findings[description.findings["aspects"] == "correct"].to_dict("records")
     assert (row["severity"], row["remedy"]) == (
@@ -304,7 +306,7 @@ def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
         ("assessor", ["A", "B", "C"] * 4),
         ("iteration", ["0", "Q0", "0"] * 4),
         ("origin", ["pool"] * 12),
-        ("heading", [f"heading {place}" for place in range(12)]),
+        ("heading", [f"heading {number}" for number in range(12)]),
         ("mixed", [("a",), "b", None] * 4),
     ],
 )
@@ -339,7 +341,7 @@ def test_aspects_are_not_taken_for_runs() -> None:
 @pytest.mark.parametrize("run", [RUN, RUN.assign(rank=range(12), query="text"), {"mine": RUN}])
 def test_runs_in_place_of_qrels(run: Any) -> None:
     """The scores were labels."""
-    for use in (ma.describe, Judgments, lambda given: ma.evaluate(BOTH, given, CAM, progress=False)):
+    for use in (ma.describe, Judgments, lambda frame: ma.evaluate(BOTH, frame, CAM, progress=False)):
         with pytest.raises(MultiAspectError, match="Are the qrels and the runs swapped"):
             use(run)
 

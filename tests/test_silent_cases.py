@@ -30,7 +30,7 @@ Warned = ma.MultiAspectWarning
 def collection(**aspects: Any) -> pd.DataFrame:
     """One query, the documents in the order of the labels; the run retrieves them in that order."""
     size = len(next(iter(aspects.values())))
-    return pd.DataFrame({"qid": "q1", "docno": [f"d{place:03}" for place in range(size)], **aspects})
+    return pd.DataFrame({"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects})
 
 
 def run_of(qrels: pd.DataFrame) -> pd.DataFrame:
@@ -38,15 +38,15 @@ def run_of(qrels: pd.DataFrame) -> pd.DataFrame:
 
 
 def value(measure: Any, qrels: pd.DataFrame) -> float:
-    (found,) = measure.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
-    return float(found)
+    (score,) = measure.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
+    return float(score)
 
 
 def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = value(measure, qrels)
-    return found, [str(one.message) for one in caught if issubclass(one.category, Warned)]
+        score = value(measure, qrels)
+    return score, [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
 
 
 MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
@@ -65,9 +65,9 @@ def test_a_second_collection_with_other_scales_warns_again() -> None:
 
 
 def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> None:
-    found = [warned(TOMA, collection(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)]
-    assert list(map(len, found)) == [1, 1, 1, 1, 0, 0, 0]
-    assert ["further cases are not reported" in messages[0] for messages in found[:4]] == [False] * 3 + [True]
+    results = [warned(TOMA, collection(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)]
+    assert list(map(len, results)) == [1, 1, 1, 1, 0, 0, 0]
+    assert ["further cases are not reported" in messages[0] for messages in results[:4]] == [False] * 3 + [True]
     assert len(warned(TOMA, collection(label=MIXED, ease=[0, 7] * 6))[1]) == 1
 
 
@@ -86,11 +86,11 @@ def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> N
 )
 def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
     qrels = collection(label=[1, 4, 1, 2, 3, 1])
-    found, (message,) = warned(measure, qrels)
+    score, (message,) = warned(measure, qrels)
     assert "Aspect(grades=[1, 2, 3, 4])" in message
     assert "Aspect(4, threshold=1)" in message
     if measure == On(base=AP):
-        assert found == 1.0
+        assert score == 1.0
         declared = On(base=AP, aspects={"relevance": Aspect(grades=[1, 2, 3, 4])})
         assert value(declared, qrels) == pytest.approx((1 / 2 + 2 / 4 + 3 / 5) / 3)
     zero_based = On(base=AP, aspects={"relevance": Aspect(4, threshold=1)})
@@ -147,10 +147,10 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
     qrels = collection(label=[1, 0, 2], trust=[0.25, 0.5, 1])
     aspects = Aspects({"relevance": 2, "trust": Aspect(probabilities="identity")})
     spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")})
-    found = warned(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
-    assert found == value(TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels)
+    score = warned(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
+    assert score == value(TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels)
     short = Aspects({"relevance": 2, "trust": Aspect([0.25, 0.5, 1], gains=[0.25, 0.5, 1])})
-    assert found != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
+    assert score != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -168,13 +168,13 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
 )
 def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, values: list[Any], reason: str) -> None:
     qrels = collection(label=MIXED, trust=[0, 1] * 6).assign(**{column: values})
-    found, messages = warned(CAM, qrels)
-    assert found != value(CAM(aspects=["relevance", "trust"]), qrels)
+    score, messages = warned(CAM, qrels)
+    assert score != value(CAM(aspects=["relevance", "trust"]), qrels)
     (message,) = messages
     assert f"{column} (" in message
     assert reason in message
     assert "aspects=['relevance', 'trust']" in message
-    assert value(CAM(aspects=["relevance", "trust", column]), qrels) == found
+    assert value(CAM(aspects=["relevance", "trust", column]), qrels) == score
 
 
 def test_likely_columns_are_taken_silently() -> None:
@@ -186,8 +186,8 @@ def test_a_misspelt_column_is_read_as_credibility_with_a_notice() -> None:
     judgments = Judgments(qrels)
     assert judgments.label_names == ("relevance", "credibility")
     with pytest.warns(Warned, match=r"redibility .* read as credibility"):
-        found = judgments.labels("credibility")
-    assert found.tolist() == [0, 1] * 6
+        labels = judgments.labels("credibility")
+    assert labels.tolist() == [0, 1] * 6
     both = Judgments(qrels.assign(credibility=1))
     assert both.label_names == ("relevance", "redibility", "credibility")
     assert both.labels("credibility").tolist() == [1] * 12
@@ -213,15 +213,15 @@ BINARY = {"relevance": 2, "understandability": 10}
     ids=str,
 )
 def test_a_default_threshold_on_a_long_scale_warns(measure: Any) -> None:
-    found, (message,) = warned(measure, LONG)
+    score, (message,) = warned(measure, LONG)
     assert "understandability" in message
     assert "92% of the judged documents (12)" in message
     assert "Aspect(10, threshold=5)" in message
     declared = {"relevance": 2, "understandability": Aspect(10, threshold=5)}
-    assert value(measure(aspects=declared), LONG) != found
+    assert value(measure(aspects=declared), LONG) != score
     meant = Aspects({"relevance": 2, "understandability": Aspect(10, threshold=1)})
-    assert value(measure(aspects=meant), LONG) == found
-    assert value(ir_measures.parse_measure(str(measure(aspects=meant))), LONG) == found
+    assert value(measure(aspects=meant), LONG) == score
+    assert value(ir_measures.parse_measure(str(measure(aspects=meant))), LONG) == score
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_preference_codes_are_not_grades(measure: Any) -> None:
         measure.evaluate(rankings)
         assert caught == []
         On(base=AP).evaluate(rankings)
-    assert any("Aspect(unjudged=[-3])" in str(one.message) for one in caught)
+    assert any("Aspect(unjudged=[-3])" in str(warning.message) for warning in caught)
     order = ma.Order({(0,): -1, (1,): 0, (2,): 1}, ["relevance"], allow_violations=True)
     (message,) = warned(measure(order=order), collection(label=[-5, 2, 0, 1, 1]))[1]
     assert "Aspect(unjudged=[-5])" in message
@@ -286,9 +286,9 @@ def test_preference_codes_are_not_grades(measure: Any) -> None:
 
 def test_probabilities_below_a_scale_warn() -> None:
     aspects = {"relevance": Aspect([0.2, 0.5, 1], probabilities="identity")}
-    found, (message,) = warned(ma.uRBPgr(aspects=aspects), collection(label=[0.1, 1, 0.5]))
+    score, (message,) = warned(ma.uRBPgr(aspects=aspects), collection(label=[0.1, 1, 0.5]))
     assert "relevance has labels below its lowest grade 0.2" in message
-    assert found == value(ma.uRBPgr(aspects=aspects), collection(label=[0.2, 1, 0.5]))
+    assert score == value(ma.uRBPgr(aspects=aspects), collection(label=[0.2, 1, 0.5]))
 
 
 def test_a_column_of_times_is_named() -> None:

@@ -34,11 +34,11 @@ def dispatches(pattern: str) -> list[str]:
 
 @pytest.mark.parametrize("pattern", DISPATCHES)
 def test_dispatches_do_not_increase(pattern):
-    found = dispatches(pattern)
-    assert len(found) <= DISPATCHES[pattern], "\n".join(["ask the object instead of its type:", *found])
+    occurrences = dispatches(pattern)
+    assert len(occurrences) <= DISPATCHES[pattern], "\n".join(["ask the object instead of its type:", *occurrences])
 
 
 if __name__ == "__main__":
-    for each, most in DISPATCHES.items():
-        places = dispatches(each)
-        print(*places, f"{len(places)} of at most {most}: {each}", sep="\n")
+    for pattern, most in DISPATCHES.items():
+        places = dispatches(pattern)
+        print(*places, f"{len(places)} of at most {most}: {pattern}", sep="\n")

@@ -88,7 +88,7 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(study.data, "N_TRAIN", 6)
     monkeypatch.setattr(study.data, "N_DOCUMENTS", 8)
     tiny = study.data.synthetic
-    monkeypatch.setattr(study.data, "synthetic", lambda **given: tiny(**given, n_queries=10))
+    monkeypatch.setattr(study.data, "synthetic", lambda **options: tiny(**options, n_queries=10))
     rare = "independent, 5 % and 60 %, features of relevance"
     settings = {name: study.data.SETTINGS[name] for name in ("conflicting, equal scales", rare)}
     # With 8 documents, one per query is more than 5 %.
@@ -99,8 +99,8 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(study.data, "directions", lambda data: {"credibility": {"rises": 1, "falls": 0}})
     monkeypatch.setitem(study.targets.PARAMS, "n_estimators", 3)
     out = tmp_path / "results.json"
-    given = ["--draws", "2", "--splits", "2", "--repeats", "1", "--data", str(tmp_path), "--out", str(out)]
-    monkeypatch.setattr(sys, "argv", ["study", *given])
+    options = ["--draws", "2", "--splits", "2", "--repeats", "1", "--data", str(tmp_path), "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["study", *options])
     study.main.main()
     assert "a collection:" in capsys.readouterr().out
     written = study.figures.load(out)
@@ -151,7 +151,9 @@ def test_the_fractions_of_positive_documents_are_those_of_the_setting(study: Any
 
 
 def test_prevalence_does_not_change_the_features(study: Any) -> None:
-    common, rare = (study.data.synthetic(-0.7, (2, 2), 3, prevalence=given) for given in (None, study.data.RARE))
+    common, rare = (
+        study.data.synthetic(-0.7, (2, 2), 3, prevalence=prevalence) for prevalence in (None, study.data.RARE)
+    )
     assert (common.X == rare.X).all()
     assert (common.Y != rare.Y).any(axis=None)
 
@@ -330,9 +332,9 @@ def test_the_page_says_what_came_out(study: Any) -> None:
     for (label, pair, measure), (_, name, *cells, _) in zip(rows, table, strict=True):
         assert label.rstrip(" |") in name
         for world, cell in zip(("conflicting", "independent"), cells, strict=True):
-            found = study.difference(f"{world}, unequal scales", *pair, measure)
+            differences = study.difference(f"{world}, unequal scales", *pair, measure)
             said = [float(number.replace("−", "-")) for number in re.findall(r"[+−]?\.\d+", cell)]
-            assert said == pytest.approx(found[["difference", "low", "high"]].tolist(), abs=0.00051)
+            assert said == pytest.approx(differences[["difference", "low", "high"]].tolist(), abs=0.00051)
 
 
 #: Settings of the rows of the page's table on prevalence, each for conflicting and independent aspects.

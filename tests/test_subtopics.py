@@ -86,14 +86,14 @@ def test_golden(as_string: bool) -> None:
             for name in NAMES
             if first["k"] > 1 or name not in ("ERR_IA", "alpha_DCG")
         }
-        found = {
+        values = {
             (m.measure, m.query_id): m.value for m in ir_measures.iter_calc(list(measures.values()), qrels, run)
         }
-        given_as = {name: str(one) if as_string else one for name, one in measures.items()}
+        given_as = {name: str(metric) if as_string else metric for name, metric in measures.items()}
         table = ma.evaluate({"run": run}, qrels, given_as, progress=False).set_index(["measure", "qid"])["value"]
         for case in cases:
             for name, measure in measures.items():
-                value = found[measure, case["run"]]
+                value = values[measure, case["run"]]
                 assert value == pytest.approx(case["values"][name], abs=1e-9), (case["run"], measure)
                 assert table[name, case["run"]] == value
                 compared += 1
@@ -136,7 +136,7 @@ def test_ties_of_the_ideal_are_broken_by_docno_descending() -> None:
     names = ("relevance", "credibility", "plain", "new")
 
     def best(docnos: dict[str, str]) -> float:
-        judged = {docnos[docno]: dict(zip(names, of, strict=True)) for docno, of in labels.items()}
+        judged = {docnos[docno]: dict(zip(names, row, strict=True)) for docno, row in labels.items()}
         measure = Subtopics(base="alpha_nDCG(alpha=1.0)", aspects=dict.fromkeys(names, 1)) @ 2
         return measure.calc_aggregate({"q": judged}, ranked(*(docnos[docno] for docno in "zab")))
 
@@ -255,10 +255,10 @@ def test_one_experiment_with_two_alphas_nDCG_and_deep_cutoffs() -> None:
         ma.TOMA(aspects=TWO) @ 50,
     ]
     run = ranked("d1", "d2", "d3")
-    frame = pd.DataFrame([{"query_id": "q", "doc_id": docno, **of} for docno, of in QRELS["q"].items()])
+    frame = pd.DataFrame([{"query_id": "q", "doc_id": docno, **row} for docno, row in QRELS["q"].items()])
     together = ir_measures.calc_aggregate(measures, frame, run)
-    alone = {one: one.calc_aggregate(QRELS, run) for one in measures if one != nDCG @ 50}
-    assert {one: together[one] for one in alone} == alone
+    alone = {measure: measure.calc_aggregate(QRELS, run) for measure in measures if measure != nDCG @ 50}
+    assert {measure: together[measure] for measure in alone} == alone
     assert len({round(value, 6) for value in together.values()}) == 4
     relevance = {"q": {docno: labels["relevance"] for docno, labels in QRELS["q"].items()}}
     assert together[nDCG @ 50] == pytest.approx((nDCG @ 50).calc_aggregate(relevance, run))
@@ -392,7 +392,7 @@ def test_gains_that_are_equal_but_for_rounding_are_ties() -> None:
     """Powers of 1 - 0.9 add up in the order of the subtopics; of ties, the ideal takes the last docno."""
     members = {"s1": "014", "s2": "0234", "s3": "03", "s4": "1234", "s5": "012"}
     aspects = Aspects(dict.fromkeys(members, 1))
-    judged = {f"d{n}": {name: int(f"{n}" in of) for name, of in members.items()} for n in range(5)}
+    judged = {f"d{n}": {name: int(f"{n}" in digits) for name, digits in members.items()} for n in range(5)}
     run = ranked("d0", "d1", "d2", "d3", "d4")
     measure = based("alpha_nDCG", 4, alpha=0.9)(aspects=aspects)
     scales = {name: ref.ref_aspect([0, 1]) for name in members}

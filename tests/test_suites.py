@@ -72,8 +72,8 @@ def official(measure: ir_measures.Measure, qrels: pd.DataFrame, run: pd.DataFram
     """The mean over the topics of the derived file (or `topics`), as trec_eval -c computes it."""
     run = run.rename(columns={"qid": "query_id", "docno": "doc_id"})
     topics = sorted(set(qrels["query_id"])) if topics is None else topics
-    found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
-    return sum(found.get(topic, 0.0) for topic in topics) / len(topics)
+    values = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
+    return sum(values.get(topic, 0.0) for topic in topics) / len(topics)
 
 
 def compatibility(qrels: pd.DataFrame, run: pd.DataFrame, topics=None) -> float:
@@ -106,8 +106,8 @@ def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.Da
 
     def cam(parts: list[np.ndarray], rows: np.ndarray) -> float:
         topics = sorted(set(qrels.loc[rows, "qid"]))
-        each = [official(AP, derived(qrels, (part & rows).astype(int).tolist()), run, topics) for part in parts]
-        return sum(each) / len(each)
+        scores = [official(AP, derived(qrels, (part & rows).astype(int).tolist()), run, topics) for part in parts]
+        return sum(scores) / len(scores)
 
     values = {f"nDCG {name}": official(nDCG, file, run) for name, file in files.items()}
     values |= {f"P@10 {name}": official(P @ 10, file, run) for name, file in files.items()}
@@ -141,16 +141,16 @@ def test_a_track_suite_gives_the_means_on_derived_qrels(name: str) -> None:
     wanted = expected(year, qrels, answers, run)
     suite = ma.suite(name)
     values = ma.evaluate({"run": run}, labelled(year, qrels, answers), suite, progress=False)
-    found = ma.aggregate(values).iloc[0]
+    means = ma.aggregate(values).iloc[0]
     for label in suite:
-        assert found[label] == pytest.approx(wanted[label], abs=1e-9), label
+        assert means[label] == pytest.approx(wanted[label], abs=1e-9), label
     # Over all judged topics, means are other ones.
     everywhere = ma.evaluate(
         {"run": run}, labelled(year, qrels, answers), suite, average_over="judged", progress=False
     )
     assert len(everywhere) == len(suite) * 8 > len(values)
     lower = ma.aggregate(everywhere).iloc[0]
-    assert all(lower[label] < found[label] for label in suite if label != "helpful minus harmful")
+    assert all(lower[label] < means[label] for label in suite if label != "helpful minus harmful")
 
 
 def test_the_mistake_of_2020_is_one_of_that_year() -> None:
@@ -317,22 +317,23 @@ def test_fair_ranking_gives_the_official_figures() -> None:
         if case.get("depth") != 500 or not values or None in values.values():
             continue
         dimensions = {
-            each["name"]: pd.DataFrame(
-                [(docno, *shares) for docno, shares in each["docs"].items()], columns=["docno", *each["groups"]]
+            dimension["name"]: pd.DataFrame(
+                [(docno, *shares) for docno, shares in dimension["docs"].items()],
+                columns=["docno", *dimension["groups"]],
             )
-            for each in case["dimensions"]
+            for dimension in case["dimensions"]
         }
         groups = ma.Groups(dimensions, target=np.array(case["target"]), name=f"suites-awrf-{number}")
         qrels = {"q": dict.fromkeys(case["relevant"], 1)}
         run = {"q": {docno: float(-rank) for rank, docno in enumerate(case["run"])}}
         suite = ma.suite("trec-fair-2022", groups=groups)
-        found = ma.aggregate(ma.evaluate({"run": run}, qrels, suite, progress=False)).iloc[0]
+        means = ma.aggregate(ma.evaluate({"run": run}, qrels, suite, progress=False)).iloc[0]
         for label, key in (
             ("nDCG of the track", "ndcg"),
             ("AWRF of the track", "awrf"),
             ("nDCG times AWRF", "score"),
         ):
-            assert found[label] == pytest.approx(values[key], abs=1e-6), (number, label)
+            assert means[label] == pytest.approx(values[key], abs=1e-6), (number, label)
         checked += 1
     assert checked >= 5
 
@@ -359,26 +360,26 @@ def test_clef_ehealth_2015_gives_the_correct_figures_on_real_runs() -> None:
     suite = ma.suite("clef-ehealth-2015")
     values = ma.evaluate({name: run}, qrels, suite, progress=False)
     assert values["qid"].nunique() == 66
-    found = ma.aggregate(values).iloc[0]
+    means = ma.aggregate(values).iloc[0]
     for label, figure in figures[name]["correct"].items():
-        assert found[f"{label} 0.8"] == pytest.approx(figure, abs=1e-6), label
+        assert means[f"{label} 0.8"] == pytest.approx(figure, abs=1e-6), label
     plain = qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
     ours = ir_measures.calc_aggregate(
         [P @ 10, nDCG @ 10, AP], plain, run.rename(columns={"qid": "query_id", "docno": "doc_id"})
     )
-    assert [found["P@10"], found["nDCG@10"], found["AP@1000"]] == pytest.approx(
+    assert [means["P@10"], means["nDCG@10"], means["AP@1000"]] == pytest.approx(
         list(map(ours.get, [P @ 10, nDCG @ 10, AP]))
     )
 
 
 def test_multi_aspect_evaluates_each_aspect_and_all_together() -> None:
     suite = ma.suite("multi-aspect", aspects={"relevance": 1, "credibility": 1})
-    found = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, suite, progress=False)).iloc[0]
-    assert found["nDCG@10 relevance"] == pytest.approx(2 / 3)
-    assert found["nDCG@10 credibility"] == pytest.approx(1 / 3)
-    assert found["CAM normalised"] == pytest.approx(2 / 3)
-    assert found["MM of the aspects"] == pytest.approx(1 / 3)
-    assert found["judged@10 relevance"] == 1
+    means = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, suite, progress=False)).iloc[0]
+    assert means["nDCG@10 relevance"] == pytest.approx(2 / 3)
+    assert means["nDCG@10 credibility"] == pytest.approx(1 / 3)
+    assert means["CAM normalised"] == pytest.approx(2 / 3)
+    assert means["MM of the aspects"] == pytest.approx(1 / 3)
+    assert means["judged@10 relevance"] == 1
 
 
 def test_a_mean_without_topics_is_an_error() -> None:

@@ -24,8 +24,8 @@ def long(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
     rows = [
         (name, f"q{n}", measure, value)
         for measure, systems in values.items()
-        for name, given in systems.items()
-        for n, value in enumerate(given)
+        for name, column in systems.items()
+        for n, value in enumerate(column)
     ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
@@ -47,26 +47,26 @@ THREE = {"a": [0.5, 0.7], "b": [0.2, 0.3], "c": [0.1, 0.9]}
 
 
 def test_best_and_second_by_direction() -> None:
-    found = cells(ma.to_latex(long({"AP": THREE, "ESL": THREE})))
-    assert found[""] == ["AP", r"ESL $\downarrow$"]
-    assert found["a"] == [r"\textbf{0.600}", "0.600"]
-    assert found["b"] == ["0.250", r"\textbf{0.250}"]
-    assert found["c"] == [r"\underline{0.500}", r"\underline{0.500}"]
+    rows = cells(ma.to_latex(long({"AP": THREE, "ESL": THREE})))
+    assert rows[""] == ["AP", r"ESL $\downarrow$"]
+    assert rows["a"] == [r"\textbf{0.600}", "0.600"]
+    assert rows["b"] == ["0.250", r"\textbf{0.250}"]
+    assert rows["c"] == [r"\underline{0.500}", r"\underline{0.500}"]
 
 
 def test_the_direction_is_that_of_the_aggregate() -> None:
     """Lower values of HMAP are better per query, higher ones as aggregate."""
-    found = cells(ma.to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
-    assert found == {
+    rows = cells(ma.to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
+    assert rows == {
         "": ["HMAP"], "a": [r"\textbf{0.500}"], "b": [r"\underline{0.250}"], "c": ["0.200"]
     }  # fmt: skip
 
 
 def test_rounding_makes_no_best() -> None:
-    found = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
-    assert [found[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
-    found = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
-    assert found["a"] == [r"\textbf{0.70004}"]
+    rows = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
+    assert [rows[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
+    rows = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
+    assert rows["a"] == [r"\textbf{0.70004}"]
 
 
 def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
@@ -78,10 +78,10 @@ def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
         "e": [0.1, 0.1, 0.1],
     }
     assert sum(tied["a"]) != sum(tied["b"])
-    found = cells(ma.to_latex(long({"AP": tied})))
-    assert found["a"] == found["b"] == [r"\textbf{0.200}"]
-    assert found["c"] == found["e"] == [r"\underline{0.100}"]
-    assert found["d"] == ["0.017"]
+    rows = cells(ma.to_latex(long({"AP": tied})))
+    assert rows["a"] == rows["b"] == [r"\textbf{0.200}"]
+    assert rows["c"] == rows["e"] == [r"\underline{0.100}"]
+    assert rows["d"] == ["0.017"]
 
 
 @pytest.mark.parametrize("systems", [{"a": [0.5, 0.7]}, {"a": [0.5], "b": [0.5]}, {"a": [0.0], "b": [0.0]}])
@@ -93,9 +93,9 @@ def test_nothing_is_best_if_all_are_equal(systems) -> None:
 
 
 def test_negative_values_and_zeros() -> None:
-    found = cells(ma.to_latex(long({"CRP": {"a": [-0.0001], "b": [-1.5], "c": [-2.0]}})))
-    assert found["a"] == [r"\textbf{0.000}"]
-    assert found["b"] == [r"\underline{$-$1.500}"]
+    rows = cells(ma.to_latex(long({"CRP": {"a": [-0.0001], "b": [-1.5], "c": [-2.0]}})))
+    assert rows["a"] == [r"\textbf{0.000}"]
+    assert rows["b"] == [r"\underline{$-$1.500}"]
 
 
 @pytest.fixture
@@ -112,25 +112,25 @@ def many() -> pd.DataFrame:
 
 def test_marks_are_those_of_the_tests(many) -> None:
     latex = ma.to_latex(many, baseline="base")
-    found, compared = cells(latex), ma.analysis.compare_with_baseline(many, "base")
+    rows, compared = cells(latex), ma.analysis.compare_with_baseline(many, "base")
     for column, measure in enumerate(("AP", "ESL")):
         significant = compared[compared["measure"] == measure].set_index("name")["significant"]
         assert significant.to_dict() == {"low": True, "near": False, "high": True}
         for name in significant.index:
             expected = r"$^{\dagger}$" if significant[name] else r"$^{\phantom{\dagger}}$"
-            assert found[name][column].endswith(expected)
-        assert found["base"][column].endswith(r"$^{\phantom{\dagger}}$")
+            assert rows[name][column].endswith(expected)
+        assert rows["base"][column].endswith(r"$^{\phantom{\dagger}}$")
     assert (
         r"different from base ($\dagger$) (paired t-test, Holm correction, p \textless{} 0.05, 30 topics)" in latex
     )
 
 
 def test_several_baselines_have_letters(many) -> None:
-    found = cells(ma.to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
-    assert list(found) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]
-    assert found["high"][0].endswith("$^{ab}$")
-    assert found["base"][0].endswith(r"$^{a\phantom{b}}$")
-    assert found["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
+    rows = cells(ma.to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
+    assert list(rows) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]
+    assert rows["high"][0].endswith("$^{ab}$")
+    assert rows["base"][0].endswith(r"$^{a\phantom{b}}$")
+    assert rows["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
     latex = ma.to_latex(many, baseline=["low", "near"], test="tukey", n_resamples=200)
     assert "different from low (a), near (b) (randomised Tukey HSD test, p" in latex
 
@@ -161,16 +161,16 @@ def evaluated(measures: object) -> pd.DataFrame:
 
 def test_heads_are_short_and_a_legend_states_the_measures() -> None:
     scales = {"relevance": 2, "credibility": 1}
-    one, two = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
-    latex = ma.to_latex(evaluated([one, two, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
+    first, second = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
+    latex = ma.to_latex(evaluated([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
     assert cells(latex) == {
         "": ["CAM@10 (1)", "CAM@10 (2)", "TOMA", "map", "NumRet"],
         "mine": ["0.500", *cells(latex)["mine"][1:4], "6"],
     }
     legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
     for head, measure in {
-        "CAM@10 (1)": one,
-        "CAM@10 (2)": two,
+        "CAM@10 (1)": first,
+        "CAM@10 (2)": second,
         "TOMA": ma.TOMA(base="DCG", aspects=scales),
     }.items():
         assert f"{head}: \\texttt{{{escape(measure)}}}." in legend
@@ -227,11 +227,11 @@ def test_labels_are_kept_and_can_be_given() -> None:
 
 
 def test_a_label_that_looks_like_a_numbered_head() -> None:
-    one, two = (ma.CAM(base=base) for base in ("AP", "DCG"))
-    frame = long({str(one): THREE, str(two): THREE, "CAM (1)": THREE})
-    assert cells(ma.to_latex(frame, {str(one): one, str(two): two, "CAM (1)": "AP"}))[""] == [
-        escape(one),
-        escape(two),
+    first, second = (ma.CAM(base=base) for base in ("AP", "DCG"))
+    frame = long({str(first): THREE, str(second): THREE, "CAM (1)": THREE})
+    assert cells(ma.to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[""] == [
+        escape(first),
+        escape(second),
         "CAM (1)",
     ]
 
@@ -247,17 +247,17 @@ def test_measures_can_be_given_for_a_frame_without_record() -> None:
     frame = long({"length": THREE})
     with pytest.warns(ma.MultiAspectWarning, match="systems_table: length names no known measure"):
         assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
-    found = cells(ma.to_latex(frame, {"length": ma.ESL}))
-    assert found[""] == [r"length $\downarrow$"]
-    assert found["b"] == [r"\textbf{0.250}"]
+    rows = cells(ma.to_latex(frame, {"length": ma.ESL}))
+    assert rows[""] == [r"length $\downarrow$"]
+    assert rows["b"] == [r"\textbf{0.250}"]
 
 
 def test_a_direction_can_be_given_instead_of_a_measure() -> None:
     frame = long({"seconds": THREE, "AP": THREE})
-    found = cells(ma.to_latex(frame, {"seconds": "lower", "AP": "AP"}))
-    assert found[""] == [r"seconds $\downarrow$", "AP"]
-    assert found["b"] == [r"\textbf{0.250}", "0.250"]
-    assert found["a"] == ["0.600", r"\textbf{0.600}"]
+    rows = cells(ma.to_latex(frame, {"seconds": "lower", "AP": "AP"}))
+    assert rows[""] == [r"seconds $\downarrow$", "AP"]
+    assert rows["b"] == [r"\textbf{0.250}", "0.250"]
+    assert rows["a"] == ["0.600", r"\textbf{0.600}"]
     styled = ma.to_styler(frame, {"seconds": "lower", "AP": "higher"}, ci=0.9, baseline="a").data
     assert styled.columns.tolist() == ["seconds ↓", "AP"]
     assert cells(ma.to_latex(frame, {"seconds": "higher", "AP": "higher"}))[""] == ["seconds", "AP"]
@@ -274,9 +274,9 @@ def test_values_with_a_given_direction_are_averaged(label: str, word: str) -> No
     """Whatever measure their label names or the frame records, as correlation does."""
     frame = long({label: {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
     frame.attrs["measures"] = {label: label}
-    found = cells(ma.to_latex(frame, {label: word}))
+    rows = cells(ma.to_latex(frame, {label: word}))
     best, other = (r"\textbf{%s}", r"\underline{%s}") if word == "lower" else (r"\underline{%s}", r"\textbf{%s}")
-    assert (found["a"], found["b"]) == ([best % "2.500"], [other % "5.000"])
+    assert (rows["a"], rows["b"]) == ([best % "2.500"], [other % "5.000"])
     assert frame.attrs["measures"] == {label: label}
 
 
@@ -284,7 +284,7 @@ def test_labels_without_a_direction_are_one_warning() -> None:
     frame = long({"one": THREE, "AP": THREE, "two": THREE})
     with pytest.warns(ma.MultiAspectWarning) as caught:
         ma.to_styler(frame)
-    assert [str(each.message).partition(",")[0] for each in caught] == ["systems_table: one"]
+    assert [str(warning.message).partition(",")[0] for warning in caught] == ["systems_table: one"]
     assert "one, two name no known measure" in str(caught[0].message)
 
 
@@ -402,7 +402,7 @@ def test_a_styler_marks_what_latex_marks() -> None:
     assert context[0, 0][0] == ("font-weight", "bold")
     assert context[1, 1][0] == ("font-weight", "bold")
     assert context[2, 0][0] == ("text-decoration", "underline")
-    assert all("font-weight" not in dict(context[place]) for place in [(0, 1), (1, 0), (2, 0)])
+    assert all("font-weight" not in dict(context[cell]) for cell in [(0, 1), (1, 0), (2, 0)])
 
 
 def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
@@ -419,7 +419,7 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
     assert "bold" not in str(table)  # which text does not have
     assert lines.count("* best value of the column") == 1
     starred = [re.search(r"([\d.]+)\S*\*", line) for line in lines]
-    assert sorted(found[1] for found in starred if found) == sorted(re.findall(r'class="best">([\d.]+)', page))
+    assert sorted(match[1] for match in starred if match) == sorted(re.findall(r'class="best">([\d.]+)', page))
     for name, row in table.to_styler().data.droplevel(0).iterrows():
         (line,) = (line for line in lines if line.split()[0] == name)
         assert all(cell.split()[0] in line for cell in row)
@@ -489,8 +489,8 @@ def test_columns_over_different_topics() -> None:
 def test_measures_may_be_categories() -> None:
     frame = uneven()
     categories = pd.Categorical(frame["measure"], categories=["P", "RR", "AP"])
-    found = ma.analysis.compare_with_baseline(frame.assign(measure=categories), "a")
-    assert found["p"].tolist() == ma.analysis.compare_with_baseline(frame, "a")["p"].tolist()
+    table = ma.analysis.compare_with_baseline(frame.assign(measure=categories), "a")
+    assert table["p"].tolist() == ma.analysis.compare_with_baseline(frame, "a")["p"].tolist()
 
 
 def test_a_row_without_a_measure_is_not_left_out() -> None:

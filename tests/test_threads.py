@@ -55,8 +55,8 @@ def in_threads(calls: list[Callable[[], Any]], times: int) -> None:
     expected = [call() for call in calls]
     order = np.random.default_rng(1).permutation(np.arange(times) % len(calls)).tolist()
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda index: calls[index](), order))
-    assert sum(value != expected[index] for index, value in zip(order, found, strict=True)) == 0
+        results = list(pool.map(lambda index: calls[index](), order))
+    assert sum(value != expected[index] for index, value in zip(order, results, strict=True)) == 0
 
 
 def evaluated(run: pd.DataFrame, qrels: object, measures: list[Any]) -> list[float]:
@@ -104,8 +104,8 @@ def test_runs_in_the_threads_of_joblib_share_what_other_tools_keep(measure: str)
     runs = {f"run {seed}": world(seed)[1] for seed in range(40)}
     expected = ma.evaluate(runs, qrels, measure, progress=False)
     with joblib.parallel_config(backend="threading"):
-        found = ma.evaluate(runs, qrels, measure, n_jobs=8, progress=False)
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        result = ma.evaluate(runs, qrels, measure, n_jobs=8, progress=False)
+    pd.testing.assert_frame_equal(result, expected, check_exact=True)
 
 
 def test_warnings_of_several_threads() -> None:

@@ -184,7 +184,7 @@ def collection(name: str, seed: int) -> Rankings:
     judged, run = [], []
     for query in range(N_QUERIES):
         for document in range(4 + numbers.below(6)):
-            row = [each[numbers.below(len(each))] for each in labels]
+            row = [grades[numbers.below(len(grades))] for grades in labels]
             judged.append((f"q{query}", f"d{document}", *row))
         for document in range(12) if query else ():
             if numbers.below(3):
@@ -201,11 +201,11 @@ def compute(name: str, seed: int) -> dict[str, list[float]]:
 @pytest.mark.parametrize(("name", "seed"), COLLECTIONS)
 def test_values_are_those_of_the_guard(name: str, seed: int) -> None:
     expected = json.loads(PATH.read_text())[f"{name} {seed}"]
-    found = compute(name, seed)
-    assert list(found) == list(expected)
+    result = compute(name, seed)
+    assert list(result) == list(expected)
     wrong = {
         label: (values, expected[label])
-        for label, values in found.items()
+        for label, values in result.items()
         if not np.allclose(values, expected[label], rtol=1e-12, atol=1e-12)
     }
     assert not wrong
