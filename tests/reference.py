@@ -1132,16 +1132,16 @@ def intent_aware(
         "NRBP": lambda rank: beta ** (rank - 1),
     }
 
-    def gained(subtopics: Sequence[Sequence[str]]) -> float:
+    def sum_gains(subtopics: Sequence[Sequence[str]]) -> float:
         discount = next(discounts[name] for name in discounts if base.endswith(name))
         return sum(gain * discount(rank) for rank, gain in enumerate(novel_gains(subtopics, alpha), start=1))
 
     if base in ("alpha_nDCG", "nERR_IA", "nNRBP"):
-        return gained(ranked) / gained(first(ideal, cutoff))
+        return sum_gains(ranked) / sum_gains(first(ideal, cutoff))
     if base in ("alpha_DCG", "ERR_IA"):
-        return gained(ranked) / gained([occurring] * cutoff)
+        return sum_gains(ranked) / sum_gains([occurring] * cutoff)
     if base == "NRBP":
-        return gained(ranked) * (1 - (1 - alpha) * beta) / len(occurring)
+        return sum_gains(ranked) * (1 - (1 - alpha) * beta) / len(occurring)
     if base == "StRecall":
         return sum(any(name in here for here in ranked) for name in occurring) / len(occurring)
     flags = {name: [name in here for here in ranked] for name in occurring}
@@ -1236,11 +1236,11 @@ def track_ndcg(run: Run, judgments: Judgments, aspect: RefAspect, cutoff: int | 
     """The nDCG of the Fair Ranking track: binary, 1 / log2(max(rank, 2)); 0 without a relevant document."""
     relevant = [doc for doc in judgments if is_positive(aspect, label_of(judgments, doc, "relevance"))]
 
-    def gained(flags: Sequence[bool]) -> float:
+    def sum_gains(flags: Sequence[bool]) -> float:
         return sum(flag / math.log2(max(i, 2)) for i, flag in enumerate(flags, start=1))
 
-    ideal = gained([True] * len(first(relevant, cutoff)))
-    return gained([doc in relevant for doc in first(ranking(run), cutoff)]) / ideal if ideal else 0.0
+    ideal = sum_gains([True] * len(first(relevant, cutoff)))
+    return sum_gains([doc in relevant for doc in first(ranking(run), cutoff)]) / ideal if ideal else 0.0
 
 
 def divergence(name: str, p: Sequence[float], q: Sequence[float]) -> float:

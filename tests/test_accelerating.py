@@ -58,7 +58,7 @@ ELSEWHERE = [RR @ 3, Judged @ 2]
 
 
 @pytest.fixture(autouse=True)
-def _not_accelerated() -> Iterator[None]:
+def _undo_acceleration() -> Iterator[None]:
     yield
     ma.accelerate().undo()
 
@@ -139,11 +139,11 @@ def test_the_original_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(ir_measures.pytrec_eval.evaluator([AP], qrels))
     original = kind._iter_calc
 
-    def guarded(self: Any, run: Any) -> Any:
+    def call_original(self: Any, run: Any) -> Any:
         assert len(run) < 3, "the original evaluated the run"
         return original(self, run)
 
-    monkeypatch.setattr(kind, "_iter_calc", guarded)
+    monkeypatch.setattr(kind, "_iter_calc", call_original)
     with ma.accelerate():
         ir_measures.calc_aggregate(ACCELERATED, qrels, run)
         with pytest.raises(AssertionError, match="the original"):

@@ -214,7 +214,7 @@ def test_damaged_files() -> None:
         ma.read_run(io.BytesIO(b"FEA1" + bytes(20)))
 
 
-def spoilt(chance: random.Random, content: bytes) -> bytes:
+def damage_bytes(chance: random.Random, content: bytes) -> bytes:
     """A file with some bits turned, bytes replaced or left out, mostly behind those by which its form is known."""
     data = bytearray(content)
     for _ in range(chance.choice([1, 1, 2, 5])):
@@ -244,7 +244,7 @@ def test_spoilt_files_give_a_value_or_one_line(form: str) -> None:
     for read, text, frame in files:
         whole = text if form == "lines" else compress[form](text) if form in compress else file_of(form, frame)
         for seed in range(80):
-            content = spoilt(random.Random(f"{form} {seed}"), whole)
+            content = damage_bytes(random.Random(f"{form} {seed}"), whole)
             try:
                 read(io.BytesIO(content))
             except MultiAspectError as error:

@@ -38,24 +38,24 @@ def wide(*topics: list[tuple[float, ...]]) -> Table:
     }
 
 
-def ranked(topic: dict[str, Any], order: Any) -> dict[str, float]:
+def ranking(topic: dict[str, Any], order: Any) -> dict[str, float]:
     docnos = list(topic)
     return {docnos[row]: float(-rank) for rank, row in enumerate(order)}
 
 
-def attained(qrels: Table, measures: list[ma.Measure]) -> list[np.ndarray]:
+def attained_values(qrels: Table, measures: list[ma.Measure]) -> list[np.ndarray]:
     """The values of all rankings of each topic, evaluated as one run on many topics."""
     result = []
     for topic in qrels.values():
         orders = list(itertools.permutations(range(len(topic))))
-        run = {f"{number:04}": ranked(topic, order) for number, order in enumerate(orders)}
+        run = {f"{number:04}": ranking(topic, order) for number, order in enumerate(orders)}
         labelled = {str(number): measure for number, measure in enumerate(measures)}
         table = ma.evaluate({"all": run}, dict.fromkeys(run, topic), labelled, progress=False)
         result.append(np.column_stack([table[table["measure"] == label]["value"] for label in labelled]))
     return result
 
 
-def undominated(values: np.ndarray) -> set[tuple[float, ...]]:
+def undominated_points(values: np.ndarray) -> set[tuple[float, ...]]:
     rounded = sorted(set(map(tuple, np.round(values, 9).tolist())))
     return {point for point in rounded if not any(all(np.array(o) >= point) and o != point for o in rounded)}
 
@@ -65,7 +65,7 @@ def front_points(front: ma.analysis.AttainableFront, qid: str | None = None) -> 
     return table[list(front.measures)].to_numpy()
 
 
-def on_each(base: Any, *names: str) -> dict[str, ma.Measure]:
+def aspect_measures(base: Any, *names: str) -> dict[str, ma.Measure]:
     return {name: On(aspect=name, base=base) for name in names}
 
 
@@ -166,9 +166,9 @@ def topics(n_aspects: int, most: int) -> st.SearchStrategy[list[tuple[int, ...]]
 def test_all_points_are_those_of_brute_force(drawn, base) -> None:
     qrels, measures = wide(*drawn), {name: On(aspect=name, base=base, aspects=SPEC) for name in "ab"}
     front = attainable_front(qrels, measures, kind="all")
-    for qid, values in zip(qrels, attained(qrels, list(measures.values())), strict=True):
-        assert set(map(tuple, np.round(front_points(front, qid), 9).tolist())) == undominated(values)
-        assert len(front_points(front, qid)) == len(undominated(values))
+    for qid, values in zip(qrels, attained_values(qrels, list(measures.values())), strict=True):
+        assert set(map(tuple, np.round(front_points(front, qid), 9).tolist())) == undominated_points(values)
+        assert len(front_points(front, qid)) == len(undominated_points(values))
 
 
 @pytest.mark.every(2)
@@ -182,9 +182,9 @@ def test_topics_that_share_documents(kind: str) -> None:
             docnos = rng.choice([f"d{n}" for n in range(8)], 4, replace=False).tolist()
             qrels[qid] = {docno: {"a": int(rng.integers(3)), "b": int(rng.integers(3))} for docno in docnos}
         front = attainable_front(qrels, nDCG, aspects=SPEC, kind=kind)
-        for qid, values in zip(qrels, attained(qrels, list(front.measures.values())), strict=True):
+        for qid, values in zip(qrels, attained_values(qrels, list(front.measures.values())), strict=True):
             points = set(map(tuple, np.round(front_points(front, qid), 9).tolist()))
-            assert points == undominated(values) if kind == "all" else points <= undominated(values)
+            assert points == undominated_points(values) if kind == "all" else points <= undominated_points(values)
 
 
 @examples(10)
@@ -206,15 +206,15 @@ def test_three_measures(drawn) -> None:
     qrels = wide(drawn)
     aspects = {**SPEC, "c": 2}
     measures = [On(aspect=name, aspects=aspects) for name in NAMES]
-    (values,) = attained(qrels, measures)
+    (values,) = attained_values(qrels, measures)
     every = attainable_front(qrels, nDCG, aspects=aspects, kind="all")
-    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated(values)
+    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated_points(values)
     front = attainable_front(qrels, nDCG, aspects=aspects)
     corners = front_points(front)
     assert front.points["gap"].max() < 1e-9
     weights = np.random.default_rng(0).dirichlet([0.5] * 3, 200)
     np.testing.assert_allclose((corners @ weights.T).max(axis=0), (values @ weights.T).max(axis=0), atol=1e-9)
-    assert {tuple(corner) for corner in np.round(corners, 9).tolist()} <= undominated(values)
+    assert {tuple(corner) for corner in np.round(corners, 9).tolist()} <= undominated_points(values)
 
 
 @pytest.mark.slow
@@ -224,7 +224,7 @@ def test_different_discounts_are_refined_by_assignment() -> None:
         qrels = wide([tuple(row) for row in rng.integers(0, 3, (5, 2)).tolist()])
         measures = {"top": On(aspect="a", base=nDCG @ 2), "deep": On(aspect="b", base=RBP(p=0.8))}
         front = attainable_front(qrels, measures)
-        (values,) = attained(qrels, list(measures.values()))
+        (values,) = attained_values(qrels, list(measures.values()))
         weights = np.random.default_rng(0).dirichlet([1, 1], 200)
         np.testing.assert_allclose(
             (front_points(front) @ weights.T).max(axis=0), (values @ weights.T).max(axis=0), atol=1e-9
@@ -250,8 +250,8 @@ def test_other_measures(measures) -> None:
     qrels = wide(*([tuple(row) for row in rng.integers(0, 3, (5, 2)).tolist()] for _ in range(2)))
     front = attainable_front(qrels, measures, kind="all")
     signs = np.array([-1 if measure.lower_is_better else 1 for measure in measures])
-    for qid, values in zip(qrels, attained(qrels, measures), strict=True):
-        expected = {tuple((np.array(point) * signs).tolist()) for point in undominated(values * signs)}
+    for qid, values in zip(qrels, attained_values(qrels, measures), strict=True):
+        expected = {tuple((np.array(point) * signs).tolist()) for point in undominated_points(values * signs)}
         assert {tuple(point) for point in np.round(front_points(front, qid), 9).tolist()} == expected
 
 
@@ -266,7 +266,7 @@ def test_weighted_sums_are_supported_exactly() -> None:
         [On(aspect="a", base=ma.CRP, aspects=spec), On(aspect="b", aspects=spec)],  # not the best if sorted
     ):
         front, weights = attainable_front(qrels, measures), np.random.default_rng(0).dirichlet([1, 1], 100)
-        for qid, values in zip(qrels, attained(qrels, measures), strict=True):
+        for qid, values in zip(qrels, attained_values(qrels, measures), strict=True):
             best = (values @ weights.T).max(axis=0)
             np.testing.assert_allclose((front_points(front, qid) @ weights.T).max(axis=0), best, atol=1e-9)
 
@@ -314,7 +314,7 @@ def test_the_mean_is_the_best_of_all_means(drawn) -> None:
     qrels = wide(*drawn)
     every, corners = (attainable_front(qrels, nDCG, aspects="a,b", kind=kind) for kind in ("all", "supported"))
     means = sums_of([front_points(every, qid) for qid in qrels])
-    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated(means)
+    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated_points(means)
     assert (every.mean["gap"] == 0).all()
     weights = np.random.default_rng(0).dirichlet([1, 1], 100)
     np.testing.assert_allclose(
@@ -333,7 +333,7 @@ def test_the_mean_of_three_measures() -> None:
     short = best - (front_points(front) @ weights.T).max(axis=0)
     assert short.min() > -1e-9
     assert short.max() <= front.mean["gap"].max() + 1e-9
-    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated(means)
+    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated_points(means)
 
 
 @pytest.mark.slow
@@ -369,7 +369,7 @@ def test_topics_without_relevant_documents_count_as_the_means_count_them() -> No
         front = attainable_front(qrels, nDCG, aspects=SPEC, kind=kind)
         assert front_points(front, "q2").tolist() == [[0, 0]]
         assert front_points(front, "q3").tolist() == [[0, 1]]
-        run = {qid: ranked(topic, range(len(topic)))  for qid, topic in qrels.items()}  # fmt: skip
+        run = {qid: ranking(topic, range(len(topic)))  for qid, topic in qrels.items()}  # fmt: skip
         (row,) = front.systems({"mine": run}).to_dict("records")
         means = ma.aggregate(ma.evaluate({"mine": run}, qrels, front.measures, progress=False))
         assert (row["a"], row["b"]) == (means["a"].iloc[0], means["b"].iloc[0])
@@ -391,7 +391,7 @@ def test_inferred_scales_are_those_of_all_topics() -> None:
     """Single topics are evaluated alone: their scales must not be inferred from their own labels."""
     qrels = wide([(1, 0), (0, 1), (1, 1)], [(4, 4), (0, 0), (2, 1)])
     with pytest.warns(MultiAspectWarning, match="scales"):
-        front = attainable_front(qrels, on_each(ERR, "a", "b"), kind="all")
+        front = attainable_front(qrels, aspect_measures(ERR, "a", "b"), kind="all")
     declared = attainable_front(qrels, ERR, aspects={"a": [0, 1, 2, 4], "b": [0, 1, 4]}, kind="all")
     np.testing.assert_allclose(front_points(front, "q1"), front_points(declared, "q1"))
 
@@ -414,7 +414,7 @@ def test_fairness_against_relevance() -> None:
     groups = ma.Groups({"gender": GENDER}, target=target, name="front-test")
     measures = [On(aspect="a", aspects={"a": 1}), ma.AWRF(groups=groups)]
     front = attainable_front(qrels, measures, kind="all")
-    expected = undominated(attained(qrels, measures)[0])
+    expected = undominated_points(attained_values(qrels, measures)[0])
     assert {tuple(point) for point in np.round(front_points(front, "q1"), 9).tolist()} == expected
     assert len(expected) > 1
     with pytest.raises(MultiAspectError, match=r"requires.*weighted sums .*got AWRF.*kind='all'"):
@@ -431,11 +431,13 @@ def test_targets_per_topic_belong_to_their_topic() -> None:
     front = attainable_front(qrels, measures, kind="all")
     for qid in qrels:
         values = [
-            ma.evaluate({"r": {qid: ranked(qrels[qid], order)}}, qrels, measures, progress=False)
+            ma.evaluate({"r": {qid: ranking(qrels[qid], order)}}, qrels, measures, progress=False)
             for order in itertools.permutations(range(4))
         ]
         values = np.array([table[table["qid"] == qid]["value"].to_numpy() for table in values])
-        assert {tuple(point) for point in np.round(front_points(front, qid), 9).tolist()} == undominated(values)
+        assert {tuple(point) for point in np.round(front_points(front, qid), 9).tolist()} == undominated_points(
+            values
+        )
 
 
 def test_fairer_runs_than_any_ranking_of_the_judged_documents() -> None:
@@ -459,9 +461,9 @@ def test_room_and_distance_by_brute_force(drawn, random) -> None:
     order = list(range(len(drawn)))
     random.shuffle(order)
     every, front = (attainable_front(qrels, nDCG, aspects=SPEC, kind=kind) for kind in ("all", "supported"))
-    run = {"mine": {"q1": ranked(qrels["q1"], order)}}
+    run = {"mine": {"q1": ranking(qrels["q1"], order)}}
     (row,), (mixed,) = (attainable.systems(run).to_dict("records") for attainable in (every, front))
-    (values,) = attained(qrels, list(every.measures.values()))
+    (values,) = attained_values(qrels, list(every.measures.values()))
     here = np.array([row["a"], row["b"]])
     best = front_points(every)
     assert row["nearest"] == pytest.approx(np.linalg.norm(best - here, axis=1).min())
@@ -487,16 +489,16 @@ def test_points_between_corners_are_on_the_front_of_mixtures() -> None:
     order = next(
         order
         for order in itertools.permutations(range(5))
-        if np.allclose(attained_one(CONFLICT, order, front.measures), between)
+        if np.allclose(ranking_values(CONFLICT, order, front.measures), between)
     )
-    (row,) = front.systems({"mine": {"q1": ranked(CONFLICT["q1"], order)}}).to_dict("records")
+    (row,) = front.systems({"mine": {"q1": ranking(CONFLICT["q1"], order)}}).to_dict("records")
     assert path[0, 0] > row["a"] > path[1, 0]
     assert row["nearest"] == pytest.approx(0, abs=1e-12)
     assert row["a room"] == pytest.approx(0, abs=1e-12)
 
 
-def attained_one(qrels: Table, order: Any, measures: dict[str, ma.Measure]) -> np.ndarray:
-    run = {"q1": ranked(qrels["q1"], order)}
+def ranking_values(qrels: Table, order: Any, measures: dict[str, ma.Measure]) -> np.ndarray:
+    run = {"q1": ranking(qrels["q1"], order)}
     return ma.evaluate({"r": run}, qrels, measures, progress=False)["value"].to_numpy()
 
 
@@ -563,7 +565,7 @@ def test_hulls_in_three_columns(drawn, seed) -> None:
 
 def test_systems_of_a_long_frame_are_those_of_the_runs() -> None:
     qrels = wide([(2, 0), (0, 2), (1, 1)], [(0, 1), (1, 0), (2, 2)])
-    runs = {str(n): {qid: ranked(qrels[qid], order) for qid in qrels}
+    runs = {str(n): {qid: ranking(qrels[qid], order) for qid in qrels}
             for n, order in enumerate(itertools.permutations(range(3)))}  # fmt: skip
     front = attainable_front(qrels, nDCG, aspects=SPEC)
     perquery = ma.evaluate(runs, qrels, dict(reversed(front.measures.items())), progress=False)
@@ -581,7 +583,7 @@ def test_lower_is_better() -> None:
     front = attainable_front(qrels, measures, kind="all")
     assert front_points(front)[0, 0] == 0  # no document before the relevant one
     assert front_points(front)[-1, 1] == 1
-    bad = {"mine": {"q1": ranked(qrels["q1"], (2, 1, 0))}}
+    bad = {"mine": {"q1": ranking(qrels["q1"], (2, 1, 0))}}
     with pytest.warns(MultiAspectWarning, match="effort has no upper limit"):
         table = front.systems(bad, worst={"effort": 3, "b": 0})
     (row,) = table.to_dict("records")
@@ -692,7 +694,7 @@ def test_aspects_of_several_measures() -> None:
 def test_measures_of_ir_measures_evaluate_relevance() -> None:
     qrels = ma.Judgments(CONFLICT)._frame.rename(columns={"a": "relevance"})
     front = attainable_front(qrels, ["nDCG", On(aspect="b")])
-    run = {"q1": ranked(CONFLICT["q1"], (0, 3, 2, 1, 4))}
+    run = {"q1": ranking(CONFLICT["q1"], (0, 3, 2, 1, 4))}
     value = ir_measures.calc_aggregate([nDCG], qrels, run)
     assert front.systems({"mine": run})["nDCG"].iloc[0] == pytest.approx(value[nDCG])
 
@@ -706,7 +708,7 @@ def test_non_dominated_sets(n_columns: int) -> None:
     for _ in range(40):
         exact = rng.integers(0, 4, (int(rng.integers(1, 12)), n_columns)) / 3
         noisy = exact * (1 + rng.normal(size=exact.shape) * 1e-15)
-        expected = undominated(exact)
+        expected = undominated_points(exact)
         places = best_of(noisy)
         assert len(places) == len(expected)
         assert set(map(tuple, np.round(exact[places], 9).tolist())) == expected
@@ -715,7 +717,7 @@ def test_non_dominated_sets(n_columns: int) -> None:
         kept = staircases(noisy, group)
         for number in range(3):
             some = exact[kept[group[kept] == number]]
-            assert set(map(tuple, np.round(some, 9).tolist())) == undominated(exact[group == number])
+            assert set(map(tuple, np.round(some, 9).tolist())) == undominated_points(exact[group == number])
 
 
 def test_several_sets_at_once() -> None:
@@ -741,7 +743,8 @@ def plt():
 @pytest.mark.slow
 def test_plot(plt) -> None:
     runs = {
-        f"r{n}": {"q1": ranked(CONFLICT["q1"], order)} for n, order in enumerate([(0, 1, 2, 3, 4), (4, 1, 0, 2, 3)])
+        f"r{n}": {"q1": ranking(CONFLICT["q1"], order)}
+        for n, order in enumerate([(0, 1, 2, 3, 4), (4, 1, 0, 2, 3)])
     }
     for kind in ("supported", "all"):
         front = attainable_front(CONFLICT, nDCG, aspects=SPEC, kind=kind)

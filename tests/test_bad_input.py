@@ -78,7 +78,7 @@ def refusal(call: Callable[[], object], *parts: str, clean: bool = True) -> str:
     return message
 
 
-def warned(call: Callable[[], object]) -> tuple[Any, str]:
+def catch_warning(call: Callable[[], object]) -> tuple[Any, str]:
     """Return the result of a call, and the message of its only warning."""
     with pytest.warns(MultiAspectWarning) as caught:
         result = call()
@@ -342,7 +342,7 @@ def test_query_ids_of_other_types_are_compared_as_strings(side: str) -> None:
 def test_no_query_in_common_warns_once() -> None:
     run = RUN.assign(qid="q9")
     measures = (TOMA(aspects=BOTH), CAM(aspects=BOTH), TOMA(aspects=BOTH) @ 10)
-    results, message = warned(lambda: [values(measure, run=run) for measure in measures])
+    results, message = catch_warning(lambda: [values(measure, run=run) for measure in measures])
     assert results == [{"q1": 0.0, "q2": 0.0}] * 3
     for part in ("the run and the qrels have no query in common", "empty ranking", "the same query ids"):
         assert part in message
@@ -361,7 +361,7 @@ def test_an_empty_run_or_a_missing_query_does_not_warn() -> None:
 def test_repeated_documents_warn_with_their_number_and_the_last_score_wins() -> None:
     last = RUN.assign(score=[0.0, 5.0, 1.0])
     measures = (CAM(base=AP, aspects=BOTH), TOMA(aspects=BOTH))
-    results, message = warned(lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures])
+    results, message = catch_warning(lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures])
     assert results == [values(measure, run=last) for measure in measures]
     assert results != [values(measure) for measure in measures]
     for part in ("3 surplus rows", "repeated documents", "last score"):
@@ -369,7 +369,7 @@ def test_repeated_documents_warn_with_their_number_and_the_last_score_wins() -> 
 
 
 def test_a_warning_of_an_inferred_scale_says_what_and_how_to_declare_it() -> None:
-    _, message = warned(lambda: [evaluate(m) for m in (TOMA, TOMA @ 10, TOMA(distance="manhattan"))])
+    _, message = catch_warning(lambda: [evaluate(m) for m in (TOMA, TOMA @ 10, TOMA(distance="manhattan"))])
     for part in ("relevance 0, 1, 2", "credibility 0, 1, 2", "TOMA(aspects={'relevance': 2, 'credibility': 2})"):
         assert part in message
     assert values(TOMA(aspects={"relevance": 2, "credibility": 2})) == values(TOMA)
@@ -381,7 +381,7 @@ FRACTIONS = QRELS.assign(credibility=[0.5, 0, 0.25, 0.5])
 @pytest.mark.parametrize("measure", [CAM(base=AP), URBPgr, TOMA, URBP], ids=str)
 def test_the_remedy_that_a_warning_names_works(measure: Any) -> None:
     measure = measure(aspects=["relevance", "credibility"])
-    plain, message = warned(lambda: values(measure, FRACTIONS))
+    plain, message = catch_warning(lambda: values(measure, FRACTIONS))
     match = re.search(r"as in (.*\))", message)
     assert match
     declared = ir_measures.parse_measure(match[1])

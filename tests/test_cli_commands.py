@@ -521,17 +521,17 @@ def test_completion_scripts(cli, shell):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_completes_commands_options_and_measures(shell):
-    def completed(words, incomplete):
+    def completions(words, incomplete):
         kind = get_completion_class(shell)(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE")
         return [item.value or item.type for item in kind.get_completions(words, incomplete)]
 
-    assert completed([], "ev") == ["evaluate"]
-    assert completed(["evaluate"], "--ba") == ["--baseline"]
-    assert "TOMA" in completed(["evaluate", "-m"], "TO")
-    assert "CAM" in completed(["measures"], "C")
-    assert completed(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
+    assert completions([], "ev") == ["evaluate"]
+    assert completions(["evaluate"], "--ba") == ["--baseline"]
+    assert "TOMA" in completions(["evaluate", "-m"], "TO")
+    assert "CAM" in completions(["measures"], "C")
+    assert completions(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
     if shell != "bash":  # which splits words
-        assert completed(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
+        assert completions(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
     for *words, option in (["--qrels"], ["--qrels", "relevance=x"], ["-m", "AP"], ["--aspects"], ["--human"]):
         (item,) = get_completion_class(shell)(program, {}, "x", "X").get_completions(
             ["evaluate", *words, option], "ru"
@@ -614,10 +614,10 @@ def test_commands_return_exit_codes(cli, monkeypatch):
     assert code == 2
     assert "expected one of" in err
 
-    def interrupted(*_, **__):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupted)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupt)
     code, _, err = cli("compare", "-m", "AP", "runs/beta.run", "runs/delta.run")
     assert code == 1
     assert err.splitlines()[-1] == "pt-multiaspect: error: interrupted"

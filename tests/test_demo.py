@@ -126,13 +126,13 @@ def test_equal_scores_are_ordered_by_docno_descending_also_at_the_cutoff() -> No
 def test_results_do_not_depend_on_the_order_of_documents_or_queries(
     health: Collection, analyzer: Literal["word", "char"]
 ) -> None:
-    def ranked(documents: pd.DataFrame, topics: pd.DataFrame) -> pd.DataFrame:
+    def ranking(documents: pd.DataFrame, topics: pd.DataFrame) -> pd.DataFrame:
         pipeline = TfidfRetriever(documents, analyzer=analyzer) >> ReadabilityReranker(documents, weight=0.3)
         results: pd.DataFrame = pipeline.transform(topics)
         return results.sort_values(["qid", "rank"], ignore_index=True)
 
-    expected = ranked(health.documents, health.topics)
-    shuffled = ranked(health.documents.sample(frac=1, random_state=1), health.topics.iloc[::-1])
+    expected = ranking(health.documents, health.topics)
+    shuffled = ranking(health.documents.sample(frac=1, random_state=1), health.topics.iloc[::-1])
     pd.testing.assert_frame_equal(shuffled, expected)
 
 

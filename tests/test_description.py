@@ -36,7 +36,7 @@ def texts(description: ma.Description) -> list[str]:
     return description.findings["finding"].tolist()
 
 
-def about(description: ma.Description, says: str) -> pd.DataFrame:
+def findings_about(description: ma.Description, says: str) -> pd.DataFrame:
     findings = description.findings
     return findings[findings["finding"].str.contains(says, regex=False)]
 
@@ -309,7 +309,7 @@ def test_a_spoilt_collection(spoiling: Spoiling) -> None:
     qrels = sound()
     qrels, run = spoiling.spoil(qrels, run_of(qrels))
     description = ma.describe(qrels, runs={"mine": run})
-    rows = about(description, spoiling.says)
+    rows = findings_about(description, spoiling.says)
     assert rows[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
     # What is spoilt is the first finding of all.
     assert rows.index[0] == 0, str(description)
@@ -342,7 +342,7 @@ def test_what_is_not_odd_enough(case: str) -> None:
 
 def test_a_reversed_scale_of_few_topics_is_a_note() -> None:
     qrels = sound(n_topics=3, seed=5).assign(trust=lambda rows: 4 - rows["trust"])
-    (row,) = about(ma.describe(qrels), "may be reversed").to_dict("records")
+    (row,) = findings_about(ma.describe(qrels), "may be reversed").to_dict("records")
     assert row["severity"] == "note"
 
 
@@ -359,21 +359,24 @@ def test_a_recoded_copy() -> None:
         trust=lambda rows: 2 * rows["understandability"] + 1, other=lambda rows: rows["label"] > 0
     )
     description = ma.describe(qrels, "relevance,understandability,trust")
-    (row,) = about(description, "one may be a recoded copy").to_dict("records")
+    (row,) = findings_about(description, "one may be a recoded copy").to_dict("records")
     assert (row["severity"], row["aspects"]) == ("warning", "understandability, trust")
     nearly = ma.describe(
         qrels.assign(trust=qrels["understandability"].clip(1)), "relevance,understandability,trust"
     )
-    assert about(nearly, "copy").empty
-    assert about(nearly, "rank documents nearly alike")["aspects"].tolist() in ([], ["understandability, trust"])
+    assert findings_about(nearly, "copy").empty
+    assert findings_about(nearly, "rank documents nearly alike")["aspects"].tolist() in (
+        [],
+        ["understandability, trust"],
+    )
 
 
 def test_equal_labels_of_constant_aspects_are_no_copy() -> None:
-    assert about(ma.describe(small(label=[1] * 20, trust=[1] * 20)), "one may be a").empty
+    assert findings_about(ma.describe(small(label=[1] * 20, trust=[1] * 20)), "one may be a").empty
 
 
 def test_equal_labels_of_few_documents_are_no_copy() -> None:
-    assert about(ma.describe(small(label=[0, 1, 2, 1], trust=[0, 1, 2, 1])), "same").empty
+    assert findings_about(ma.describe(small(label=[0, 1, 2, 1], trust=[0, 1, 2, 1])), "same").empty
 
 
 def test_positives_only_are_a_note() -> None:
@@ -385,9 +388,9 @@ def test_positives_only_are_a_note() -> None:
 @pytest.mark.slow
 def test_a_code_by_its_distance() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 3 > 0, 20))
-    assert about(ma.describe(qrels), "20, may be a code")["severity"].tolist() == ["warning"]
+    assert findings_about(ma.describe(qrels), "20, may be a code")["severity"].tolist() == ["warning"]
     declared = {"relevance": 2, "understandability": 3, "trust": [0, 1, 2, 3, 4, 20]}
-    assert about(ma.describe(qrels, declared), "no label is between").empty
+    assert findings_about(ma.describe(qrels, declared), "no label is between").empty
 
 
 @pytest.mark.slow
@@ -395,18 +398,18 @@ def test_a_code_by_its_independence() -> None:
     qrels = sound(60)
     drawn = np.random.default_rng(7).random(len(qrels)) < 0.15
     coded = qrels.assign(trust=qrels["trust"].where(~drawn, 5))
-    (row,) = about(ma.describe(coded), "may be a code").to_dict("records")
+    (row,) = findings_about(ma.describe(coded), "may be a code").to_dict("records")
     assert "unrelated to relevance" in row["finding"]
     # The same label on the best documents is a grade.
     graded = qrels.assign(trust=qrels["trust"].where(~(drawn & (qrels["label"] == 2)), 5))
-    assert about(ma.describe(graded), "may be a code").empty
+    assert findings_about(ma.describe(graded), "may be a code").empty
 
 
 def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
     qrels = sound().assign(
         trust=lambda rows: rows["trust"].where(~((rows["label"] == 0) & (np.arange(len(rows)) % 4 == 0)), 5)
     )
-    (row,) = about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
+    (row,) = findings_about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
     assert (row["severity"], row["aspects"]) == ("note", "trust")
 
 
@@ -418,13 +421,15 @@ def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
 def test_declared_thresholds_are_notes(share: float, threshold: int, says: str | None) -> None:
     positive = np.arange(1000) % 200 < round(200 * share)
     qrels = small(label=(np.arange(1000) % 3).tolist(), trust=np.where(positive, threshold, threshold - 1).tolist())
-    rows = about(ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive")
+    rows = findings_about(
+        ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive"
+    )
     # With no positive document all have one label, which is another finding.
     assert rows["severity"].tolist() == ["note"] * (says is not None)
     assert says is None or rows["finding"].iloc[0].startswith(says)
 
 
-def warned_of(qrels: pd.DataFrame, base: str) -> list[str]:
+def warning_sentences(qrels: pd.DataFrame, base: str) -> list[str]:
     """Return the warnings of an evaluation, one sentence each."""
     run = qrels[["qid", "docno"]].assign(score=1.0)
     with warnings.catch_warnings(record=True) as caught:
@@ -471,7 +476,7 @@ def test_evaluation_warns_of_what_is_found(case: str) -> None:
     findings = ma.describe(qrels).findings
     listed = findings[(findings["aspects"] == "trust") & findings["severity"].isin(["error", "warning"])]
     assert [text.startswith(str(says)) for text in listed["finding"]] == [True] * (says is not None)
-    warned = warned_of(qrels, "AP")
+    warned = warning_sentences(qrels, "AP")
     assert [text.partition(". ")[0] for text in warned] == listed["finding"].tolist()
 
 
@@ -492,7 +497,7 @@ def test_labels_below_the_scale() -> None:
         "trust has labels below its lowest grade 0, which are evaluated as that grade: -9"
     )
     low = ma.describe(sound(), {"relevance": 2, "understandability": Aspect([1, 2, 3], threshold=3), "trust": 4})
-    assert about(low, "lowest grade 1, which are evaluated as that grade: 0")["aspects"].tolist() == [
+    assert findings_about(low, "lowest grade 1, which are evaluated as that grade: 0")["aspects"].tolist() == [
         "understandability"
     ]
     # They are not hidden, and the threshold stays.
@@ -501,31 +506,31 @@ def test_labels_below_the_scale() -> None:
 
 def test_labels_out_of_scale() -> None:
     description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
-    (row,) = about(description, "labels are not declared grades (2, 4)").to_dict("records")
+    (row,) = findings_about(description, "labels are not declared grades (2, 4)").to_dict("records")
     assert (row["severity"], row["aspects"]) == ("error", "trust")
     fixed = eval(row["remedy"], {"ma": ma})
-    assert about(ma.describe(sound(), fixed), "not declared grades").empty
+    assert findings_about(ma.describe(sound(), fixed), "not declared grades").empty
 
 
 def test_labels_that_are_not_probabilities() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] / 2)
     aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(probabilities="identity")}
-    (row,) = about(ma.describe(qrels, aspects), "not probabilities, up to 2;").to_dict("records")
+    (row,) = findings_about(ma.describe(qrels, aspects), "not probabilities, up to 2;").to_dict("records")
     assert (row["severity"], row["aspects"]) == ("error", "trust")
-    assert about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "not probabilities").empty
+    assert findings_about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "not probabilities").empty
 
 
 def test_aspects_without_relevance_are_compared_too() -> None:
     qrels = (
         sound().drop(columns="label").assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 2 > 0))
     )
-    (row,) = about(ma.describe(qrels), "missing labels count").to_dict("records")
+    (row,) = findings_about(ma.describe(qrels), "missing labels count").to_dict("records")
     assert row["aspects"] == "understandability, trust"
 
 
 def test_an_aspect_that_is_never_judged() -> None:
     description = ma.describe(sound().assign(trust=np.nan))
-    (row,) = about(description, "all labels of trust are missing").to_dict("records")
+    (row,) = findings_about(description, "all labels of trust are missing").to_dict("records")
     assert (row["severity"], row["aspects"]) == ("error", "trust")
     assert list(description.proposed) == ["relevance", "understandability"]
 
@@ -533,17 +538,18 @@ def test_an_aspect_that_is_never_judged() -> None:
 @pytest.mark.slow
 def test_columns_that_may_be_no_labels() -> None:
     qrels = sound().assign(timestamp=lambda rows: np.arange(len(rows)) + 0.5)
-    assert about(ma.describe(qrels), "unlikely to contain labels")["aspects"].tolist() == ["timestamp"]
-    assert about(ma.describe(qrels, "relevance,timestamp"), "unlikely to contain labels").empty
+    assert findings_about(ma.describe(qrels), "unlikely to contain labels")["aspects"].tolist() == ["timestamp"]
+    assert findings_about(ma.describe(qrels, "relevance,timestamp"), "unlikely to contain labels").empty
 
 
 def test_topics_without_positives() -> None:
     qrels = sound(10).assign(trust=lambda rows: rows["trust"].where(~rows["qid"].isin(["q01", "q02", "q03"]), 0))
-    assert about(ma.describe(qrels), "3 of 10 topics have no positive")["aspects"].tolist() == ["trust"]
+    assert findings_about(ma.describe(qrels), "3 of 10 topics have no positive")["aspects"].tolist() == ["trust"]
     assert (
-        about(ma.describe(qrels[qrels["qid"] > "q01"]), "no positive").to_dict("records")[0]["severity"] == "note"
+        findings_about(ma.describe(qrels[qrels["qid"] > "q01"]), "no positive").to_dict("records")[0]["severity"]
+        == "note"
     )
-    assert about(ma.describe(qrels[qrels["qid"] > "q02"]), "no positive").empty
+    assert findings_about(ma.describe(qrels[qrels["qid"] > "q02"]), "no positive").empty
 
 
 def test_a_judged_topic_list_of_another_collection_with_the_same_numbers() -> None:
@@ -575,7 +581,9 @@ def test_repeated_and_tied_documents() -> None:
 def test_sparse_judgments_at_the_top() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(rows["label"] > 0))
     run = run_of(qrels).assign(score=lambda rows: rows["score"] - 10_000 * qrels["label"])
-    (row,) = about(ma.describe(qrels, runs={"mine": run}), "of a run's top 10 is judged on it").to_dict("records")
+    (row,) = findings_about(ma.describe(qrels, runs={"mine": run}), "of a run's top 10 is judged on it").to_dict(
+        "records"
+    )
     assert (row["severity"], row["aspects"]) == ("warning", "trust")
 
 
@@ -594,11 +602,11 @@ def test_sparse_judgments_at_the_top() -> None:
 def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
     qrels = {judged: {"d1": 1, "d2": 0}, "other": {"d1": 1, "d2": 0}}
     runs = {"mine": {run: {"d1": 1.0}, "other": {"d1": 1.0}}}
-    rows = about(ma.describe(qrels, runs=runs), "query ids that look like")
+    rows = findings_about(ma.describe(qrels, runs=runs), "query ids that look like")
     assert rows["severity"].tolist() == ["error"]
     assert call in rows["remedy"].iloc[0]
-    assert about(ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like").empty
-    assert about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
+    assert findings_about(ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like").empty
+    assert findings_about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
 
 
 @pytest.mark.every(2)
@@ -607,13 +615,13 @@ def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
 )
 def test_documents_of_the_qrels_that_look_alike(first: str, second: str) -> None:
     qrels = pd.DataFrame({"qid": "1", "docno": [first, second, "x", "y"], "label": [1, 0, 1, 0]})
-    (row,) = about(ma.describe(qrels), "document ids that look like").to_dict("records")
+    (row,) = findings_about(ma.describe(qrels), "document ids that look like").to_dict("records")
     assert row["severity"] == "warning"
     mended: dict[str, Any] = {"qrels": qrels.copy()}
     exec(row["remedy"], mended)
     assert mended["qrels"]["docno"].iloc[0] == mended["qrels"]["docno"].iloc[1]
     # Of different topics they are different documents.
-    assert about(ma.describe(qrels.assign(qid=["1", "2", "1", "1"])), "document ids").empty
+    assert findings_about(ma.describe(qrels.assign(qid=["1", "2", "1", "1"])), "document ids").empty
 
 
 IDS = st.text(alphabet="aA0 17.\t\n-é\u00a0Ⅷ", max_size=6)
@@ -637,7 +645,7 @@ def test_axes_of_unequal_length() -> None:
     qrels = sound()
 
     def unequal_axes(measure: Any) -> pd.DataFrame:
-        return about(ma.describe(qrels, measures=measure), "of unequal length")
+        return findings_about(ma.describe(qrels, measures=measure), "of unequal length")
 
     aspects = {"relevance": 2, "understandability": 3, "trust": 4}
     assert unequal_axes(ma.TOMA(aspects=aspects)).empty
@@ -656,7 +664,7 @@ def test_axes_of_unequal_length() -> None:
 
 def test_measures_that_cannot_be_computed() -> None:
     description = ma.describe(sound(), measures=["WHAM", ma.TOMA(aspects={"credibility": 2}), "CAM(base='AP')"])
-    rows = about(description, "cannot be computed")
+    rows = findings_about(description, "cannot be computed")
     assert rows["severity"].tolist() == ["error", "error"]
     assert "exactly two aspects" in rows["finding"].iloc[0]
     assert description.measures["measure"].unique().tolist() == ["CAM(base='AP')"]
@@ -790,7 +798,7 @@ def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any
 )
 def test_labels_that_are_too_far_above(counts: dict[int, int], is_finding: bool) -> None:
     qrels = small(label=[label for label, count in counts.items() for _ in range(count)])
-    assert about(ma.describe(qrels), "may be a code").empty != is_finding
+    assert findings_about(ma.describe(qrels), "may be a code").empty != is_finding
 
 
 @pytest.mark.parametrize(("top", "codes"), [(8, [8]), (7, [])])
@@ -813,21 +821,23 @@ def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int])
 def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: list[str]) -> None:
     trust = [NAN] * missing + [at % 3 for at in range(100 - missing + extra)]
     qrels = small(label=[1.0 + at % 2 for at in range(100)] + [NAN] * extra, trust=trust)
-    findings = about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")["finding"].tolist()
+    findings = findings_about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")[
+        "finding"
+    ].tolist()
     assert [text[: len(start)] for text, start in zip(findings, says, strict=True)] == says
 
 
 def test_aspects_judged_where_documents_are_relevant() -> None:
     trust = [at % 3 for at in range(50)] + [NAN] * 50
     description = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
-    assert about(description, "missing labels count").empty
+    assert findings_about(description, "missing labels count").empty
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
 def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | None) -> None:
     measure = ma.TOMA(aspects={"relevance": 3, "trust": 4}, axes="gains", weights={"relevance": 1, "trust": weight})
-    rows = about(ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length")
+    rows = findings_about(ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length")
     assert rows["severity"].tolist() == ([severity] if severity else [])
 
 
@@ -850,7 +860,7 @@ def test_remedies_are_remedies(name: str) -> None:
     spoiling = next(spoiling for spoiling in SPOILINGS if spoiling.name == name)
     qrels, _ = spoiling.spoil(sound(), run_of(sound()))
     names: dict[str, Any] = {"ma": ma, "qrels": qrels.copy()}
-    remedy = about(ma.describe(qrels), spoiling.says)["remedy"].iloc[0]
+    remedy = findings_about(ma.describe(qrels), spoiling.says)["remedy"].iloc[0]
     if remedy.startswith("qrels"):
         exec(remedy, names)
         mended = ma.describe(names["qrels"])
@@ -868,7 +878,7 @@ MIXED = sound().assign(
 )
 
 
-def declaring(description: ma.Description) -> list[tuple[str, str]]:
+def declaration_findings(description: ma.Description) -> list[tuple[str, str]]:
     rows = description.findings[description.findings["remedy"].str.startswith("ma.Aspects")]
     return list(zip(rows["aspects"], rows["finding"].str[:25], strict=True))
 
@@ -877,8 +887,8 @@ def declaring(description: ma.Description) -> list[tuple[str, str]]:
 def test_remedies_together_are_one_declaration() -> None:
     """Each undid the others."""
     description = ma.describe(MIXED)
-    assert len(declaring(description)) >= 5
-    assert declaring(ma.describe(MIXED, description.proposed)) == []
+    assert len(declaration_findings(description)) >= 5
+    assert declaration_findings(ma.describe(MIXED, description.proposed)) == []
     assert description.proposed == Aspects(
         {
             "relevance": Aspect(2, unjudged=[99]),
@@ -905,14 +915,14 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     """The remedy was to declare codes, which would have hidden thousands of labels."""
     description = ma.describe(sound(), {"relevance": 1, "trust": Aspect([0, 1, 2], threshold=2)})
     assert description.proposed == Aspects({"relevance": 2, "trust": Aspect(4, threshold=2)})
-    first, _ = about(description, "not declared grades")["finding"]
+    first, _ = findings_about(description, "not declared grades")["finding"]
     assert "Check first that these are the labels of relevance and that its top grade is 1" in first
     with pytest.raises(MultiAspectError, match="labels of trust"):
         ma.evaluate(run_of(sound()), sound(), ma.CAM(aspects={"relevance": 2, "trust": 2}), progress=False)
     coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
     assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
     gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
-    (remedy,) = about(ma.describe(sound(), gains), "not declared grades")["remedy"]
+    (remedy,) = findings_about(ma.describe(sound(), gains), "not declared grades")["remedy"]
     assert remedy == "ma.describe(qrels).labels"
 
 
@@ -951,7 +961,7 @@ def test_the_threshold_proposed_is_reached_by_some_documents(counts: list[int], 
 def test_the_threshold_proposed_is_one() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] * 20 + np.arange(len(rows)) % 19 + 1)
     qrels.loc[0, "trust"] = 0
-    (remedy,) = about(ma.describe(qrels, "relevance,trust"), "is not declared")["remedy"]
+    (remedy,) = findings_about(ma.describe(qrels, "relevance,trust"), "is not declared")["remedy"]
     assert texts(ma.describe(qrels, eval(remedy, {"ma": ma}))) == []
 
 
@@ -1128,7 +1138,7 @@ def test_findings_on_a66() -> None:
     table = pd.read_csv(shared_path("data", "a66.csv")).rename(columns={"query": "qid", "url_id": "docno"})
     qrels = table[table["assessor"] == 6][["qid", "docno", "relevance", "credibility"]]
     description = ma.describe(qrels)
-    starts = about(description, " is 0, but its scale is taken as ")
+    starts = findings_about(description, " is 0, but its scale is taken as ")
     assert starts["aspects"].tolist() == ["relevance", "credibility"]
 
 
@@ -1138,7 +1148,7 @@ def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     qrels = clef2018()
     run = next(iter(runs_of("clef2018", 1).values()))
     qrels, run = spoiling.spoil(qrels, run)
-    rows = about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
+    rows = findings_about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
     assert rows[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
 
 

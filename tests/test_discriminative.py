@@ -30,7 +30,7 @@ def values() -> np.ndarray:
     return np.stack([fine, fine.round(1), (2 * fine).round() / 2], axis=2)
 
 
-def studentised(sample: list[float]) -> float:
+def studentised_mean(sample: list[float]) -> float:
     """|mean / (sd / √n)|, infinite without deviation and 0 where all is 0."""
     n, mean = len(sample), math.fsum(sample) / len(sample)
     if max(sample) - min(sample) < 1e-12:
@@ -63,8 +63,8 @@ def plain(values, test, seed):
         if test == "bootstrap":
             w = [value - mean for value in z]
             samples = [[w[topic] for topic in topics] for topics in draws]
-            statistics = [studentised(sample) for sample in samples]
-            level = sum(statistic >= studentised(z) - 1e-9 for statistic in statistics) / B
+            statistics = [studentised_mean(sample) for sample in samples]
+            level = sum(statistic >= studentised_mean(z) - 1e-9 for statistic in statistics) / B
             critical = sorted(range(B), key=lambda draw: -statistics[draw])[int(B * ALPHA) - 1]
             need = abs(math.fsum(samples[critical])) / n
         else:

@@ -120,12 +120,12 @@ def test_what_the_paper_claims_and_does_not_hold_for_graded_labels():
         if any(ranking)
         for rank in range(4)
         if ranking[rank] > ranking[rank + 1]
-        and value(CRPRecovery, _swapped(ranking, rank), []) > value(CRPRecovery, list(ranking), [])
+        and value(CRPRecovery, _swap_ranks(ranking, rank), []) > value(CRPRecovery, list(ranking), [])
     ]
     assert raised
 
 
-def _swapped(ranking, index):
+def _swap_ranks(ranking, index):
     swapped = list(ranking)
     swapped[index], swapped[index + 1] = swapped[index + 1], swapped[index]
     return swapped

@@ -122,7 +122,7 @@ def faults(name: str, ignored: set[str]) -> list[str]:
     return [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in ignored]
 
 
-def documented(value: object, section: str) -> list[str]:
+def section_names(value: object, section: str) -> list[str]:
     """The names in a section of a docstring, such as Parameters."""
     doc = NumpyDocString(inspect.getdoc(value) or "")
     return [name.strip().lstrip("*") for entry in doc[section] for name in entry.name.split(",")]
@@ -143,7 +143,7 @@ def test_there_is_something_to_check():
 def test_functions(name):
     ignored = OPTIONAL | ({"EX01"} if short(name) in WITHOUT_EXAMPLE else set())
     assert faults(name, ignored) == []
-    assert documented(FUNCTIONS[name], "Parameters") == parameters(FUNCTIONS[name])
+    assert section_names(FUNCTIONS[name], "Parameters") == parameters(FUNCTIONS[name])
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -151,11 +151,11 @@ def test_classes(name):
     value, ignored = CLASSES[name], set(OPTIONAL)
     if short(name) in WITHOUT_EXAMPLE:
         ignored.add("EX01")
-    if dataclasses.is_dataclass(value) and documented(value, "Attributes"):
+    if dataclasses.is_dataclass(value) and section_names(value, "Attributes"):
         # A result: users read its attributes, and only the package calls its constructor.
         ignored.add("PR01")
         fields = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
-        assert documented(value, "Attributes") == fields
+        assert section_names(value, "Attributes") == fields
     assert faults(name, ignored) == []
 
 
@@ -181,7 +181,7 @@ def test_the_list_of_short_methods_shrinks():
 def test_measures(name):
     # Measures are instances, whose parameters are not those of a signature: PR01, PR02.
     assert faults(name, OPTIONAL | {"PR01", "PR02"}) == []
-    assert sorted(documented(MEASURES[name], "Parameters")) == sorted(MEASURES[name].SUPPORTED_PARAMS)
+    assert sorted(section_names(MEASURES[name], "Parameters")) == sorted(MEASURES[name].SUPPORTED_PARAMS)
     assert MEASURES[name].CITATION
 
 

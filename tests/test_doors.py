@@ -138,7 +138,7 @@ def nested(label: Callable[[int, int], object]) -> dict[str, dict[str, object]]:
     return result
 
 
-def labelled(*aspects: str) -> Callable[[int, int], dict[str, int]]:
+def label_mapper(*aspects: str) -> Callable[[int, int], dict[str, int]]:
     return lambda *labels: dict(zip(aspects, labels, strict=True))
 
 
@@ -154,8 +154,8 @@ SHAPES: dict[str, Callable[[], object]] = {
     "object labels": lambda: QRELS.astype({"label": object, "readability": object}),
     "categories": lambda: QRELS.astype({"qid": "category", "docno": "category"}),
     "repeated rows": lambda: pd.concat([QRELS, QRELS[::3]]),
-    "dict of dicts": lambda: nested(labelled("relevance", "readability")),
-    "dict of dicts in PyTerrier's words": lambda: nested(labelled("label", "readability")),
+    "dict of dicts": lambda: nested(label_mapper("relevance", "readability")),
+    "dict of dicts in PyTerrier's words": lambda: nested(label_mapper("label", "readability")),
     "dict of dicts, other order": lambda: nested(lambda r, u: {"readability": u, "relevance": r}),
     "dict of namedtuples": lambda: nested(Labels),
     "dict of tuples": lambda: nested(lambda *labels: labels),
@@ -299,7 +299,7 @@ def test_qrels_of_ir_datasets(name: str, shape: str, origin: str) -> None:
 # --- bases that ir-measures computes ------------------------------------------------------------
 
 
-def rescored(run: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+def rescore_run(run: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """The run with scores n - rank + 1, on which the general road evaluates."""
     return {
         qid: {
@@ -341,7 +341,7 @@ def test_general_road(base: Any) -> None:
     measure = ir_measures.parse_measure(base) if isinstance(base, str) else base
     on = {aspect: On(aspect=aspect, base=base) for aspect in HEALTH}
     cam, gam = CAM(base=base, aspects="relevance,readability"), GAM(base=base, aspects="relevance,readability")
-    run = rescored(RUN)
+    run = rescore_run(RUN)
     values = per_query([*on.values(), cam, gam])
     for aspect in HEALTH:
         column = IR_QRELS[["query_id", "doc_id"]].assign(relevance=IR_QRELS[aspect])
@@ -375,7 +375,7 @@ def test_general_road_under_toma() -> None:
         measure = TOMA(base=base, distance="manhattan", aspects=HEALTH)
         values = per_query([measure])
         plain = ir_measures.parse_measure(base) if isinstance(base, str) else base
-        for metric in ir_measures.iter_calc([plain], column, rescored(RUN)):
+        for metric in ir_measures.iter_calc([plain], column, rescore_run(RUN)):
             value = values[metric.query_id, str(measure)]
             assert value == pytest.approx(metric.value, abs=1e-9), (str(base), metric.query_id)
 

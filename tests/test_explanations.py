@@ -72,7 +72,7 @@ class _AmongAll(DirectMeasure):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _registered():
+def _register_measures():
     measures = [ma.register(kind) for kind in (_Weakest, _SmallestGain, _Agreement, _Capped, _AmongAll)]
     yield
     for measure in measures:
@@ -82,7 +82,7 @@ def _registered():
 # -- the sums --------------------------------------------------------------------------------------------------
 
 
-def declared(measure: ma.Measure) -> ma.Measure:
+def declare_scales(measure: ma.Measure) -> ma.Measure:
     """The measure on declared scales, if it takes any."""
     if measure.SINGLE_ASPECT:
         return measure if measure.NOT_A_BASE else On(base=measure, aspects=BOTH)
@@ -155,13 +155,13 @@ SOME = {"min_aspects": 2, "max_aspects": 2, "grades": (0, 1, 2, 3), "max_queries
 def test_contributions_of_every_measure(measure: ma.Measure) -> None:
     @examples(5)
     @given(collections(**SOME), st.sampled_from([None, 1, 3]), st.sampled_from([1, 2, 100]))
-    def of_worlds(collection: Collection, cutoff: int | None, depth: int) -> None:
+    def check_worlds(collection: Collection, cutoff: int | None, depth: int) -> None:
         metric = complete(measure)
         if cutoff is not None and "cutoff" in metric.SUPPORTED_PARAMS:
             metric = metric @ cutoff
-        check(declared(metric), collection, depth)
+        check(declare_scales(metric), collection, depth)
 
-    of_worlds()
+    check_worlds()
 
 
 FOR_BASES = [On, TOMA, TOMA(weighting="exponential"), CAM, CAM(weights={"relevance": 3, "credibility": 1}), MM, GAM]
@@ -185,7 +185,7 @@ def test_contributions_of_every_base(collection: Collection, measure: ma.Measure
         measure = measure(base=base)
     except ma.MultiAspectError:
         return  # such as the harmonic mean of negative values
-    check(declared(measure), collection, depth)
+    check(declare_scales(measure), collection, depth)
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
@@ -207,7 +207,7 @@ def test_contributions_of_every_base(collection: Collection, measure: ma.Measure
 def test_contributions_of_parameters_and_of_measures_of_users(
     collection: Collection, measure: str, depth: int
 ) -> None:
-    check(declared(ir_measures.parse_measure(measure)), collection, depth)
+    check(declare_scales(ir_measures.parse_measure(measure)), collection, depth)
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")

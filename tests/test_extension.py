@@ -99,7 +99,7 @@ def relevance_first(gaps):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _unregistered() -> Iterator[None]:
+def _unregister_distance() -> Iterator[None]:
     yield
     for measure in (HLU, PowerMean, WeakestAspect, LowestGain):
         ir_measures.measures.registry.pop(measure.NAME)
@@ -131,7 +131,7 @@ RUN = pd.DataFrame({"qid": list("111222"), "docno": list("abcabd"), "score": [3.
 RUN["rank"] = [0, 1, 2, 1, 2, 0]
 
 
-def aggregated(measure: ma.Measure) -> float:
+def aggregate_value(measure: ma.Measure) -> float:
     return ir_measures.calc_aggregate([measure], QRELS.rename(columns={"label": "relevance"}), RUN)[measure]
 
 
@@ -184,8 +184,8 @@ def test_objects_and_strings_are_the_same(measure: ma.Measure) -> None:
     assert pickle.loads(pickle.dumps(measure)) == measure == copy.deepcopy(measure)
     for form in (measure, text):
         table = pt.Experiment([RUN], TOPICS, QRELS, [form], names=["run"])
-        assert table.loc[0, text] == pytest.approx(aggregated(measure), abs=1e-12)
-    assert 0 < aggregated(measure) <= 1
+        assert table.loc[0, text] == pytest.approx(aggregate_value(measure), abs=1e-12)
+    assert 0 < aggregate_value(measure) <= 1
 
 
 class _Weighted(pt.Transformer):
@@ -320,21 +320,21 @@ def test_a_class_alone_says_its_name() -> None:
     assert ma.register(_HLU()) == HLU
 
 
-def named(name: str, **more: object) -> type[ma.Measure]:
+def define_class(name: str, **more: object) -> type[ma.Measure]:
     return type(f"_{name}", (_HLU,), {"__module__": "elsewhere", "__qualname__": f"_{name}", **more})
 
 
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        (lambda: named("TOMA"), "taken by pt_multiaspect"),
-        (lambda: named("AP"), "taken by ir_measures"),
-        (lambda: named("HLU"), "taken by test_extension._HLU"),
-        (lambda: named("map"), "name of trec_eval"),
-        (lambda: named("P_10"), "name of trec_eval"),
-        (lambda: named("cam"), "name of trec_eval"),
-        (lambda: named("X", NAME="my measure"), "letters, digits and _"),
-        (lambda: named("X", NAME="class"), "letters, digits and _"),
+        (lambda: define_class("TOMA"), "taken by pt_multiaspect"),
+        (lambda: define_class("AP"), "taken by ir_measures"),
+        (lambda: define_class("HLU"), "taken by test_extension._HLU"),
+        (lambda: define_class("map"), "name of trec_eval"),
+        (lambda: define_class("P_10"), "name of trec_eval"),
+        (lambda: define_class("cam"), "name of trec_eval"),
+        (lambda: define_class("X", NAME="my measure"), "letters, digits and _"),
+        (lambda: define_class("X", NAME="class"), "letters, digits and _"),
         (lambda: HLU(half=2), "default parameters"),
         (lambda: type("_Empty", (ma.LinearMeasure,), {}), "must define linear"),
         (lambda: type("_Empty", (ma.JointMeasure,), {}), "must define base, joint"),
@@ -342,7 +342,7 @@ def named(name: str, **more: object) -> type[ma.Measure]:
         (lambda: nDCG, r"subclass of pt_multiaspect\.Measure"),
         (lambda: int, r"subclass of pt_multiaspect\.Measure"),
         (
-            lambda: named("X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}),
+            lambda: define_class("X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}),
             "is read as .*give the latter",
         ),
     ],
@@ -502,5 +502,5 @@ def test_distances_registered_again() -> None:
 def test_a_decreasing_distance_is_refused_with_the_violation() -> None:
     ma.register_distance("decreasing")(lambda gaps: 2 - gaps[:, 0] + gaps[:, 1])
     with pytest.raises(MultiAspectError, match=r"decreases.*relevance increases"):
-        aggregated(TOMA(distance="decreasing", aspects=BOTH))
+        aggregate_value(TOMA(distance="decreasing", aspects=BOTH))
     distances._FUNCTIONS.pop("decreasing")

@@ -33,7 +33,7 @@ ONE = Groups({"gender": GENDER}, target=EVEN, name="fairness-test")
 BINARY = Aspects({"relevance": 1})
 
 
-def ranked(docnos: list[str]) -> dict[str, float]:
+def ranking(docnos: list[str]) -> dict[str, float]:
     return {docno: -float(rank) for rank, docno in enumerate(docnos)}
 
 
@@ -67,7 +67,7 @@ def test_awrf_golden(as_string: bool) -> None:
             dimension["name"]: columns(dimension["docs"], dimension["groups"]) for dimension in case["dimensions"]
         }
         groups = Groups(dimensions, target=np.array(case["target"]), name=f"golden-awrf-{number}")
-        run = {"q": case.get("scores") or ranked(case["run"])}
+        run = {"q": case.get("scores") or ranking(case["run"])}
         measures = [AWRF(groups=groups) @ case["depth"], AWRF(groups=groups, score="track") @ case["depth"]]
         results = values(measures, {"q": dict.fromkeys(case["relevant"], 1)}, run, as_string)
         for year in ("values", "values_2021"):
@@ -95,7 +95,7 @@ def test_gf_golden(as_string: bool) -> None:
             if name.startswith("GF"):
                 measure = GF(groups=groups[case["set"]], divergence=name[3:], aspects=aspects)
                 measures[measure @ int(cutoff) if cutoff else measure] = value
-        run = {"q": ranked(content["runs"][case["run"]])}
+        run = {"q": ranking(content["runs"][case["run"]])}
         results = values(list(measures), {"q": content["relevance"]}, run, as_string)
         assert results == pytest.approx(list(measures.values()), abs=1e-7), case
         compared += len(results)
@@ -122,7 +122,7 @@ def test_gfr_golden(as_string: bool) -> None:
             for relevance, level in (("iRBU", "NMD"), ("ERR", "RNOD"))
         ]
         results = values(
-            measures, {"q": content["relevance"]}, {"q": ranked(content["runs"][case["run"]])}, as_string
+            measures, {"q": content["relevance"]}, {"q": ranking(content["runs"][case["run"]])}, as_string
         )
         wanted = [value for name, value in case.items() if name.startswith("GFR")]
         assert results == pytest.approx(wanted, abs=1e-7), case
@@ -178,7 +178,7 @@ def test_each_dimension_has_the_target_of_the_relevant_documents_with_a_membersh
     level = {"d1": "a", "d3": "b", "d4": "a", "d5": "b"}
     kind = {"d2": "x", "d3": "y", "d6": "x"}
     qrels = {"q": {"d1": 1, "d2": 1, "d3": 2, "d4": 2, "d5": 0}, "r": {"d3": 1, "d2": 1, "d1": 0}}
-    run = {"q": ranked(["d1", "d6", "d2", "d5", "d3", "d4"]), "r": ranked(["d1", "d2", "d3"])}
+    run = {"q": ranking(["d1", "d6", "d2", "d5", "d3", "d4"]), "r": ranking(["d1", "d2", "d3"])}
     aspects = Aspects({"relevance": 2})
     targets = {
         "q": {"level": {"a": 2 / 3, "b": 1 / 3}, "kind": {"x": 0.5, "y": 0.5}},

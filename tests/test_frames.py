@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from arrow_forms import FORMS, As, Reader, Stream, as_polars, as_pyarrow, exported, pa, reads_streams
+from arrow_forms import FORMS, As, Reader, Stream, as_arrow, as_polars, as_pyarrow, pa, reads_streams
 from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCORE, TABLE, Y
 
 import pt_multiaspect as ma
@@ -245,7 +245,7 @@ def test_either_library_reads_arrow_data(package: str, monkeypatch: pytest.Monke
         pytest.skip("too old")
     monkeypatch.setattr(frames, "_READERS", {package: frames._READERS[package]})
     for data in (QRELS, QRELS[:0], QRELS["docno"]):
-        read = in_memory(Reader(exported(data)))
+        read = in_memory(Reader(as_arrow(data)))
         assert type(read).__module__.partition(".")[0] == package
         if isinstance(data, pd.DataFrame):
             assert to_pandas(read).to_dict("list") == data.to_dict("list")  # type: ignore[union-attr]
@@ -295,7 +295,7 @@ def test_the_name_of_a_column_names_its_aspect() -> None:
 @reads_streams
 def test_results_of_an_evaluator_are_frames_of_pandas_for_other_libraries() -> None:
     evaluator = ma.evaluator(QRELS, MEASURE)
-    assert isinstance(evaluator(Stream(exported(TABLE))), pd.DataFrame)
+    assert isinstance(evaluator(Stream(as_arrow(TABLE))), pd.DataFrame)
     assert isinstance(evaluator(as_polars(TABLE)), pl.DataFrame)
     assert as_pandas(5) == 5
 
@@ -313,7 +313,7 @@ def test_polars_is_not_imported_for_other_input() -> None:
 
 @reads_streams
 def test_a_reader_that_was_read_before_has_no_rows_which_is_an_error() -> None:
-    run, qrels = Reader(exported(RUNS["a"])), Reader(exported(QRELS))
+    run, qrels = Reader(as_arrow(RUNS["a"])), Reader(as_arrow(QRELS))
     ma.evaluate(run, qrels, MEASURE, progress=False)
     with pytest.raises(MultiAspectError, match=r"expected.*row, got none.*reader"):
         ma.evaluate(run, QRELS, MEASURE, progress=False)
@@ -331,7 +331,7 @@ def test_qrels_of_which_ir_measures_makes_columns_name_the_remedy() -> None:
 @reads_streams
 def test_values_of_data_that_are_read_once_are_stored_and_reused(tmp_path: Path) -> None:
     evaluated = [
-        ma.evaluate({"a": Reader(exported(RUNS["a"]))}, Reader(exported(QRELS)), MEASURE, out=tmp_path, **options)
+        ma.evaluate({"a": Reader(as_arrow(RUNS["a"]))}, Reader(as_arrow(QRELS)), MEASURE, out=tmp_path, **options)
         for options in ({"progress": False}, {"progress": False, "collect": False})
     ]
     assert (

@@ -28,7 +28,7 @@ def golden(name: str) -> dict[str, Any]:
     return content
 
 
-def ranked(docnos: str | list[str]) -> dict[str, float]:
+def rank_documents(docnos: str | list[str]) -> dict[str, float]:
     """A run of one query that ranks the documents as given."""
     return {docno: -float(rank) for rank, docno in enumerate(docnos, 1)}
 
@@ -134,7 +134,7 @@ def test_table_3(base: str, as_string: bool, axes: str) -> None:
     if as_string:
         measures = {name: ir_measures.parse_measure(str(measure)) for name, measure in measures.items()}
     qrels = dict.fromkeys(RANKINGS, TABLE_3_LABELS)
-    values = per_query(list(measures.values()), qrels, {ranking: ranked(ranking) for ranking in RANKINGS})
+    values = per_query(list(measures.values()), qrels, {ranking: rank_documents(ranking) for ranking in RANKINGS})
     for ranking in RANKINGS:
         results = {name: values[measure, ranking] for name, measure in measures.items()}
         for name in (*DISTANCES, "CAM"):
@@ -152,7 +152,7 @@ def test_table_3_prints_other_mm_values_than_eq_6() -> None:
     assert len(table["not_reproduced"]) == 24
     for cell in table["not_reproduced"]:
         value = MM(base=BASES[cell["measure"]], aspects=CAM_ASPECTS).calc_aggregate(
-            {"q": TABLE_3_LABELS}, {"q": ranked(cell["ranking"])}
+            {"q": TABLE_3_LABELS}, {"q": rank_documents(cell["ranking"])}
         )
         assert value == pytest.approx(cell["eq_value"], abs=1e-9)
         assert abs(value - cell["paper"]) > 1e-3
@@ -305,7 +305,7 @@ def a66() -> tuple[dict[str, Any], Labels, Run]:
         }
         for key, entry in rankings.items()
     }
-    return rankings, qrels, {key: ranked(list(documents)) for key, documents in qrels.items()}
+    return rankings, qrels, {key: rank_documents(list(documents)) for key, documents in qrels.items()}
 
 
 def ndcg_by_hand(labels: list[int]) -> float:

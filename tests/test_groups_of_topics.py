@@ -273,7 +273,7 @@ def test_bootstrap_intervals_of_many_topics() -> None:
     assert ends == pytest.approx([drawn.mean() - half, drawn.mean() + half], abs=half / 20)
 
 
-def compared(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
+def compare_groups(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
     frame = pd.concat([long(SCORES), long({name: values[::-1] for name, values in SCORES.items()}, "RR")])
     return ma.analysis.compare_with_baseline(frame[frame["name"].isin(names)], by=by, **options)
 
@@ -290,13 +290,13 @@ def holm(levels: list[float]) -> list[float]:
 @pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
 def test_rows_of_all_topics_are_those_without_groups(test: str) -> None:
     options = {"baseline": ["a", "b"], "test": test, "n_resamples": 1000}
-    whole = compared(**options).query("group == 'all'").drop(columns="group").reset_index(drop=True)
-    pd.testing.assert_frame_equal(whole, compared(by=None, **options))
+    whole = compare_groups(**options).query("group == 'all'").drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(whole, compare_groups(by=None, **options))
 
 
 @pytest.mark.parametrize("baseline", ["a", ["a"], ["b", "a"], ["c", "a", "b"]])
 def test_comparisons_in_all_groups_are_one_family(baseline) -> None:
-    table = compared(baseline=baseline)
+    table = compare_groups(baseline=baseline)
     assert table["group"].unique().tolist() == ["short", "long", "odd one", "all"]
     for measure, rows in table[table["group"] != "all"].groupby("measure"):
         seen: dict[tuple[str, ...], float] = {}
@@ -336,19 +336,19 @@ def test_comparisons_do_not_depend_on_the_order_of_rows() -> None:
 
 
 def test_other_corrections_over_groups() -> None:
-    plain = compared(baseline="a", correction=None)
+    plain = compare_groups(baseline="a", correction=None)
     pd.testing.assert_series_equal(plain["p"], plain["asl"], check_names=False)
     n_tests = 2 * 2  # systems, groups of several topics
-    bonferroni = compared(baseline="a", correction="bonferroni").query("group != 'all'")
+    bonferroni = compare_groups(baseline="a", correction="bonferroni").query("group != 'all'")
     pd.testing.assert_series_equal(bonferroni["p"], (bonferroni["asl"] * n_tests).clip(upper=1), check_names=False)
-    tukey = compared(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
+    tukey = compare_groups(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
     pd.testing.assert_series_equal(tukey["p"], (tukey["asl"] * 2).clip(upper=1), check_names=False)
     with pytest.raises(MultiAspectError, match="number of pairs"):
-        compared(baseline="a", test="tukey", correction="bonferroni")
+        compare_groups(baseline="a", test="tukey", correction="bonferroni")
 
 
 def test_groups_of_one_topic_only() -> None:
-    table = compared(by={qid: qid for qid in GROUPS}, baseline="a")
+    table = compare_groups(by={qid: qid for qid in GROUPS}, baseline="a")
     assert table.loc[table["group"] != "all", ["asl", "p"]].isna().all(axis=None)
     assert table.loc[table["group"] == "all", ["asl", "p"]].notna().all(axis=None)
     assert table["significant"].dtype == bool

@@ -224,14 +224,14 @@ def test_scales_can_be_replaced() -> None:
     assert len(judged.aspects) == 3
 
 
-def expanded(name: str) -> list[str]:
+def expand_name(name: str) -> list[str]:
     """Return the identifiers that match a name with {alternatives} and wildcards."""
     alternatives = re.search(r"\{(.*?)\}", name)
     if alternatives:
         return [
             expansion
             for alternative in alternatives[1].split(",")
-            for expansion in expanded(name[: alternatives.start()] + alternative + name[alternatives.end() :])
+            for expansion in expand_name(name[: alternatives.start()] + alternative + name[alternatives.end() :])
         ]
     return fnmatch.filter(list(ir_datasets.registry), name) if "*" in name else [name]
 
@@ -241,7 +241,7 @@ def test_every_dataset_with_several_columns_is_known() -> None:
     listed = json.loads(shared_path("collections", "ir_datasets.json").read_text(encoding="utf-8"))
     seen = set()
     for entry in listed["ids"]:
-        names = [name for pattern in entry["ids"] for name in expanded(pattern)]
+        names = [name for pattern in entry["ids"] for name in expand_name(pattern)]
         assert len(names) >= len(entry["ids"])
         for name in names:
             dataset = ir_datasets.load(name)

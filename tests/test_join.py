@@ -113,7 +113,7 @@ def check_join(rows: list[Row], judged: list[tuple[str, str]], form: str) -> Non
 
 
 @contextmanager
-def hashed_to(bits: int) -> Iterator[None]:
+def limit_hashes(bits: int) -> Iterator[None]:
     """Let hashes have only some of their bits."""
     with pytest.MonkeyPatch.context() as patch:
         original = Texts.hashes
@@ -146,7 +146,7 @@ def test_blocks_do_not_matter(collection: tuple[list[Row], list[tuple[str, str]]
 @examples(50)
 @given(collections())
 def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], list[tuple[str, str]]]) -> None:
-    with hashed_to(bits):
+    with limit_hashes(bits):
         check_join(*collection, "objects")
         check_join(*collection, "categories")
         queries = Texts.of_strings(np.array([row[0] for row in collection[0]], dtype=object))
@@ -189,7 +189,7 @@ def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
 def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
     query = np.array([number for number, _ in rows], dtype=np.intp)
     docnos = Texts.of_strings(np.array([string for _, string in rows], dtype=object))
-    with hashed_to(bits):
+    with limit_hashes(bits):
         repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
     expected = [row in rows[position + 1 :] for position, row in enumerate(rows)]
     assert (repeated.tolist() if repeated is not None else [False] * len(rows)) == expected
@@ -250,7 +250,7 @@ def test_many_pairs() -> None:
     names = np.array([f"{'x' * int(rng.integers(0, 20))}{n}" for n in range(3000)], dtype=object)
     query = np.repeat(np.arange(3), 1000)
     for bits in (2**64 - 1, 0xFF << 56):
-        with hashed_to(bits):
+        with limit_hashes(bits):
             table = PairTable(query, Texts.of_strings(names))
             asked = rng.permutation(3000)
             queries = (query[asked] + rng.integers(0, 2, 3000)) % 3

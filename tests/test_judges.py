@@ -97,7 +97,7 @@ def long(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["qid", "docno", "criterion", "judge", "value"])
 
 
-def drawn(rng: np.random.Generator, n_judges: int, grades: list[float]) -> list[Row]:
+def draw_labels(rng: np.random.Generator, n_judges: int, grades: list[float]) -> list[Row]:
     """Labels of some judges on some documents, in random order."""
     rows = [
         (f"q{q}", f"d{d}", criterion, f"judge {judge}", float(rng.choice(grades)))
@@ -128,7 +128,7 @@ def test_from_long_equals_the_reference(combine: str, grades: list[float]) -> No
     rng = np.random.default_rng(len(grades))
     scales = {"correct": ma.Aspect(grades), "fluent": ma.Aspect(grades)}
     for n_judges in (1, 2, 3, 5, 8):
-        rows = drawn(rng, n_judges, grades)
+        rows = draw_labels(rng, n_judges, grades)
         wide = ma.from_long(long(rows), aspects=scales, combine=combine)
         expected = reference(rows, combine)
         values = {
@@ -142,7 +142,7 @@ def test_from_long_equals_the_reference(combine: str, grades: list[float]) -> No
 
 
 def test_rows_are_in_any_order() -> None:
-    rows = drawn(np.random.default_rng(1), 3, [0, 1, 2])
+    rows = draw_labels(np.random.default_rng(1), 3, [0, 1, 2])
     first, second = (
         ma.from_long(long(order), aspects={"correct": 2, "fluent": 2}).sort_values(["qid", "docno"])
         for order in (rows, rows[::-1])
@@ -336,7 +336,7 @@ def alpha_by_hand(rows: list[Row], criterion: str) -> float:
 def test_agreement_equals_alpha_by_hand() -> None:
     pytest.importorskip("krippendorff")
     for seed in range(20):
-        rows = drawn(np.random.default_rng(seed), 4, [0, 1, 2, 5])
+        rows = draw_labels(np.random.default_rng(seed), 4, [0, 1, 2, 5])
         table = judge_agreement(long(rows), aspects={"fluent": [0, 1, 2, 5]}).set_index("aspect")
         for criterion in ("correct", "fluent"):
             assert table.loc[criterion, "alpha"] == pytest.approx(alpha_by_hand(rows, criterion), abs=1e-9)
@@ -584,11 +584,11 @@ def test_plain_measures_do_not_use_declared_scales_without_a_sign() -> None:
     }
     scales = {"relevance": ma.Aspect([1, 2, 3, 4, 5], threshold=4)}
 
-    def between_judges(measure: Any) -> float:
+    def judge_correlation(measure: Any) -> float:
         result = ma.analysis.judge_sensitivity(runs, frame, [measure], aspects=scales, n_resamples=5)
         return float(result.pairs["correlation"].iloc[0])
 
     own = ma.ESL(wanted=1)
-    assert between_judges(own) == between_judges(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
+    assert judge_correlation(own) == judge_correlation(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
     with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*labels of relevance"):
-        assert between_judges("AP") == 1
+        assert judge_correlation("AP") == 1

@@ -112,12 +112,12 @@ def test_labels(case: str) -> None:
 
 
 def test_the_frame_is_one_of_pyterriers_qrels_whatever_came_in() -> None:
-    def aggregated(qrels: Any) -> pd.DataFrame:
+    def aggregate_rows(qrels: Any) -> pd.DataFrame:
         labels = aggregate_labels(qrels, MANHATTAN)
         assert list(labels.columns) == ["qid", "docno", "label"]
         return labels.sort_values(["qid", "docno"], ignore_index=True)
 
-    expected = aggregated(QRELS)
+    expected = aggregate_rows(QRELS)
     renamed = QRELS.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
     as_dict: dict[str, dict[str, Any]] = {}
     for qid, docno, relevance, credibility in QRELS.itertuples(index=False):
@@ -127,7 +127,7 @@ def test_the_frame_is_one_of_pyterriers_qrels_whatever_came_in() -> None:
         ["credibility", "iteration", "label", "docno", "comment", "qid"]
     ]
     for qrels in (renamed, as_dict, tuples, ma.Judgments(QRELS), more, QRELS.set_index(pd.Index(list("edcba")))):
-        pd.testing.assert_frame_equal(aggregated(qrels), expected)
+        pd.testing.assert_frame_equal(aggregate_rows(qrels), expected)
 
 
 def test_labels_can_be_assigned_to_the_rows_of_the_qrels() -> None:
@@ -367,7 +367,7 @@ def features(health: Collection) -> Any:
     """Four features of a document of a query, united by PyTerrier's operator."""
     texts = health.documents.set_index("docno")["text"].to_dict()
 
-    def of_text(row: Any) -> Any:
+    def text_features(row: Any) -> Any:
         text = texts[row["docno"]]
         return np.array([readability(text), len(text) / 1000])
 
@@ -378,7 +378,7 @@ def features(health: Collection) -> Any:
     return (
         pt.apply.doc_score(lambda row: row["score"])
         ** pt.apply.doc_score(overlap)
-        ** pt.apply.doc_features(of_text)
+        ** pt.apply.doc_features(text_features)
     )
 
 

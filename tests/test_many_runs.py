@@ -196,7 +196,7 @@ def backends() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def of_all_kinds(qrels, tmp_path_factory) -> dict[str, Any]:
+def mixed_runs(qrels, tmp_path_factory) -> dict[str, Any]:
     """Runs as frames, dicts, files and rows, one of which causes a warning, and one of which is faulty."""
     path = tmp_path_factory.mktemp("runs") / "file.run"
     write(run_of(qrels, 50), path)
@@ -216,11 +216,11 @@ def of_all_kinds(qrels, tmp_path_factory) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def expected(qrels, of_all_kinds) -> tuple[pd.DataFrame, list[str]]:
-    return evaluated(qrels, of_all_kinds, n_jobs=1)
+def expected(qrels, mixed_runs) -> tuple[pd.DataFrame, list[str]]:
+    return evaluate_runs(qrels, mixed_runs, n_jobs=1)
 
 
-def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list[str]]:
+def evaluate_runs(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list[str]]:
     forget_warnings()
     with pytest.warns(MultiAspectWarning) as caught:
         frame = evaluate(runs, qrels, MEASURES, progress=False, errors="skip", **options)
@@ -229,9 +229,9 @@ def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", backends())
-def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, of_all_kinds, expected, backend):
+def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, mixed_runs, expected, backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        result = evaluated(qrels, of_all_kinds)
+        result = evaluate_runs(qrels, mixed_runs)
     pd.testing.assert_frame_equal(result[0], expected[0], check_exact=True)
     assert result[0].attrs["skipped"] == ["foreign", "broken"]
     assert result[1] == expected[1]

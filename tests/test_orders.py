@@ -92,7 +92,7 @@ def as_qrels(order: Order, tuples, **more) -> pd.DataFrame:
     return frame.assign(qid="q", docno=[f"d{row:02d}" for row in range(len(frame))], **more)
 
 
-def ranked(documents) -> dict[str, dict[str, float]]:
+def ranking(documents) -> dict[str, dict[str, float]]:
     return {"q": {document: 100.0 - rank for rank, document in enumerate(documents)}}
 
 
@@ -145,19 +145,19 @@ def test_compatibility_is_that_of_the_codes(track):
     coded = {"q": dict(zip(qrels["docno"], codes.values(), strict=True))}
     rng = np.random.default_rng(4)
     for size in (1, len(codes) // 2, len(codes)):
-        run = ranked(rng.permutation(qrels["docno"])[:size])
+        run = ranking(rng.permutation(qrels["docno"])[:size])
         for measure in (HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful):
             assert measure(order=order).calc_aggregate(qrels, run) == measure.calc_aggregate(coded, run)
     best = sorted(coded["q"], key=lambda doc: -coded["q"][doc])
-    assert HelpfulCompat(order=order).calc_aggregate(qrels, ranked(best)) == pytest.approx(1)
-    assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(best[::-1])) == pytest.approx(1)
+    assert HelpfulCompat(order=order).calc_aggregate(qrels, ranking(best)) == pytest.approx(1)
+    assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(best[::-1])) == pytest.approx(1)
 
 
 def test_toma_takes_helpful_codes_as_classes(track):
     _, order, codes = track
     qrels = as_qrels(order, codes)
     helpful = {"q": {doc: max(code, 0) for doc, code in zip(qrels["docno"], codes.values(), strict=True)}}
-    run = ranked(np.random.default_rng(5).permutation(qrels["docno"]))
+    run = ranking(np.random.default_rng(5).permutation(qrels["docno"]))
     for base in (nDCG, nDCG @ 5, AP):
         value = TOMA(base=base, order=order).calc_aggregate(qrels, run)
         assert value == pytest.approx(base.calc_aggregate(helpful, run), abs=1e-9)
@@ -168,7 +168,7 @@ def test_what_is_not_judged_weighs_nothing(track):
     best = tuple(scale.grades[-1] for scale in order.scales)
     unjudged = (np.nan,) * len(best)
     qrels = as_qrels(order, [best, unjudged, (0, *unjudged[1:])])
-    run = ranked(["d01", "d02", "not in the qrels", "d00"])
+    run = ranking(["d01", "d02", "not in the qrels", "d00"])
     assert HarmfulCompat(order=order).calc_aggregate(qrels, run) == 0
     alone = qrels[:1]
     for measure in (HelpfulCompat(order=order), TOMA(order=order), TOMA(base=AP, order=order)):
@@ -182,13 +182,13 @@ def test_useful_documents_not_judged_further_are_not_harmful(track):
         qrels = as_qrels(order, [(1, *skipped)])
         labels = aggregate_labels(qrels, TOMA(order=order), missing="lowest").values["label"]
         assert labels.tolist() == [codes[(1, *(-1,) * len(missing))]] == [1]
-        assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(["d00"])) == 0
+        assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(["d00"])) == 0
 
 
 def test_judgments_that_failed_count_as_not_useful():
     qrels = as_qrels(trec_misinfo_2022(), [(-1, -1)])  # usefulness -1 in 2022
-    assert HelpfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranked(["d00"])) == 0
-    assert HarmfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranked(["d00"])) == 0
+    assert HelpfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranking(["d00"])) == 0
+    assert HarmfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranking(["d00"])) == 0
 
 
 def test_labels_off_the_scales_are_refused():
@@ -198,7 +198,7 @@ def test_labels_off_the_scales_are_refused():
     with pytest.raises(MultiAspectError, match=r"expected a grade of .*, got 3$"):
         order.weigh([(1, 3, 1)])
     with pytest.raises(MultiAspectError, match="correctness"):
-        HelpfulCompat(order=order).calc_aggregate({"q": {"d": 1}}, ranked(["d"]))
+        HelpfulCompat(order=order).calc_aggregate({"q": {"d": 1}}, ranking(["d"]))
 
 
 def test_thresholds_are_those_of_the_binary_qrels(track):
@@ -385,7 +385,7 @@ TWO = {"relevance": 2, "credibility": 3}
 
 
 @pytest.fixture
-def halved() -> str:
+def half_distance() -> str:
     """A distance registered for the length of a test: half the Manhattan distance."""
 
     @register_distance("halved-manhattan")
@@ -397,9 +397,9 @@ def halved() -> str:
 
 @pytest.mark.parametrize("axes", ["equal", "gains"])
 @pytest.mark.parametrize("gate", [None, "relevance"])
-def test_a_registered_distance_is_the_built_in_one(halved: str, axes: str, gate: str | None) -> None:
+def test_a_registered_distance_is_the_built_in_one(half_distance: str, axes: str, gate: str | None) -> None:
     weights = {"relevance": 2, "credibility": 1}
-    ours = DistanceOrder(TWO, halved, axes=axes, weights=weights, gate=gate)
+    ours = DistanceOrder(TWO, half_distance, axes=axes, weights=weights, gate=gate)
     built_in = DistanceOrder(TWO, "manhattan", axes=axes, weights=weights, gate=gate)
     assert ours.to_list() == built_in.to_list()
     pd.testing.assert_frame_equal(ours.to_frame(), built_in.to_frame())
@@ -408,8 +408,8 @@ def test_a_registered_distance_is_the_built_in_one(halved: str, axes: str, gate:
     assert ours.above_worst(grades).tolist() == built_in.above_worst(grades).tolist()
 
 
-def test_a_registered_distance_in_measures(halved: str) -> None:
-    measure = TOMA(distance=halved, aspects=TWO) @ 5
+def test_a_registered_distance_in_measures(half_distance: str) -> None:
+    measure = TOMA(distance=half_distance, aspects=TWO) @ 5
     assert str(measure) == "TOMA(distance='halved-manhattan',aspects={'relevance': 2, 'credibility': 3})@5"
     assert ir_measures.parse_measure(str(measure)) == measure
     qrels = pd.DataFrame({"qid": "q", "docno": ["a", "b", "c"], "label": [2, 1, 0], "credibility": [0, 2, 3]})
@@ -420,7 +420,7 @@ def test_a_registered_distance_in_measures(halved: str) -> None:
     # Measures made before keep theirs.
     judgments = Judgments(qrels)
     before = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
-    register_distance(halved)(lambda gaps: gaps[:, 0] * 100 + gaps[:, 1])
+    register_distance(half_distance)(lambda gaps: gaps[:, 0] * 100 + gaps[:, 1])
     kept = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
     after = ma.evaluate(run, judgments, str(measure), progress=False)["value"].item()
     assert before == kept == value != after

@@ -73,7 +73,7 @@ def row(human: Any, labels: Any, further: Any, **options: Any) -> pd.Series[Any]
     return pd.Series(record)
 
 
-def drawn(n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: int = 0) -> Any:
+def draw_values(n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: int = 0) -> Any:
     """Human values and a model's on n + N topics: skewed, correlated, and biased."""
     rng = np.random.default_rng(seed)
     truth = {name: rng.beta(0.8, 1.6, n + n_further) for name in names}
@@ -93,8 +93,8 @@ def test_the_estimate_is_that_of_ppi_py(case) -> None:
 
 @pytest.mark.parametrize(("n", "n_further"), [(4, 1), (4, 2), (6, 60), (20, 5), (12, 0), (30, 100)])
 def test_every_column_is_that_of_the_reference(n, n_further) -> None:
-    human, model = drawn(n, n_further)
-    other = drawn(n, n_further, bias=-0.2, seed=1)
+    human, model = draw_values(n, n_further)
+    other = draw_values(n, n_further, bias=-0.2, seed=1)
     human = pd.concat([human, other[0].assign(measure="CAM@10")])
     model = pd.concat([model, other[1].assign(measure="CAM@10")])
     table = prediction_powered(human, model, ci=0.9).table
@@ -134,7 +134,7 @@ def to_halve(human: list[float], labels: list[float], further: list[float], ci: 
 
 
 def test_differences_are_those_of_a_run_whose_values_they_are() -> None:
-    human, model = drawn(8, 30)
+    human, model = draw_values(8, 30)
     powered = prediction_powered(human, model, baseline="b")
     wide = [values.pivot(index="qid", columns="name", values="value") for values in (human, model)]
     minus = [
@@ -195,7 +195,7 @@ def test_laws(sample, shift) -> None:
 
 
 def test_the_result_does_not_depend_on_the_order_of_rows() -> None:
-    human, model = drawn(7, 12)
+    human, model = draw_values(7, 12)
     expected = prediction_powered(human, model, baseline="a")
     shuffled = [values.sample(frac=1, random_state=seed) for seed, values in enumerate((human, model))]
     result = prediction_powered(*shuffled, baseline="a")
@@ -297,7 +297,7 @@ def test_fewer_topics_than_four_are_refused_as_estimating_lambda_costs_more_than
         slope = (human * centred).sum(axis=1) / (centred**2).sum(axis=1)
         variance = (human.mean(axis=1) - slope * labels.mean(axis=1)).var() * n
         assert variance == pytest.approx((1 - correlation**2) * (n - 2) / (n - 3), rel=0.02)
-    human, model = drawn(4, 9)
+    human, model = draw_values(4, 9)
     assert prediction_powered(human, model).table["n_human"].eq(4).all()
 
 
@@ -324,17 +324,17 @@ def test_coverage_of_skewed_values(n) -> None:
 
 # -- bad input -------------------------------------------------------------------------------------------------
 
-HUMAN, MODEL = drawn(6, 10, "ab")
+HUMAN, MODEL = draw_values(6, 10, "ab")
 
 
-def without(values: pd.DataFrame, **cells: Any) -> pd.DataFrame:
+def drop_rows(values: pd.DataFrame, **cells: Any) -> pd.DataFrame:
     """The frame without the rows that have these cells."""
     return values[~np.logical_and.reduce([values[column] == value for column, value in cells.items()])]
 
 
 BAD = {
     "a human topic that the model lacks": (
-        (HUMAN, without(MODEL, qid="q3")),
+        (HUMAN, drop_rows(MODEL, qid="q3")),
         "nDCG@10: expected all 6 topics of human in model, which has 15 topics, got none for topic q3 (1 such",
     ),
     "swapped": (
@@ -344,15 +344,21 @@ BAD = {
     "one human topic": ((HUMAN[HUMAN["qid"] == "q0"], MODEL), "expected at least 4 human topics, got 1"),
     "three human topics": ((HUMAN[HUMAN["qid"] < "q3"], MODEL), "expected at least 4 human topics, got 3"),
     "no rows": ((HUMAN.iloc[:0], MODEL), "human: expected at least one row"),
-    "a run in human only": ((HUMAN, without(MODEL, name="b")), "same runs in human and model, got b in human only"),
-    "a run in model only": ((without(HUMAN, name="a"), MODEL), "same runs in human and model, got a in model only"),
+    "a run in human only": (
+        (HUMAN, drop_rows(MODEL, name="b")),
+        "same runs in human and model, got b in human only",
+    ),
+    "a run in model only": (
+        (drop_rows(HUMAN, name="a"), MODEL),
+        "same runs in human and model, got a in model only",
+    ),
     "a measure in model only": (
         (HUMAN, pd.concat([MODEL, MODEL.assign(measure="AP")])),
         "expected the same measures in human and model, got AP in model only",
     ),
     "a measure of one run only": (
         (
-            pd.concat([HUMAN, without(HUMAN, name="a").assign(measure="AP")]),
+            pd.concat([HUMAN, drop_rows(HUMAN, name="a").assign(measure="AP")]),
             pd.concat([MODEL, MODEL.assign(measure="AP")]),
         ),
         "AP: expected the same runs in human and model, got a in model only",
@@ -413,7 +419,7 @@ def test_bad_options(options, message) -> None:
 
 
 def test_a_baseline_alone_has_nothing_to_be_compared_with() -> None:
-    only = [without(values, name="b") for values in (HUMAN, MODEL)]
+    only = [drop_rows(values, name="b") for values in (HUMAN, MODEL)]
     with pytest.raises(MultiAspectError, match=r"baseline: expected.*got no other"):
         prediction_powered(*only, baseline="a")
 

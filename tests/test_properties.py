@@ -141,7 +141,7 @@ def check_ranges(values: Values) -> None:
         assert low <= value <= high, (measure, qid)  # NaN is not
 
 
-def declared(some: Sequence[Measure], aspects: Aspects) -> list[Measure]:
+def declare_aspects(some: Sequence[Measure], aspects: Aspects) -> list[Measure]:
     return [measure(aspects=aspects) for measure in some]
 
 
@@ -151,7 +151,7 @@ def _all_numpy_errors() -> Any:
         yield
 
 
-def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
+def sample_measures(some: Sequence[Measure], part: int) -> list[Measure]:
     """Every fourth measure; four parts make all."""
     return list(some[part::4])
 
@@ -162,7 +162,7 @@ def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> None:
     collection, aspects, _ = drawn
-    some = declared(sampled(ON_NAMES[len(aspects)], part), Aspects(aspects))
+    some = declare_aspects(sample_measures(ON_NAMES[len(aspects)], part), Aspects(aspects))
     values = evaluate(some, collection.qrels, collection.run)
     assert len(values) == len(set(some)) * len(collection.labels)
     check_ranges(values)
@@ -173,7 +173,7 @@ def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> 
 @examples(15)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges_on_inferred_scales(collection: Collection, part: int) -> None:
-    some = sampled(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(ON_NAMES[len(collection.names)], part)
     check_ranges(evaluate(some, collection.pt_qrels, collection.run_frame))
 
 
@@ -182,7 +182,7 @@ def test_ranges_on_inferred_scales(collection: Collection, part: int) -> None:
 @examples(15)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges_on_fractional_labels(collection: Collection, part: int) -> None:
-    some = sampled(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(ON_NAMES[len(collection.names)], part)
     check_ranges(evaluate(some, collection.qrels, collection.run_frame))
 
 
@@ -228,17 +228,17 @@ def test_ranges_on_hostile_scales(name: str) -> None:
         columns={"qid": "query_id", "docno": "doc_id"}
     )
     some = [
-        measure for measure in declared(ON_NAMES[2], aspects)
+        measure for measure in declare_aspects(ON_NAMES[2], aspects)
         # Exponents of such gaps are beyond any number.
         if not (name in ("huge grades", "tiny grades") and measure.params.get("distance") == 30)
     ]  # fmt: skip
     if name == "negative values":
-        some = [measure for measure in some if not refuses(measure, qrels, frame)]
+        some = [measure for measure in some if not is_refused(measure, qrels, frame)]
         assert len(some) > 150
     check_ranges(evaluate(some, qrels, frame))
 
 
-def refuses(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
+def is_refused(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
     """Return whether a measure rejects negative gains."""
     try:
         measure.calc_aggregate(qrels, run)
@@ -400,19 +400,19 @@ ELSEWHERE = ("Bpref", "infAP", "Compat", "IPrec@0.1", "NumRet(rel=1)")
 @examples(15, phases=[Phase.explicit, Phase.generate])
 def test_the_order_of_rows_does_not_matter(collection: Collection, rng: random.Random, part: int) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
-    some = sampled(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(ON_NAMES[len(collection.names)], part)
     some += [measure(base=base) for measure in (TOMA, CAM) for base in ELSEWHERE[part::4]]
-    some = declared(some, aspects)
+    some = declare_aspects(some, aspects)
     qrels, run = collection.qrels, collection.run_frame
     values = evaluate(some, qrels, run)
 
-    def shuffled(frame: pd.DataFrame) -> pd.DataFrame:
+    def shuffle_rows(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.iloc[rng.sample(range(len(frame)), len(frame))].reset_index(drop=True)
 
-    assert evaluate(some, shuffled(qrels), run) == values
-    assert evaluate(some, qrels, shuffled(run)) == values
-    assert evaluate(list(reversed(some)), shuffled(qrels), shuffled(run)) == values
-    twice = shuffled(pd.concat([qrels, qrels]))  # equal judgments are merged
+    assert evaluate(some, shuffle_rows(qrels), run) == values
+    assert evaluate(some, qrels, shuffle_rows(run)) == values
+    assert evaluate(list(reversed(some)), shuffle_rows(qrels), shuffle_rows(run)) == values
+    twice = shuffle_rows(pd.concat([qrels, qrels]))  # equal judgments are merged
     assert evaluate(some, twice, run) == values
 
 
@@ -420,7 +420,7 @@ def test_the_order_of_rows_does_not_matter(collection: Collection, rng: random.R
 @examples(15)
 def test_the_shape_of_qrels_and_run_does_not_matter(collection: Collection, part: int) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
-    some = declared(sampled(ON_NAMES[len(collection.names)], part), aspects)
+    some = declare_aspects(sample_measures(ON_NAMES[len(collection.names)], part), aspects)
     values = evaluate(some, collection.qrels, collection.run)
     assert evaluate(some, collection.labels, collection.run) == values
     tuples = {
@@ -933,7 +933,7 @@ def test_declared_scales_against_the_reference(scale: Any) -> None:
 
 
 @st.composite
-def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect], dict[str, Aspect]]:
+def mirrored_collections(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect], dict[str, Aspect]]:
     """Draw a collection on fractional scales from 0, and the same with some scales and their labels reversed."""
     upwards: dict[str, Aspect] = {}
     turned: dict[str, Aspect] = {}
@@ -959,16 +959,16 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
     return collection, Collection(collection.names, labels, collection.run), upwards, turned
 
 
-@given(mirrored(), st.integers(0, 3))
+@given(mirrored_collections(), st.integers(0, 3))
 @examples(25)
 @pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts such an intent")
 def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
     collection, mirror, upwards, turned = drawn
     # An explicit rel is compared with the original labels.
-    some = [measure for measure in sampled(ON_NAMES[len(upwards)], part) if "rel=" not in str(measure)]
+    some = [measure for measure in sample_measures(ON_NAMES[len(upwards)], part) if "rel=" not in str(measure)]
     some += [TOMA(base="CRP", distance=distance, weighting="normalized") for distance in ("manhattan", 1.5)]
-    before = evaluate(declared(some, Aspects(upwards)), collection.qrels, collection.run)
-    after = evaluate(declared(some, Aspects(turned)), mirror.qrels, mirror.run)
+    before = evaluate(declare_aspects(some, Aspects(upwards)), collection.qrels, collection.run)
+    after = evaluate(declare_aspects(some, Aspects(turned)), mirror.qrels, mirror.run)
     for measure in some:
         first, second = (measure(aspects=Aspects(aspects)) for aspects in (upwards, turned))
         for qid in collection.labels:

@@ -169,7 +169,7 @@ def frame(scores=SCORES, measure="AP") -> pd.DataFrame:
 FRAME = frame()
 
 
-def renamed(column: str, names: dict[str, object]) -> pd.DataFrame:
+def rename_values(column: str, names: dict[str, object]) -> pd.DataFrame:
     """The frame with other names, whatever their types."""
     return FRAME.assign(**{column: pd.Series([names[name] for name in FRAME[column]], dtype=object)})
 
@@ -334,10 +334,10 @@ def test_bad_frames(function, perquery, parts):
     ("changed", "parts"),
     [
         (
-            {"perquery": renamed("name", {"good": 1, "short": "1", "unjudged": "u"})},
+            {"perquery": rename_values("name", {"good": 1, "short": "1", "unjudged": "u"})},
             ["name has 1 and '1'", "astype"],
         ),
-        ({"perquery": renamed("qid", {"1": 2, "2": "2"})}, ["the column qid has 2 and '2'"]),
+        ({"perquery": rename_values("qid", {"1": 2, "2": "2"})}, ["the column qid has 2 and '2'"]),
         ({"perquery": FRAME.assign(value=1j)}, ["complex", "expected numbers in the column value"]),
         ({"runs": list(RUNS.values())}, ["missing are good, short, unjudged", "got run 1, run 2, run 3"]),
         ({"runs": {}}, ["expected at least one run"]),

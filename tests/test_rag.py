@@ -38,24 +38,24 @@ def length(qrels: pd.DataFrame, run: pd.DataFrame) -> int:
     return len(run["qanswer"].iloc[0])
 
 
-def of_one_row(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+def row_score(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
     """Like ROUGE of pyterrier_rag."""
     assert len(qrels) == 1
     assert len(run) == 1
     return exact_match(qrels, run)
 
 
-def defined(function: Callable[..., float], name: str, *columns: str) -> Any:
+def define_measure(function: Callable[..., float], name: str, *columns: str) -> Any:
     return ir_measures.define_byquery(
         function, name=name, support_cutoff=False, run_inputs=["qanswer"], qrel_inputs=list(columns)
     )
 
 
 EM, F1, ROUGE = (
-    defined(function, name, "gold_answer")
-    for function, name in ((exact_match, "EM"), (word_overlap, "F1"), (of_one_row, "ROUGE"))
+    define_measure(function, name, "gold_answer")
+    for function, name in ((exact_match, "EM"), (word_overlap, "F1"), (row_score, "ROUGE"))
 )
-LENGTH = defined(length, "AnswerLen")
+LENGTH = define_measure(length, "AnswerLen")
 SCALES = ma.Aspects({"relevance": 2, "credibility": 1})
 CAM, TOMA = ma.CAM(aspects=SCALES) @ 5, ma.TOMA(aspects=SCALES) @ 5
 OF_ANSWERS = [EM, F1, LENGTH]
@@ -353,7 +353,7 @@ def test_functions_that_fail() -> None:
     missing = QRELS.merge(GOLD[:2], on="qid", how="left")
     with pytest.raises(ma.MultiAspectError, match=r"of EM raised TypeError: 'float' object.*missing"):
         ma.evaluate(RUNS, missing, [EM, nDCG], progress=False)
-    upper = defined(lambda qrels, run: float(run["qanswer"].iloc[0].isupper()), "Upper")
+    upper = define_measure(lambda qrels, run: float(run["qanswer"].iloc[0].isupper()), "Upper")
     with pytest.raises(ma.MultiAspectError, match=r"of Upper raised AttributeError: .*missing"):
         ma.evaluate(RUNS["one"].assign(qanswer=np.nan), LISTS, upper, progress=False)
 

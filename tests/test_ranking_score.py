@@ -183,16 +183,16 @@ def test_what_cannot_be_scored(changes: dict[str, Any], message: str) -> None:
 # -- rows of other queries, masks and complex numbers ----------------------------------------------------
 
 
-def named(values: Any, *queries: str) -> Any:
+def with_queries(values: Any, *queries: str) -> Any:
     index = pd.Index(queries, name="qid")
     return pd.Series(values, index=index) if np.ndim(values) == 1 else pd.DataFrame(values, index=index)
 
 
-LABELS = named({"relevance": [2, 0, 0, 1]}, "a", "a", "b", "b")
+LABELS = with_queries({"relevance": [2, 0, 0, 1]}, "a", "a", "b", "b")
 
 
 def test_rows_in_another_order_are_found_by_repeated_elements_of_the_index() -> None:
-    same, other = named([0.9, 0.1, 0.1, 0.9], *"aabb"), named([0.1, 0.9, 0.9, 0.1], *"bbaa")
+    same, other = with_queries([0.9, 0.1, 0.1, 0.9], *"aabb"), with_queries([0.1, 0.9, 0.9, 0.1], *"bbaa")
     assert ma.ranking_score(LABELS, same, measure="nDCG") == 1
     with pytest.raises(MultiAspectError, match=r"different order.*sort the rows"):
         ma.ranking_score(LABELS, other, measure="nDCG")
@@ -209,7 +209,7 @@ def test_rows_of_other_queries_than_the_labels(queries: str) -> None:
         with pytest.raises(
             MultiAspectError, match=r"in a different order|y_score to have the same qid in each row"
         ):
-            ma.ranking_score(labels, named([0.1, 0.9, 0.9, 0.1], *queries), measure="nDCG")
+            ma.ranking_score(labels, with_queries([0.1, 0.9, 0.9, 0.1], *queries), measure="nDCG")
 
 
 @pytest.mark.parametrize("masked", [(3, "relevance"), (0, "credibility")])

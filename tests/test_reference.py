@@ -654,7 +654,7 @@ def random_collection(
     return judgments, runs
 
 
-def compared(
+def compare_values(
     measures: dict[Any, tuple[str, dict[str, Any]]],
     judgments: dict[str, dict[str, dict[str, int]]],
     runs: dict[str, dict[str, float]],
@@ -673,7 +673,7 @@ def compared(
     assert seen == len(measures) * len(judgments)
 
 
-def rescored(runs: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+def rescore_runs(runs: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """The same rankings with the scores n - rank + 1, so that every tool sees one order."""
     return {q: run_of(*ranking(run)) for q, run in runs.items()}
 
@@ -709,14 +709,18 @@ def test_base_measures_against_pytrec_eval(seed: int) -> None:
     judgments, runs = random_collection(seed, 200, labels=[-2, -1, 0, 0, 1, 2, 3])
     tied = sum(len({as_float32(score) for score in run.values()}) < len(run) for run in runs.values())
     assert tied > 50
-    for query, measure, theirs, ours in compared(PYTREC_EVAL, judgments, runs, {"a": ref_aspect([0, 1, 2, 3])}):
+    for query, measure, theirs, ours in compare_values(
+        PYTREC_EVAL, judgments, runs, {"a": ref_aspect([0, 1, 2, 3])}
+    ):
         assert ours == pytest.approx(theirs, abs=1e-9), (query, measure)
 
 
 def test_reciprocal_rank_with_a_cutoff_against_msmarco() -> None:
     judgments, runs = random_collection(6, 100, labels=[-1, 0, 1, 2])
     measures = {RR @ 3: ("RR", {"cutoff": 3}), RR(rel=2) @ 5: ("RR", {"cutoff": 5, "rel": 2})}
-    for query, measure, theirs, ours in compared(measures, judgments, rescored(runs), {"a": ref_aspect([0, 1, 2])}):
+    for query, measure, theirs, ours in compare_values(
+        measures, judgments, rescore_runs(runs), {"a": ref_aspect([0, 1, 2])}
+    ):
         assert ours == pytest.approx(theirs, abs=1e-9), (query, measure)
 
 
@@ -730,7 +734,7 @@ def test_err_and_exponential_ndcg_against_gdeval() -> None:
         nDCG(dcg="exp-log2") @ 20: ("nDCG", {"dcg": "exp-log2", "cutoff": 20}),
     }
     aspects = {"a": ref_aspect([0, 1, 2, 3, 4])}
-    for query, measure, theirs, ours in compared(measures, judgments, rescored(runs), aspects):
+    for query, measure, theirs, ours in compare_values(measures, judgments, rescore_runs(runs), aspects):
         assert ours == pytest.approx(theirs, abs=5.1e-6), (query, measure)
 
 

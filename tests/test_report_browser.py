@@ -58,7 +58,7 @@ def middle(element: str) -> str:
     return f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({element}.getBoundingClientRect())"
 
 
-def until(page: Browser, expression: str) -> None:
+def wait_until(page: Browser, expression: str) -> None:
     """Wait for what happens after an event."""
     end = time.monotonic() + 10
     while not page(expression):
@@ -143,7 +143,7 @@ def test_the_scatter_of_systems(page, report):
     points = "document.querySelectorAll('#scatter .mark-symbol path').length"
     assert page(points) == len(SYSTEMS)
     choose(page, "x", report.labels.index("ESL"))
-    until(page, "document.querySelector('#scatter').textContent.includes('ESL, lower is better')")
+    wait_until(page, "document.querySelector('#scatter').textContent.includes('ESL, lower is better')")
     text = page("document.getElementById('front').textContent")
     data = report._data["fronts"][f"1,{report.labels.index('ESL')}"]
     assert text == f"Not dominated: {', '.join(SYSTEMS[row] for row in data)}."
@@ -157,12 +157,12 @@ def test_names_of_points_are_texts(page):
     page(f"{point}.scrollIntoView({{block: 'center'}})")
     x, y = page(middle(point))
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    until(page, "document.querySelector('#vg-tooltip-element.visible') !== null")
+    wait_until(page, "document.querySelector('#vg-tooltip-element.visible') !== null")
     assert page("document.getElementById('vg-tooltip-element').textContent").startswith(f"{NASTY[1]}: 0.")
     assert page("getComputedStyle(document.getElementById('vg-tooltip-element')).position") == "fixed"
     assert page("document.querySelectorAll('img').length") == 0
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
-    until(page, "document.querySelector('#vg-tooltip-element.visible') === null")
+    wait_until(page, "document.querySelector('#vg-tooltip-element.visible') === null")
 
 
 def test_drilling_down(page, report):
@@ -232,7 +232,7 @@ def test_bars_of_both_rankings_have_one_scale(page):
 
 
 @pytest.fixture(scope="module")
-def narrow(browser, tmp_path_factory):  # noqa: F811
+def narrow_page(browser, tmp_path_factory):  # noqa: F811
     """A report on a narrow screen, with names as long as those of real systems and aspects."""
     pytest.importorskip("vl_convert")
     qrels = {
@@ -251,24 +251,24 @@ def narrow(browser, tmp_path_factory):  # noqa: F811
     return browser
 
 
-def test_names_of_aspects_are_not_broken_on_a_narrow_screen(narrow):
-    lines = narrow(
+def test_names_of_aspects_are_not_broken_on_a_narrow_screen(narrow_page):
+    lines = narrow_page(
         "[...document.querySelectorAll('#explanation thead th')].map((cell) => {"
         "const range = document.createRange(); range.selectNodeContents(cell);"
         "return [cell.textContent, range.getClientRects().length]; })"
     )
     assert ["understandability", 1] in lines
     assert {n_lines for _, n_lines in lines} == {1}
-    assert narrow("document.documentElement.scrollWidth") <= 500
+    assert narrow_page("document.documentElement.scrollWidth") <= 500
 
 
-def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow):
+def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow_page):
     cells = "[...document.querySelectorAll('#table tbody th')]"
-    assert narrow(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
+    assert narrow_page(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
 
 
-def test_one_topic_is_not_in_the_plural(narrow):
-    text = narrow("document.getElementById('counts').textContent")
+def test_one_topic_is_not_in_the_plural(narrow_page):
+    text = narrow_page("document.getElementById('counts').textContent")
     assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (nDCG@10 relevance)."
 
 
@@ -279,7 +279,7 @@ def test_selecting_a_bar(page):
     x, y = page(middle(f"{bar}[2]"))
     for kind in ("mousePressed", "mouseReleased"):
         page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-    until(page, "document.querySelector('#explanation h3') !== null")
+    wait_until(page, "document.querySelector('#explanation h3') !== null")
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -343,7 +343,7 @@ def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures
 
 
 @pytest.fixture(scope="module")
-def in_groups(tmp_path_factory) -> tuple[ma.Report, dict[str, str], object]:
+def grouped_report(tmp_path_factory) -> tuple[ma.Report, dict[str, str], object]:
     """A report with groups of topics, one of a nasty name and one of a single topic, and its page."""
     pytest.importorskip("vl_convert")
     runs, qrels = world(SYSTEMS[:3])
@@ -353,8 +353,8 @@ def in_groups(tmp_path_factory) -> tuple[ma.Report, dict[str, str], object]:
     return report, by, file
 
 
-def test_choosing_a_group_of_topics(browser, in_groups):  # noqa: F811
-    report, by, file = in_groups
+def test_choosing_a_group_of_topics(browser, grouped_report):  # noqa: F811
+    report, by, file = grouped_report
     browser.size(1280, 800)
     browser.open(file)
     cells = f"{ROWS}.map((row) => [...row.cells].slice(1).map((cell) => cell.firstElementChild.textContent))"
@@ -382,7 +382,7 @@ def test_choosing_a_group_of_topics(browser, in_groups):  # noqa: F811
         signs = [mark for row in browser(MARKS) for mark in row if mark]
         assert len(signs) == tests.loc[tests["baseline"] == "bm25", "significant"].sum()
         n_topics = sum(group in (name, "all") for name in by.values())
-        until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
+        wait_until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
         assert (f"(topics of {group})" in browser("document.getElementById('counts').textContent")) == (number > 0)
     assert browser(texts) == at_first
     assert browser.errors == []

@@ -28,7 +28,7 @@ RUN = QRELS[["qid", "docno"]].assign(score=-np.arange(12.0))
 MEASURE = CAM(aspects=SCALES)
 
 
-def warned(evaluate: Callable[[], Any]) -> list[str]:
+def caught_warnings(evaluate: Callable[[], Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluate()
@@ -36,11 +36,11 @@ def warned(evaluate: Callable[[], Any]) -> list[str]:
 
 
 def by_ir_measures(run: Any, qrels: Any = QRELS) -> list[str]:
-    return warned(lambda: MEASURE.calc_aggregate(qrels, run))
+    return caught_warnings(lambda: MEASURE.calc_aggregate(qrels, run))
 
 
 def by_evaluate(run: Any, qrels: Any = QRELS) -> list[str]:
-    return warned(lambda: ma.evaluate(run, qrels, [MEASURE, nDCG], progress=False))
+    return caught_warnings(lambda: ma.evaluate(run, qrels, [MEASURE, nDCG], progress=False))
 
 
 # --- ids ------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_scores_that_32_bit_floats_do_not_tell_apart_warn(scores: Any) -> None:
     (message,) = by_evaluate(run)
     assert "most scores of 2 topics are equal as 32-bit floats" in message
     assert "Rescale the scores" in message
-    assert warned(lambda: Rankings(run, Judgments(QRELS), dtype=np.float64)) == []
+    assert caught_warnings(lambda: Rankings(run, Judgments(QRELS), dtype=np.float64)) == []
 
 
 @pytest.mark.parametrize(

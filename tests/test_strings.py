@@ -155,18 +155,18 @@ RUNS = {
 ASPECTS = {"relevance": 2, "credibility": 2}
 
 
-def evaluated(measures: Any) -> pd.DataFrame:
+def evaluate_measures(measures: Any) -> pd.DataFrame:
     return ma.evaluate(RUNS, QRELS, measures, progress=False)
 
 
 def test_a_mapping_is_label_to_measure() -> None:
     """The key was evaluated once, and the measure it stood for was not."""
     measure = CAM(base="AP", aspects=ASPECTS) @ 1
-    values = evaluated({"CAM": measure, "nDCG": "P@1"})
+    values = evaluate_measures({"CAM": measure, "nDCG": "P@1"})
     assert values["measure"].unique().tolist() == ["CAM", "nDCG"]
-    expected = evaluated([measure, P @ 1])
+    expected = evaluate_measures([measure, P @ 1])
     assert values["value"].tolist() == expected["value"].tolist()
-    assert values["value"].tolist() != evaluated([CAM(aspects=ASPECTS), nDCG])["value"].tolist()
+    assert values["value"].tolist() != evaluate_measures([CAM(aspects=ASPECTS), nDCG])["value"].tolist()
     table, plain = ma.aggregate(values), ma.aggregate(expected)
     assert list(table.columns) == ["name", "CAM", "nDCG"]
     assert table["CAM"].tolist() == plain[str(measure)].tolist()
@@ -185,7 +185,7 @@ def test_a_mapping_is_label_to_measure() -> None:
 )
 def test_bad_mappings(measures: Any, parts: list[str]) -> None:
     with pytest.raises(MultiAspectError) as caught:
-        evaluated(measures)
+        evaluate_measures(measures)
     assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
@@ -199,7 +199,7 @@ def by_ir_measures(run: str) -> list[float]:
 
 @pytest.mark.slow
 def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
-    values = evaluated(LABELLED)
+    values = evaluate_measures(LABELLED)
     kept = {
         "as it is": values,
         "copied": values.copy(),
@@ -227,7 +227,7 @@ def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
         bare[bare["measure"] == "geometric"].groupby("name")["value"].mean().tolist()
     )
     pd.testing.assert_frame_equal(ma.aggregate(bare, LABELLED), ma.aggregate(values))
-    named = evaluated(["GMAP", "NumRet"])
+    named = evaluate_measures(["GMAP", "NumRet"])
     expected = ma.aggregate(named)
     named.attrs = {}
     pd.testing.assert_frame_equal(ma.aggregate(named), expected)
@@ -236,11 +236,11 @@ def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
 
 
 def test_a_record_that_cannot_be_read_is_reported() -> None:
-    values = evaluated({"x": "map"})
+    values = evaluate_measures({"x": "map"})
     values.attrs = {"measures": {"x": "NotHere@10"}}
     with pytest.warns(MultiAspectWarning, match=r"x is recorded as the measure NotHere@10.*pass measures="):
         table = ma.aggregate(values)
-    assert table["x"].tolist() == ma.aggregate(evaluated("map"))["map"].tolist()
+    assert table["x"].tolist() == ma.aggregate(evaluate_measures("map"))["map"].tolist()
 
 
 def test_mappings_elsewhere() -> None:
@@ -258,7 +258,7 @@ def test_mappings_elsewhere() -> None:
 def test_evaluations_and_scorers_know_the_direction() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", MultiAspectWarning)
-        evaluated(["ESL"])
+        evaluate_measures(["ESL"])
         ma.ranking_scorer("ESL")
         assert parse("ESL") == [ma.ESL]
 

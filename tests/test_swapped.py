@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from arrow_forms import Reader, as_polars, exported, reads_streams
+from arrow_forms import Reader, as_arrow, as_polars, reads_streams
 from frame_world import MEASURE, QRELS, RUNS
 from ir_measures import Qrel, ScoredDoc
 
@@ -183,7 +183,7 @@ def test_runs_that_are_read_when_asked_for_are_not_read_to_ask() -> None:
 
 @reads_streams
 def test_data_that_are_read_once_are_not_read_to_ask() -> None:
-    reader = Reader(exported(QRELS))
+    reader = Reader(as_arrow(QRELS))
     for runs, qrels in (({"x": reader}, RUN), (reader, RUN), ({"x": RUN.drop(columns="score")}, {"a": reader})):
         with pytest.raises(MultiAspectError):
             ma.evaluate(runs, qrels, MEASURE, progress=False)

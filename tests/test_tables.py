@@ -39,7 +39,7 @@ def cells(latex: str) -> dict[str, list[str]]:
     return {row[0].removeprefix(r"\quad "): row[1:] for row in full}
 
 
-def unmarked(cell: str) -> str:
+def strip_marks(cell: str) -> str:
     return re.sub(r"\\(textbf|underline){([^}]*)}", r"\2", cell)
 
 
@@ -142,7 +142,7 @@ def test_intervals(many) -> None:
     for name, row in table.iterrows():
         low, high = row["AP 90% low"], row["AP 90% high"]
         assert ends[name][0].endswith(rf" {{\footnotesize {{[}}{low:.4f}, {high:.4f}{{]}}}}")
-        assert unmarked(halves[name][0]) == rf"{row['AP']:.4f} $\pm$ {(high - low) / 2:.4f}"
+        assert strip_marks(halves[name][0]) == rf"{row['AP']:.4f} $\pm$ {(high - low) / 2:.4f}"
     assert "90 \\% confidence interval (Student's t, 30 topics)" in ma.to_latex(many, ci=0.9)
 
 
@@ -153,7 +153,7 @@ def test_half_widths_are_refused_where_intervals_have_two_different_halves() -> 
     assert "{[}" in ma.to_latex(frame, ci=0.95, interval="ends")
 
 
-def evaluated(measures: object) -> pd.DataFrame:
+def evaluate_measures(measures: object) -> pd.DataFrame:
     qrels = {f"q{n}": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1}} for n in range(3)}
     run = {qid: {"d1": 1.0, "d2": 2.0} for qid in qrels}
     return ma.evaluate({"mine": run}, qrels, measures, progress=False)
@@ -162,7 +162,7 @@ def evaluated(measures: object) -> pd.DataFrame:
 def test_heads_are_short_and_a_legend_states_the_measures() -> None:
     scales = {"relevance": 2, "credibility": 1}
     first, second = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
-    latex = ma.to_latex(evaluated([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
+    latex = ma.to_latex(evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
     assert cells(latex) == {
         "": ["CAM@10 (1)", "CAM@10 (2)", "TOMA", "map", "NumRet"],
         "mine": ["0.500", *cells(latex)["mine"][1:4], "6"],
@@ -182,7 +182,9 @@ def test_named_scales_are_printed_once() -> None:
     scales = ma.Aspects(
         {"relevance": ma.Aspect(2, gains=[0, 1, 3]), "credibility": ma.Aspect(3, threshold=2)}, name="footnote_1"
     )
-    frame = evaluated([ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales), ma.MM(aspects={"relevance": 2})])
+    frame = evaluate_measures(
+        [ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales), ma.MM(aspects={"relevance": 2})]
+    )
     printed = (
         "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); credibility 0, 1, 2, 3 (positive from 2)."
     )
@@ -214,7 +216,7 @@ def test_scales_in_words(aspect: ma.Aspect, printed: str) -> None:
 def test_labels_are_kept_and_can_be_given() -> None:
     scales = {"relevance": 2, "credibility": 1}
     mean = ma.CAM(base="AP", aspects=scales)
-    frame = evaluated({"mine": mean, "AP": AP, "CAM": mean @ 5})
+    frame = evaluate_measures({"mine": mean, "AP": AP, "CAM": mean @ 5})
     latex = ma.to_latex(frame, labels={"AP": "Mean AP"})
     assert cells(latex)[""] == ["mine", "Mean AP", "CAM"]
     legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
@@ -362,7 +364,9 @@ def test_a_document_compiles(many, tmp_path: Path) -> None:
     tables = [
         nasty(),
         ma.to_latex(many, baseline=["low", "near"], ci=0.9, groups={"A": ["low", "high"], "B": ["base", "near"]}),
-        ma.to_latex(evaluated([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])),
+        ma.to_latex(
+            evaluate_measures([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])
+        ),
     ]
     (tmp_path / "table.tex").write_text(DOCUMENT % "\n".join(tables), encoding="utf-8")
     done = subprocess.run(
@@ -386,7 +390,7 @@ def test_styler(many) -> None:
         shown = latex[{"lowᵃ": "low$^{a}$", "nearᵇ": "near$^{b}$", "<b>high</b>": "high"}.get(name, name)]
         for text, cell in zip(row, shown, strict=True):
             number = re.match(r"[\d.]+", text)[0]
-            assert unmarked(cell).startswith(number)
+            assert strip_marks(cell).startswith(number)
             assert ("ᵃ" in text, "ᵇ" in text) == (
                 "a" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],
                 "b" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],

@@ -46,11 +46,11 @@ class _FullDisk:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(path: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
+    def open_full_disk(path: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
         file = io.open(path, mode, *others, **options)  # noqa: SIM115, UP020
         return _FullDisk(file) if set(mode) & set("wxa") else file
 
-    monkeypatch.setattr("builtins.open", opened)
+    monkeypatch.setattr("builtins.open", open_full_disk)
 
 
 EVALUATE = ("evaluate", "-m", "AP", "runs")
