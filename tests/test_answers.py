@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
 from strategies import examples
-from test_journeys import cells
+from test_learning_page import cells
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CG, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, MultiAspectWarning, On

@@ -131,14 +131,24 @@ def test_the_help_of_output_lists_the_suffixes():
 
 
 def test_contributing_names_files_that_exist():
-    table = re.search(
-        r"\| what \| where \| tests \|\n.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL
-    )
+    table = re.search(r"\| what \| where \|\n.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
     named = re.findall(r"`([\w/]+(?:/|\.py|\.bib))`", table[0])
     assert len(named) > 50
     package = ROOT / "pt_multiaspect"
     folders = [ROOT, package, *(folder for folder in package.rglob("*") if folder.is_dir())]
     assert [name for name in named if not any((folder / name).exists() for folder in folders)] == []
+
+
+def test_contributing_shows_the_layers():
+    tomllib = pytest.importorskip("tomllib", reason="requires Python 3.11")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    lines = re.findall(
+        r"^[│▼]  (.+?)(?:  .*)?$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert lines == [layer.replace("pt_multiaspect.", "").replace(" | ", ", ") for layer in layers]
 
 
 @pytest.mark.parametrize("room", ["datasets", "orders", "testing", "forms", "params"])

@@ -1,4 +1,4 @@
-"""Every way into learning refuses what would give a plausible wrong number, and names the remedy."""
+"""Labels, topics and measures that functions for learning refuse, with the remedy, and those that they accept."""
 
 from __future__ import annotations
 

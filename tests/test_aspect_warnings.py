@@ -1,4 +1,4 @@
-"""Aspects and bases that once gave plausible wrong values without a sign; more in test_silent_cases.py."""
+"""Aspects and bases that do not fit the labels or each other: rel, gains, misspelt names, columns of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plausible input that once gave plausible wrong values without a sign."""
+"""Labels that may be read differently than they are meant: scales, thresholds, codes, columns and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of Polars, PyArrow and any Arrow library, at every door that takes frames."""
+"""Frames of Polars, PyArrow and any Arrow library, in every function that takes frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doors people use besides PyTerrier: ir-measures, every shape of qrels, pickles, registration."""
+"""Measures through ir-measures: forms of qrels and runs, bases, registration, pickles, and no need of PyTerrier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that once gave plausible wrong values without a sign."""
+"""Runs that have no topic or document of the qrels, repeat documents, or have scores that 32-bit floats confuse."""
 
 from __future__ import annotations
 
