@@ -89,7 +89,7 @@ def per_query(measures: list[Any], qrels: object = IR_QRELS, run: object = IR_RU
     return {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, run)}
 
 
-def in_python(code: str, *, stdin: str = "", env: dict[str, str] | None = None) -> Any:
+def run_python(code: str, *, stdin: str = "", env: dict[str, str] | None = None) -> Any:
     """Run code in a fresh interpreter; it prints one JSON value as its last line."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],

@@ -715,23 +715,36 @@ def test_answers_at_rank_1_in_an_experiment() -> None:
     qrels = frame.assign(docno=frame["name"] + "-" + frame["qid"]).drop(columns="name")
     runs = [rows[["qid", "docno"]].assign(score=1.0, rank=0) for _, rows in values.groupby("name")]
     topics = pd.DataFrame({"qid": frame["qid"].unique(), "query": "?"})
-    in_01 = Aspects(
+    unit_scales = Aspects(
         {
             "faithful": Aspect([1, 2, 3, 4, 5], gains=[0, 0.25, 0.5, 0.75, 1]),
             "complete": Aspect(2, gains=[0, 0.5, 1]),
         }
     )
-    of_labels = [mean(base=CG, aspects=in_01) @ 1 for mean in (CAM, MM, GAM)]
-    closeness = TOMA(base=CG, weighting="normalized", aspects=in_01) @ 1
+    label_measures = [mean(base=CG, aspects=unit_scales) @ 1 for mean in (CAM, MM, GAM)]
+    closeness = TOMA(base=CG, weighting="normalized", aspects=unit_scales) @ 1
     result = pt.Experiment(
-        [pt.Transformer.from_df(run) for run in runs], topics, qrels, [*of_labels, closeness], names=list("abc")
+        [pt.Transformer.from_df(run) for run in runs],
+        topics,
+        qrels,
+        [*label_measures, closeness],
+        names=list("abc"),
     ).set_index("name")
-    for measure, label in zip([*of_labels, closeness], ["CAM", "MM", "GAM", "TOMA(aspects='rubric')"], strict=True):
+    for measure, label in zip(
+        [*label_measures, closeness], ["CAM", "MM", "GAM", "TOMA(aspects='rubric')"], strict=True
+    ):
         assert result[str(measure)].tolist() == pytest.approx(expected[label].tolist(), abs=1e-12)
     page = ma.report(
-        dict(zip("abc", runs, strict=True)), qrels, of_labels[0], aspects=in_01, base=CG @ 1, progress=False
+        dict(zip("abc", runs, strict=True)),
+        qrels,
+        label_measures[0],
+        aspects=unit_scales,
+        base=CG @ 1,
+        progress=False,
     )
-    assert page.systems.set_index("name")[str(of_labels[0])].tolist() == pytest.approx(expected["CAM"].tolist())
+    assert page.systems.set_index("name")[str(label_measures[0])].tolist() == pytest.approx(
+        expected["CAM"].tolist()
+    )
 
 
 def test_combining_twice_leaves_out_what_was_combined() -> None:

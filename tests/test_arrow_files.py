@@ -273,11 +273,11 @@ def test_frames_of_polars_are_read_without_python_strings(monkeypatch: pytest.Mo
     ],
 )
 def test_errors_about_frames_of_polars_are_those_about_frames_of_pandas(columns: dict[str, Any]) -> None:
-    with pytest.raises(MultiAspectError) as of_polars:
+    with pytest.raises(MultiAspectError) as polars_error:
         Rankings(pl.DataFrame(columns), Judgments(QRELS))
-    with pytest.raises(MultiAspectError) as of_pandas:
+    with pytest.raises(MultiAspectError) as pandas_error:
         Rankings(pd.DataFrame(columns), Judgments(QRELS))
-    assert str(of_polars.value).replace("None", "nan") == str(of_pandas.value).replace("None", "nan")
+    assert str(polars_error.value).replace("None", "nan") == str(pandas_error.value).replace("None", "nan")
 
 
 def test_a_frame_of_polars_as_a_frame_of_pandas() -> None:

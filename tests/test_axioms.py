@@ -181,9 +181,9 @@ def test_importance_parameters():
     assert "no parameter" in outcome.results["reason"].iloc[-1]
     # It is the other constant that prices errors of an aspect: Eq. 4 expands to εr·εc + ν·εr + μ·εc.
     example = outcome.example(by_mu, "D8")
-    on_relevance, _, on_credibility, _, raised, *_ = (ranking.score for ranking in example.rankings)
-    assert 1 - on_relevance == pytest.approx(3 * (1 - on_credibility))
-    assert raised > on_relevance
+    relevance_score, _, credibility_score, _, raised, *_ = (ranking.score for ranking in example.rankings)
+    assert 1 - relevance_score == pytest.approx(3 * (1 - credibility_score))
+    assert raised > relevance_score
 
 
 # -- counter-examples, recomputed -------------------------------------------------------------------
@@ -455,8 +455,8 @@ def test_scale_of_labels_and_names_make_no_difference():
     assert scales["b"].scale.gains.tolist() == [0, 1]
     turned = check([TOMA, CAM, NLRE], scales, trials=400)
     columns = ["verdict", "violations", "ties", "trials"]
-    without_scaling = ~plain.results["property"].str.startswith("D6")
-    assert plain.results.loc[without_scaling, columns].equals(turned.results.loc[without_scaling, columns])
+    unscaled = ~plain.results["property"].str.startswith("D6")
+    assert plain.results.loc[unscaled, columns].equals(turned.results.loc[unscaled, columns])
 
 
 # -- aspects ----------------------------------------------------------------------------------------

@@ -519,18 +519,18 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
     cells = {line.split()[0]: line.split()[1:] for line in shown[1:5]}
     marks = set()
     for row in expected.itertuples():
-        of_run, at = rows[row.name], measures.index(row.measure)
+        fields, at = rows[row.name], measures.index(row.measure)
         sign = -1 if row.measure.startswith("ESL") else 1
         wide = values[values["measure"] == row.measure].pivot(index="qid", columns="name", values="value")
         gains = sign * (wide[row.name] - wide["beta.run"])
-        assert of_run[f"{row.measure} +"] == (gains > 0).sum()
-        assert of_run[f"{row.measure} -"] == (gains < 0).sum()
-        assert of_run[f"{row.measure} p-value"] == row.asl
-        assert of_run[f"{row.measure} reject"] is row.significant
-        assert of_run.get(f"{row.measure} p-value corrected", row.p) == row.p
-        assert (f"{row.measure} p-value corrected" in of_run) is (correction == "holm")
+        assert fields[f"{row.measure} +"] == (gains > 0).sum()
+        assert fields[f"{row.measure} -"] == (gains < 0).sum()
+        assert fields[f"{row.measure} p-value"] == row.asl
+        assert fields[f"{row.measure} reject"] is row.significant
+        assert fields.get(f"{row.measure} p-value corrected", row.p) == row.p
+        assert (f"{row.measure} p-value corrected" in fields) is (correction == "holm")
         mark = "" if not row.significant else "+" if sign * row.difference > 0 else "-"
-        assert cells[row.name][at] == f"{of_run[row.measure]:.4f}{mark}"
+        assert cells[row.name][at] == f"{fields[row.measure]:.4f}{mark}"
         marks.add((row.measure, mark))
     assert {mark for _, mark in marks} == {"", "+", "-"}
     assert ("ESL(wanted=1)", "-") in marks  # lower is better
@@ -561,10 +561,10 @@ def test_judged_fractions_per_aspect(cli, trec_files):
     judged = {tuple(line.split()[::2][:2]) for line in (trec_files / "credibility.txt").read_text().splitlines()}
     for name, row in table.iterrows():
         run = [line.split() for line in (trec_files / "runs" / name).read_text().splitlines()]
-        of_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
+        by_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
             [line[0] for line in run]
         )
-        assert row["judged@10 credibility"] == pytest.approx(of_query.mean().mean())
+        assert row["judged@10 credibility"] == pytest.approx(by_query.mean().mean())
         assert row["judged@10 relevance"] == 1
 
 

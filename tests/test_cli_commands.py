@@ -194,8 +194,8 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
         (tmp_path / name).write_text("".join([*rows, *(f"2 0 d{at} {int(at == 0)}\n" for at in range(30))]))
     for run, rank in (("first", 28), ("second", 29)):
         ranked = [f"1 Q0 {run}{at} {at} {-at} x\n" for at in range(10)]
-        at_rank = [("d0" if at == rank else f"new{at}") for at in range(30)]
-        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(at_rank))]))
+        docnos = [("d0" if at == rank else f"new{at}") for at in range(30)]
+        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(docnos))]))
     measures = ["mean=CAM(base=P@10)", "deep=On(base=RBP(p=0.5),aspect=a)"]
     options = ["--aspects", '{"a": 1, "b": 1, "c": 1}', *(part for text in measures for part in ("-m", text))]
     compared = ["--baseline", "first"] if command == "evaluate" else []

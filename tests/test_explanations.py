@@ -107,17 +107,17 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
     judgments = ma.Judgments(qrels)
     rankings = Rankings(run, judgments)
     values = dict(zip(judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
-    at_once = Contributions.of(measure, Prefixes(rankings, 4))
+    batch = Contributions.of(measure, Prefixes(rankings, 4))
     for index, (qid, value) in enumerate(values.items()):
         explanation = measure.explain(run, judgments, qid, depth=depth)
         ranks = explanation.ranks
         singles = ranks[ranks["rank"].notna()].head(4)
-        assert at_once.value[index] == value
-        of_ranks = at_once.ranks[index]
-        np.testing.assert_allclose(of_ranks[: len(singles)], singles["contribution"], rtol=1e-9, atol=1e-12)
-        assert not of_ranks[len(collection.run.get(qid, {})) :].any()
-        assert at_once.offset[index] == pytest.approx(explanation.offset, abs=1e-12, rel=1e-12)
-        assert at_once.marginal[index] == (explanation.ranks["how"] == "marginal").any() or ranks.empty
+        assert batch.value[index] == value
+        contributions = batch.ranks[index]
+        np.testing.assert_allclose(contributions[: len(singles)], singles["contribution"], rtol=1e-9, atol=1e-12)
+        assert not contributions[len(collection.run.get(qid, {})) :].any()
+        assert batch.offset[index] == pytest.approx(explanation.offset, abs=1e-12, rel=1e-12)
+        assert batch.marginal[index] == (explanation.ranks["how"] == "marginal").any() or ranks.empty
         assert explanation.value == value
         total = explanation.offset + ranks["contribution"].sum()
         assert total == pytest.approx(value, abs=1e-12, rel=1e-12)
@@ -323,9 +323,9 @@ def test_swaps() -> None:
     assert swaps["next_docno"].tolist() == ["d2", "d1"]
     assert swaps["cost"].is_monotonic_decreasing
     assert 1 - swaps["cost"].sum() == pytest.approx(explanation.value)
-    of_ngre = ma.NGRE(aspects=TWO).explain(RUN, QRELS, "q1")
-    assert of_ngre.swaps[["rank", "docno"]].equals(swaps[["rank", "docno"]])
-    assert set(of_ngre.ranks["how"]) == {"marginal"}
+    ngre = ma.NGRE(aspects=TWO).explain(RUN, QRELS, "q1")
+    assert ngre.swaps[["rank", "docno"]].equals(swaps[["rank", "docno"]])
+    assert set(ngre.ranks["how"]) == {"marginal"}
     assert TOMA(aspects=TWO).explain(RUN, QRELS, "q1").swaps is None
 
 
@@ -396,9 +396,9 @@ def test_names_of_aspects_that_are_columns() -> None:
     assert ranks.columns.is_unique
     others = {"relevance": 1, "class": 1, "distance": 1}
     judged = {"q": {"d": {"relevance": 1, "class": 1, "distance": 0}}}
-    of_toma = TOMA(aspects=others).explain({"q": {"d": 1.0}}, judged, "q").ranks
-    assert of_toma["distance"].tolist() == [0]
-    assert of_toma.columns.is_unique
+    toma_ranks = TOMA(aspects=others).explain({"q": {"d": 1.0}}, judged, "q").ranks
+    assert toma_ranks["distance"].tolist() == [0]
+    assert toma_ranks.columns.is_unique
 
 
 # -- input ---------------------------------------------------------------------------------------------------
@@ -636,11 +636,13 @@ def test_explanations_on_different_judgments_are_not_compared(changed: pd.DataFr
 
 def test_explanations_on_scales_of_different_qrels_are_not_compared() -> None:
     changed = pd.concat([QRELS, QRELS.iloc[4:].assign(docno="d2", relevance=3)])
-    on_both = [CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)]
+    explanations = [
+        CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)
+    ]
     with pytest.raises(
         ma.MultiAspectError, match="scales of relevance that were inferred as 0, 1, 2 and 0, 1, 2, 3;"
     ):
-        on_both[0].compare(on_both[1])
+        explanations[0].compare(explanations[1])
     declared = [
         CAM(aspects={"relevance": 3, "credibility": 1}).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)
     ]

@@ -135,7 +135,7 @@ def aggregate_value(measure: ma.Measure) -> float:
     return ir_measures.calc_aggregate([measure], QRELS.rename(columns={"label": "relevance"}), RUN)[measure]
 
 
-def in_python(script: str) -> object:
+def run_python(script: str) -> object:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False, timeout=300
     )
@@ -446,7 +446,7 @@ MAIN = """
 @pytest.mark.slow
 def test_cells_of_a_notebook_in_other_processes() -> None:
     """The class and the distance are in ``__main__`` and defined twice; the workers stay the same."""
-    lines = in_python(MAIN.format())
+    lines = run_python(MAIN.format())
     first, second = lines[:4], lines[4:]
     assert all(values == first[0] for values in first)
     assert all(values == second[0] for values in second)
@@ -482,7 +482,7 @@ def test_a_measure_carries_its_distance() -> None:
         again = pickle.loads(content)
         print(json.dumps([str(again) == str(measure), str(ma.TOMA(distance="steep"))]))
     """
-    assert in_python(script) == [True, "TOMA(distance='steep')"]
+    assert run_python(script) == [True, "TOMA(distance='steep')"]
 
 
 def test_distances_registered_again() -> None:

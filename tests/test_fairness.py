@@ -149,8 +149,8 @@ def test_the_product_is_with_the_measure_named() -> None:
     track = (1 + 1 / math.log2(3)) / 2
     assert AWRF(groups=ONE, base="nDCG").calc_aggregate(qrels, run) == pytest.approx(fair * ndcg)
     assert AWRF(groups=ONE, score="track").calc_aggregate(qrels, run) == pytest.approx(fair * track)
-    at_2 = AWRF(groups=ONE, base=ir_measures.P) @ 2
-    assert at_2.calc_aggregate(qrels, run) == pytest.approx((AWRF(groups=ONE) @ 2).calc_aggregate(qrels, run) / 2)
+    awrf = AWRF(groups=ONE, base=ir_measures.P) @ 2
+    assert awrf.calc_aggregate(qrels, run) == pytest.approx((AWRF(groups=ONE) @ 2).calc_aggregate(qrels, run) / 2)
 
 
 def test_unjudged_documents_are_seen() -> None:
@@ -190,10 +190,10 @@ def test_each_dimension_has_the_target_of_the_relevant_documents_with_a_membersh
     for name, members in dimensions.items():
         groups = Groups({name: members}, name=f"one-{name}")
         measures += [GF(groups=groups, aspects=aspects), GFR(groups=groups, aspects=aspects)]
-    gfr, wanted, _, with_level, of_kind, _ = [measure.calc_aggregate(qrels, run) for measure in measures]
+    gfr, wanted, _, with_level, kind_value, _ = [measure.calc_aggregate(qrels, run) for measure in measures]
     assert gfr == pytest.approx(wanted, abs=1e-12)
     # GFR of the level alone is the mean of ERR and GF of the level.
-    assert gfr == pytest.approx((2 * with_level + of_kind) / 3, abs=1e-12)
+    assert gfr == pytest.approx((2 * with_level + kind_value) / 3, abs=1e-12)
     without = {"q": {"d1": 1}}
     with pytest.raises(MultiAspectError, match=r"no relevant document of q.*kind"):
         GFR(groups=both, aspects=aspects).calc_aggregate(without, run)

@@ -350,12 +350,12 @@ def test_values_that_are_no_numbers_are_an_error(values: list[Any]) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_ids_of_bytes_are_those_of_text(form: As) -> None:
     """Some tools write strings to Parquet files as bytes; the ids were "b'd1'"."""
-    in_bytes = QRELS.assign(docno=[docno.encode() for docno in QRELS["docno"]], note=[b"\xff"] * len(QRELS))
-    assert ma.Judgments(form(in_bytes)).docnos.tolist() == ma.Judgments(QRELS).docnos.tolist()
+    byte_qrels = QRELS.assign(docno=[docno.encode() for docno in QRELS["docno"]], note=[b"\xff"] * len(QRELS))
+    assert ma.Judgments(form(byte_qrels)).docnos.tolist() == ma.Judgments(QRELS).docnos.tolist()
     run = RUNS["a"].assign(qid=[qid.encode() for qid in RUNS["a"]["qid"]])
     expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
-    pd.testing.assert_frame_equal(ma.evaluate(form(run), form(in_bytes), MEASURE, progress=False), expected)
-    converted = to_pandas(form(in_bytes))
+    pd.testing.assert_frame_equal(ma.evaluate(form(run), form(byte_qrels), MEASURE, progress=False), expected)
+    converted = to_pandas(form(byte_qrels))
     assert converted is not None
     assert converted["note"].iloc[0] == b"\xff"
 

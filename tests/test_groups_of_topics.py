@@ -228,8 +228,8 @@ def test_a_measure_without_topics_of_a_group() -> None:
     assert table["long"].isna().all()
     assert table["short"].tolist() == table["all"].tolist()
     compared = ma.analysis.compare_with_baseline(frame, "a", by=GROUPS)
-    of_p = compared[compared["measure"] == "P@5"]
-    assert of_p["group"].unique().tolist() == ["short", "all"]
+    precision = compared[compared["measure"] == "P@5"]
+    assert precision["group"].unique().tolist() == ["short", "all"]
 
 
 def test_seeds_and_folds_within_groups() -> None:

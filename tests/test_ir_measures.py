@@ -27,8 +27,8 @@ from door_world import (
     SCORES,
     TOMA_10,
     experiment,
-    in_python,
     per_query,
+    run_python,
 )
 from ir_measures import AP, Measure, P, nDCG
 
@@ -402,7 +402,7 @@ def test_registering_twice_changes_nothing() -> None:
 @pytest.mark.slow
 def test_ir_measures_alone_is_enough() -> None:
     """Neither PyTerrier nor what only some doors need is imported with the package."""
-    result = in_python(
+    result = run_python(
         """
         import json, sys
         import pt_multiaspect as ma
@@ -452,7 +452,7 @@ FOREIGN = """
 @pytest.mark.slow
 @pytest.mark.parametrize("imports", ["import pt_multiaspect", "import pyterrier"])
 def test_a_name_that_another_package_has_stays_its_own(imports: str) -> None:
-    result = in_python(FOREIGN.format(name="CAM", imports=imports))
+    result = run_python(FOREIGN.format(name="CAM", imports=imports))
     assert result[:3] == [True, True, True]
     (message,) = result[3]
     assert "CAM" in message
@@ -499,7 +499,7 @@ def test_pickled_measures_carry_the_names_they_print() -> None:
     ]
     assert str(measures[0]) == "TOMA(aspects='pickled-health')@10"
     content = base64.b64encode(pickle.dumps((measures, IR_QRELS, RUN))).decode()
-    printed, parsed, values = in_python(UNPICKLE, stdin=content, env={"PYTHONHASHSEED": "7"})
+    printed, parsed, values = run_python(UNPICKLE, stdin=content, env={"PYTHONHASHSEED": "7"})
     assert printed == list(map(str, measures))
     assert parsed
     assert {tuple(key): value for key, value in values} == per_query(measures)
@@ -508,7 +508,7 @@ def test_pickled_measures_carry_the_names_they_print() -> None:
     with_order = [TOMA(order=order) @ 10]
     assert str(with_order[0]) == "TOMA(order='pickled-order')@10"
     content = base64.b64encode(pickle.dumps((with_order, binary, RUN))).decode()
-    printed, parsed, values = in_python(UNPICKLE, stdin=content)
+    printed, parsed, values = run_python(UNPICKLE, stdin=content)
     assert printed == list(map(str, with_order))
     assert parsed
     assert {tuple(key): value for key, value in values} == per_query(with_order, binary)

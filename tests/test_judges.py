@@ -342,9 +342,9 @@ def test_agreement_equals_alpha_by_hand() -> None:
             assert table.loc[criterion, "alpha"] == pytest.approx(alpha_by_hand(rows, criterion), abs=1e-9)
             per_document = Counter(row[:3] for row in rows if row[2] == criterion)
             several = [count for count in per_document.values() if count > 1]
-            of_several = [row for row in rows if per_document[row[:3]] > 1]
+            shared_rows = [row for row in rows if per_document[row[:3]] > 1]
             assert table.loc[criterion, ["n_documents", "n_judges", "n_labels", "n_single"]].tolist() == [
-                len(several), len({row[3] for row in of_several}), sum(several), len(per_document) - len(several)
+                len(several), len({row[3] for row in shared_rows}), sum(several), len(per_document) - len(several)
             ]  # fmt: skip
 
 

@@ -342,14 +342,14 @@ def test_changing_the_qrels_afterwards_changes_nothing() -> None:
     qrels = collection(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
     expected = value(CAM, qrels)
     evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
-    in_order = Judgments(qrels).in_order()
+    sorted_judgments = Judgments(qrels).in_order()
     run = run_of(qrels)
     qrels.iloc[:] = qrels.sort_values("label").to_numpy()
     qrels["trust"] = 0
     qrels.loc[qrels["docno"] == "d000", "label"] = 0
     assert evaluator.calc_aggregate(run) == {CAM: expected}
     assert CAM.evaluate(Rankings(run, judgments)).tolist() == [expected]
-    assert CAM.evaluate(Rankings(run, in_order)).tolist() == [expected]
+    assert CAM.evaluate(Rankings(run, sorted_judgments)).tolist() == [expected]
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "Float32"])

@@ -93,8 +93,10 @@ def test_tables_and_reports_define_labels_in_a_note() -> None:
     table = ma.systems_table(values)
     assert str(CAM_10) in "".join(str(table).split())
     assert "overall" in table.to_latex()
-    of_experiment = pt.Experiment(SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True)
-    assert str(CAM_10) in "".join(str(ma.systems_table(of_experiment)).split())
+    experiment_values = pt.Experiment(
+        SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True
+    )
+    assert str(CAM_10) in "".join(str(ma.systems_table(experiment_values)).split())
     report = ma.report(NAMED, QRELS, [OVERALL], aspects=HEALTH, topics=TOPICS, progress=False)
     assert "overall" in report.labels
     assert str(CAM_10) in "".join(str(report).split())
@@ -109,11 +111,11 @@ def test_other_doors() -> None:
     assert ma.describe(QRELS, HEALTH, measures=[OVERALL]).measures["measure"].unique().tolist() == ["overall"]
     labelled, plain = (ma.evaluate(run, QRELS, measure, n_jobs=2) for measure in (OVERALL, CAM_10))
     assert labelled["value"].tolist() == plain["value"].tolist()
-    of_lower = ma.label("effort", ma.ESL)
-    assert pt.Experiment(list(run.values()), TOPICS, QRELS, [of_lower]).columns.tolist() == ["name", "effort"]
+    effort = ma.label("effort", ma.ESL)
+    assert pt.Experiment(list(run.values()), TOPICS, QRELS, [effort]).columns.tolist() == ["name", "effort"]
     pipeline, params = grid()
     with pytest.warns(ma.MultiAspectWarning, match="effort: lower is better"):
-        pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=of_lower)
+        pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=effort)
 
 
 @pytest.mark.parametrize("name", ["overall", "readability", "scaled sum"])

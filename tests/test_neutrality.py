@@ -88,7 +88,7 @@ def test_the_page_computes_nfairr() -> None:
     for name, run in runs.items():
         wanted = []
         for qid, scores in run.items():
-            of_topic = qrels[qrels["qid"] == qid].set_index("docno")["neutrality"].to_dict()
+            neutralities = qrels[qrels["qid"] == qid].set_index("docno")["neutrality"].to_dict()
             ranking = sorted(scores, key=lambda docno, scores=scores: -scores[docno])
-            wanted.append(nfairr(ranking, of_topic, list(of_topic), 2))
+            wanted.append(nfairr(ranking, neutralities, list(neutralities), 2))
         assert table.set_index("name").loc[name, "NFaiRR@2"] == pytest.approx(np.mean(wanted), abs=5e-4)

@@ -226,9 +226,9 @@ UNEVEN = {"relevance": 2, "understandability": 10, "trust": 10}
 def test_a_longer_scale_is_no_weight() -> None:
     """One step of relevance 0-2 is as much as five of 0-10: an off-topic document is not nearly the best."""
     tuples = [(0, 10, 10), (2, 8, 8), (2, 0, 10)]
-    in_units, equal = DistanceOrder(UNEVEN, axes="gains"), DistanceOrder(UNEVEN)
-    assert in_units.classes(tuples[:2]).tolist() == [119, 116]  # the old default
-    assert (in_units.n_classes, in_units.axes, equal.axes) == (124, "gains", "equal")
+    gain_order, equal = DistanceOrder(UNEVEN, axes="gains"), DistanceOrder(UNEVEN)
+    assert gain_order.classes(tuples[:2]).tolist() == [119, 116]  # the old default
+    assert (gain_order.n_classes, gain_order.axes, equal.axes) == (124, "gains", "equal")
     off_topic, good, unreadable = equal.classes(tuples).tolist()
     assert off_topic == unreadable < good
     as_weights = DistanceOrder(UNEVEN, axes="gains", weights={"relevance": 5, "understandability": 1, "trust": 1})

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from door_world import FIRST, IR_QRELS, IR_RUN, QRELS, SCORES, TOPICS, Readable, in_python
+from door_world import FIRST, IR_QRELS, IR_RUN, QRELS, SCORES, TOPICS, Readable, run_python
 
 import pt_multiaspect as ma
 import pt_multiaspect_pyterrier
@@ -299,7 +299,7 @@ print(json.dumps([values, "pt_multiaspect" in sys.modules]))
 )
 def test_plugins_in_both_orders(wrapper: str, first: bool) -> None:
     """The package is imported by the first name of a measure of it, and patches PyTerrier again."""
-    values, imported = in_python(NEIGHBOUR.format(wrapper=wrapper, first=first))
+    values, imported = run_python(NEIGHBOUR.format(wrapper=wrapper, first=first))
     assert imported
     geometric = float(np.sqrt(0.5))
     assert [number for row in values for number in row] == pytest.approx(

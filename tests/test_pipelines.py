@@ -10,7 +10,7 @@ import ir_measures
 import pandas as pd
 import pyterrier as pt
 import pytest
-from door_world import CAM_10, FIRST, QRELS, SCORES, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, in_python
+from door_world import CAM_10, FIRST, QRELS, SCORES, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, run_python
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
@@ -231,4 +231,4 @@ def test_pyterrier_is_not_imported() -> None:
     ma.describe(qrels, runs={"a": {"q1": {"d1": 1.0}}})
     print(json.dumps("pyterrier" in sys.modules))
     """
-    assert in_python(code) is False
+    assert run_python(code) is False

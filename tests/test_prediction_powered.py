@@ -458,8 +458,8 @@ def test_measures_with_different_topics() -> None:
     result = prediction_powered(*fewer, baseline="poor")
     assert result.table.groupby("measure")["n_human"].first().to_dict() == {"AP": 5, "credible": 4}
     alone = prediction_powered(*(part[part["measure"] == "credible"] for part in fewer), baseline="poor")
-    of_measure = result.table[result.table["measure"] == "credible"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(of_measure, alone.table)
+    rows = result.table[result.table["measure"] == "credible"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows, alone.table)
 
 
 def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
@@ -648,8 +648,8 @@ def test_intervals_cover_as_often_as_is_said(coverage) -> None:
         assert record["labels alone, coverage"] < 0.75
         assert 0.93 <= record["prediction-powered, coverage"] <= 0.975
     for statistic, low in (("mean", 0.895), ("difference", 0.94)):
-        of_all = coverage.table(results, statistic, most_zeros=1.0)["prediction-powered, coverage"]
-        assert low <= of_all.min() <= of_all.max() <= 0.96
+        coverages = coverage.table(results, statistic, most_zeros=1.0)["prediction-powered, coverage"]
+        assert low <= coverages.min() <= coverages.max() <= 0.96
     worst = [
         min(by_n[n]["prediction-powered"]["coverage"])
         for by_n in results["intervals"]["mean"].values()

@@ -45,8 +45,8 @@ def test_runs_with_a_header_are_evaluated(tmp_path):
     (tmp_path / "with.run").write_text(HEADER + LINES)
     (tmp_path / "without.run").write_text(LINES)
     values = ma.evaluate(tmp_path, {"q1": {"d1": 0, "d2": 1}}, ["AP", "nDCG"], progress=False)
-    of_runs = [rows["value"].tolist() for _, rows in values.groupby("name")]
-    assert of_runs[0] == of_runs[1]
+    run_values = [rows["value"].tolist() for _, rows in values.groupby("name")]
+    assert run_values[0] == run_values[1]
 
 
 @pytest.mark.parametrize(
@@ -252,5 +252,5 @@ def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
         aspect: {"file": name, "sha256": digest(trec_files / name)} for aspect, name in files.items()
     }
     model, human = (ma.read_qrels(name) for name in ("relevance.txt", "few.txt"))
-    of_report = record_of(ma.report("runs", model, "AP", human=human, progress=False))
-    assert list(of_report["pt_multiaspect"]["qrels"]) == list(files)
+    entry = record_of(ma.report("runs", model, "AP", human=human, progress=False))
+    assert list(entry["pt_multiaspect"]["qrels"]) == list(files)

@@ -32,8 +32,8 @@ from door_world import (
     TOPICS,
     Readable,
     experiment,
-    in_python,
     per_query,
+    run_python,
 )
 from ir_measures import AP, Measure, P, nDCG
 from ir_measures.measures import MeanAgg
@@ -415,7 +415,7 @@ HASH_SEEDS = """
 
 @pytest.mark.slow
 def test_columns_and_values_do_not_depend_on_the_hash_seed() -> None:
-    outputs = [in_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
+    outputs = [run_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
     assert len(outputs[0][0]) == 12
     assert outputs[0] == outputs[1] == outputs[2]
 
@@ -791,7 +791,7 @@ STRINGS_ONLY = """
 
 @pytest.mark.slow
 def test_strings_alone_bring_the_package() -> None:
-    imported, values, said = in_python(STRINGS_ONLY)
+    imported, values, said = run_python(STRINGS_ONLY)
     assert imported == [False, False, True]
     assert values == pytest.approx([0.75, 0.5**0.5, 2 / 3], abs=1e-9)
     (message,) = said
@@ -809,7 +809,7 @@ def test_strings_alone_bring_the_package() -> None:
     ],
 )
 def test_the_package_is_imported_on_first_use(code: str) -> None:
-    values, before, name, same, unknown = in_python(
+    values, before, name, same, unknown = run_python(
         f"""
         import json, sys
         import pyterrier as pt
@@ -851,7 +851,7 @@ BROKEN = """
 
 @pytest.mark.slow
 def test_a_broken_package_does_not_break_pyterrier() -> None:
-    value, refused, said, known = in_python(BROKEN)
+    value, refused, said, known = run_python(BROKEN)
     assert value == 1.0
     assert "nDCG@10" in refused
     assert "cannot import the package" in said
@@ -893,7 +893,7 @@ def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> Non
             return None
 
     known = [name for name in needed if read(name) is not None]
-    alone, imported = in_python(code, stdin=json.dumps(known))
+    alone, imported = run_python(code, stdin=json.dumps(known))
     assert alone == [read(name) for name in known]
     assert not imported
 
@@ -934,7 +934,7 @@ def test_uninstall_takes_the_names_back() -> None:
 
 @pytest.mark.slow
 def test_pyterrier_alone_is_enough() -> None:
-    output = in_python(
+    output = run_python(
         """
         import json
         import pyterrier as pt
@@ -951,7 +951,7 @@ def test_pyterrier_alone_is_enough() -> None:
 
 @pytest.mark.slow
 def test_import_order_does_not_matter() -> None:
-    output = in_python(
+    output = run_python(
         """
         import json
         import pt_multiaspect as ma

@@ -150,9 +150,9 @@ def expected() -> Values:
     """Each measure alone: those of answers by hand, of rankings on judgments and runs that know no answers."""
     values = {
         (name, qid, measure): float(value)
-        for name, of_measures in BY_HAND.items()
-        for measure, of_topics in of_measures.items()
-        for qid, value in zip(TOPICS["qid"], of_topics, strict=True)
+        for name, by_measure in BY_HAND.items()
+        for measure, by_topic in by_measure.items()
+        for qid, value in zip(TOPICS["qid"], by_topic, strict=True)
     }
     qrels = pt.model.to_ir_measures(QRELS)
     for name, rankings in (("one", RANKINGS), ("two", LAST_TWO)):
@@ -191,8 +191,8 @@ def test_one_experiment(options: dict[str, Any], qrels: pd.DataFrame, expected: 
 @AS_FORMS
 def test_evaluate(qrels: pd.DataFrame, expected: Values) -> None:
     assert values_of(ma.evaluate(RUNS, qrels, MEASURES, progress=False)) == pytest.approx(expected, abs=1e-12)
-    of_pipelines = ma.evaluate(PIPELINES, qrels, MEASURES, topics=TOPICS)
-    assert values_of(of_pipelines) == pytest.approx(expected, abs=1e-12)
+    pipeline_values = ma.evaluate(PIPELINES, qrels, MEASURES, topics=TOPICS)
+    assert values_of(pipeline_values) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -338,8 +338,8 @@ def test_answers_alone_need_no_documents(accelerated: bool, expected: Values) ->
     """Their values stand in one table with those of the rankings."""
     with ma.accelerate() if accelerated else nullcontext():
         answers = pt.Experiment([ALONE], TOPICS, GOLD, [*OF_ANSWERS, ROUGE], names=["one"], perquery=True)
-    of_rankings = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
-    values = values_of(pd.concat([answers, of_rankings], ignore_index=True))
+    ranking_values = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
+    values = values_of(pd.concat([answers, ranking_values], ignore_index=True))
     assert [values.pop(("one", qid, "ROUGE")) for qid in TOPICS["qid"]] == BY_HAND["one"]["EM"]
     assert values == pytest.approx({key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12)
 

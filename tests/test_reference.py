@@ -381,24 +381,24 @@ def test_toma_by_hand() -> None:
     }
     run = run_of("d1", "x", "d2", "d4")  # classes 1 0 3 0 of K = 5; the ideal is 4 3 1
     log3 = math.log2(3)
-    in_units = functools.partial(toma, axes="gains")
-    assert in_units(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
-    assert in_units(run, judgments, aspects, gate="a") == pytest.approx((2 / 2) / (3 + 2 / log3))  # d1 becomes 0
-    assert in_units(run, judgments, aspects, weighting="exponential") == pytest.approx(
+    gain_toma = functools.partial(toma, axes="gains")
+    assert gain_toma(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
+    assert gain_toma(run, judgments, aspects, gate="a") == pytest.approx((2 / 2) / (3 + 2 / log3))  # d1 becomes 0
+    assert gain_toma(run, judgments, aspects, weighting="exponential") == pytest.approx(
         (1 + 7 / 2) / (15 + 7 / log3 + 1 / 2)
     )
     w = {1: 1 - 2 / math.sqrt(5), 3: 1 - 1 / math.sqrt(5), 4: 1.0}
-    assert in_units(run, judgments, aspects, weighting="normalized") == pytest.approx(
+    assert gain_toma(run, judgments, aspects, weighting="normalized") == pytest.approx(
         (w[1] + w[3] / 2) / (w[4] + w[3] / log3 + w[1] / 2)
     )
-    assert in_units(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
+    assert gain_toma(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
     # top-half of K = 5: index >= 2, the best three classes
-    assert in_units(run, judgments, aspects, "AP", positives="top-half") == pytest.approx((1 / 3) / 2)
-    assert in_units(run, judgments, aspects, "AP", {"rel": 4}) == 0
-    assert in_units(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
-    assert in_units(run, judgments, aspects, "ERR") == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 3)
+    assert gain_toma(run, judgments, aspects, "AP", positives="top-half") == pytest.approx((1 / 3) / 2)
+    assert gain_toma(run, judgments, aspects, "AP", {"rel": 4}) == 0
+    assert gain_toma(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
+    assert gain_toma(run, judgments, aspects, "ERR") == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 3)
     with pytest.raises(ValueError, match="gains"):
-        in_units(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
+        gain_toma(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
 
 
 def test_toma_on_one_aspect_equals_the_base_only_where_weights_are_proportional() -> None:

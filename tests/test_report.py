@@ -91,10 +91,10 @@ def test_the_best_values_are_those_of_each_direction(page, perquery):
     spans = [attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs]
     marked = [attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")]
     n = len(perquery["measure"].unique())
-    of_cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
+    cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
     for index, label in enumerate(expected):
         best = expected[label].min() if label == "ESL" else expected[label].max()
-        assert (of_cells[:, index] == "best").tolist() == (expected[label] == best).tolist()
+        assert (cells[:, index] == "best").tolist() == (expected[label] == best).tolist()
 
 
 @pytest.mark.parametrize("baseline", SYSTEMS)

@@ -122,8 +122,8 @@ def test_another_baseline(page, report):
         choose(page, "baseline", SYSTEMS.index(baseline))
         rows = report.comparisons[report.comparisons["baseline"] == baseline].set_index(["name", "measure"])
         shown = page(MARKS)
-        for name, of_row in zip(SYSTEMS, shown, strict=True):
-            for label, mark in zip(report.labels, of_row, strict=True):
+        for name, marks in zip(SYSTEMS, shown, strict=True):
+            for label, mark in zip(report.labels, marks, strict=True):
                 if name == baseline:
                     assert mark == ""
                     continue
@@ -183,15 +183,15 @@ def test_drilling_down(page, report):
     assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, TOMA"
     runs, qrels = world()
     for index, name in enumerate(("dense", "bm25")):
-        of_run = ma.explain(MEASURES["TOMA"], {name: runs[name]}, qrels, qid)
+        explanation = ma.explain(MEASURES["TOMA"], {name: runs[name]}, qrels, qid)
         assert page(f"document.querySelectorAll('#explanation h4')[{index}].textContent").endswith(
-            f"{name}, {of_run.value:.4f}"
+            f"{name}, {explanation.value:.4f}"
         )
         shown = page(
             f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('tbody tr')]"
             ".map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
         )
-        top = of_run.ranks.head(4)
+        top = explanation.ranks.head(4)
         assert [row[1] for row in shown[:4]] == top["docno"].tolist()
         for row, label in zip(shown, top["relevance"], strict=False):
             assert row[3] == ("–" if label != label else f"{label:g}")
@@ -200,7 +200,7 @@ def test_drilling_down(page, report):
             ".map((cell) => Number(cell.textContent))"
         )
         assert amounts == pytest.approx(top["contribution"].tolist(), abs=6e-5)
-        rest = of_run.value - top["contribution"].sum()
+        rest = explanation.value - top["contribution"].sum()
         if rest > 1e-3:
             assert shown[-1][0] == "Further ranks, and contributions without a rank"
             assert float(shown[-1][1]) == pytest.approx(rest, abs=5e-4)
@@ -359,7 +359,7 @@ def test_choosing_a_group_of_topics(browser, grouped_report):  # noqa: F811
     browser.open(file)
     cells = f"{ROWS}.map((row) => [...row.cells].slice(1).map((cell) => cell.firstElementChild.textContent))"
     texts = f"{ROWS}.map((row) => row.textContent).sort()"
-    at_first = browser(texts)
+    first_texts = browser(texts)
     browser(f"document.querySelectorAll('#table .sort')[{report.labels.index('TOMA') + 1}].click()")
     for number, group in ((1, NASTY[0]), (2, "rest"), (3, "one"), (0, "all")):
         browser("document.getElementById('group').focus()")
@@ -384,5 +384,5 @@ def test_choosing_a_group_of_topics(browser, grouped_report):  # noqa: F811
         n_topics = sum(group in (name, "all") for name in by.values())
         wait_until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
         assert (f"(topics of {group})" in browser("document.getElementById('counts').textContent")) == (number > 0)
-    assert browser(texts) == at_first
+    assert browser(texts) == first_texts
     assert browser.errors == []

@@ -715,11 +715,11 @@ def test_the_query_is_taken_from_y_before_x(table: Table) -> None:
     scorer = ma.ranking_scorer(CAM @ 5, aspects=ASPECTS)
     expected = scorer(FirstFeature(), table.X, table.Y, qid=table.qid)
     other = pd.factorize(table.qid)[0]  # the same queries by other names
-    in_index = table.features.set_index(pd.Index(other, name="qid"))
-    assert scorer(FirstFeature(), in_index, table.Y.set_index(table.index)) == expected
+    indexed = table.features.set_index(pd.Index(other, name="qid"))
+    assert scorer(FirstFeature(), indexed, table.Y.set_index(table.index)) == expected
     ranker = clone(RANKER).fit(table.features, table.Y, qid=table.qid)
-    in_column = table.features.assign(qid=other)
-    assert scorer(ranker, in_column, table.Y.assign(qid=table.qid)) == scorer(
+    with_column = table.features.assign(qid=other)
+    assert scorer(ranker, with_column, table.Y.assign(qid=table.qid)) == scorer(
         ranker, table.features, table.Y, qid=table.qid
     )
 

@@ -182,9 +182,14 @@ def test_gains_are_mapped_before_queries_without_a_gain_are_left_out():
 def test_measures_beside_measures_of_judged_documents_count_all():
     """In one evaluator of ir-measures, NumRet counts judged documents only, depending on the order of a set."""
     run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
-    of_judged = [P(judged_only=True) @ 2, AP(judged_only=True), nDCG(judged_only=True) @ 3, SetP(judged_only=True)]
-    for measure in of_judged:
-        for measures in ([NumRet, measure], [measure, NumRet, Bpref], [*of_judged, NumQ, infAP, NumRet]):
+    judged_measures = [
+        P(judged_only=True) @ 2,
+        AP(judged_only=True),
+        nDCG(judged_only=True) @ 3,
+        SetP(judged_only=True),
+    ]
+    for measure in judged_measures:
+        for measures in ([NumRet, measure], [measure, NumRet, Bpref], [*judged_measures, NumQ, infAP, NumRet]):
             values = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
             assert values["NumRet"] == 2
             assert values[str(measure)] == measure.calc_aggregate(qrels, run)

@@ -109,9 +109,9 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert set(written["worlds"]) == {"a collection", *settings}
     assert set(written["worlds"]["a collection"]) == set(study.results["worlds"]["CLEF eHealth 2015"])
     for name in settings:
-        of_draws = written["worlds"][name]
-        assert set(of_draws) == set(study.results["worlds"][name])
-        assert len(of_draws["scores"]["LightGBM"]["fusion"]["CAM@10"]) == 2
+        draws = written["worlds"][name]
+        assert set(draws) == set(study.results["worlds"][name])
+        assert len(draws["scores"]["LightGBM"]["fusion"]["CAM@10"]) == 2
     assert written["worlds"][rare]["prevalence"]["relevance"]["documents"] == pytest.approx(0.3, abs=0.02)
 
 
@@ -395,14 +395,14 @@ def test_docstrings_quote_the_study(study: Any) -> None:
     one_only = [name for name in study.synthetic if "features of" in name]
     rare = [name for name in study.synthetic if "5 %" in name and name not in one_only]
     assert {*study.both_common, *one_only, *rare} == set(study.synthetic)
-    on_clef = study.difference("CLEF eHealth 2015", "fusion", "linear form", "CAM@10")
-    half = (on_clef["high"] - on_clef["low"]) / 2
+    clef = study.difference("CLEF eHealth 2015", "fusion", "linear form", "CAM@10")
+    half = (clef["high"] - clef["low"]) / 2
     docstring = " ".join(ma.AspectFusion.__doc__.split())
     for said in (
         f"by {span(study.both_common)} on synthetic collections with two common aspects",
         f"by {span(rare)} if 5 % of the documents have one aspect and 60 % the other",
         f"by {span(one_only)} if features tell of one aspect only",
-        f"by {on_clef['difference']:+.3f} ± {half:.3f}",
+        f"by {clef['difference']:+.3f} ± {half:.3f}",
     ):
         assert said.replace("-", "−") in docstring
     orders = pd.DataFrame(study.results["worlds"]["CLEF eHealth 2015"]["row orders"]).loc["TOMA@10"]

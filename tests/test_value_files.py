@@ -129,8 +129,8 @@ def test_trec_evals_own_output(cli, trec_files):
     scores = pytrec_eval.RelevanceEvaluator(qrels, kinds).evaluate(run)
     lines = [
         f"{kind:<22}\t{qid}\t{value:.0f}" if kind == "num_ret" else f"{kind:<22}\t{qid}\t{value:6.4f}"
-        for qid, of_query in scores.items()
-        for kind, value in of_query.items()
+        for qid, by_kind in scores.items()
+        for kind, value in by_kind.items()
     ]
     lines += [f"{'runid':<22}\tall\tbm25", f"{'num_q':<22}\tall\t{len(scores)}", f"{'map':<22}\tall\t0.1234"]
     (trec_files / "bm25.eval").write_text("\n".join(lines))
