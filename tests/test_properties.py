@@ -69,6 +69,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:(the threshold|no label|all labels) of:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:every judged document:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings("ignore:the qrels have no label of:pt_multiaspect.MultiAspectWarning"),
 ]
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
