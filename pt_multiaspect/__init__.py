@@ -6,7 +6,7 @@ names.
 
 from typing import TYPE_CHECKING
 
-from . import datasets, integration, model_selection, orders
+from . import datasets, integration, measures, model_selection, orders
 from . import explanation as _explanation
 from ._lazy import lazy_attributes
 from ._version import __version__ as __version__
@@ -21,136 +21,43 @@ from .integration import pyterrier as _pyterrier
 from .integration.parsing import label
 from .io.trec_files import read_qrels, read_run
 from .kernels import forms
-from .measures import (
-    AWRF,
-    CAM,
-    CG,
-    CRP,
-    DCG,
-    ESL,
-    GAM,
-    GF,
-    GFR,
-    GMAP,
-    HMAP,
-    MDCU,
-    MM,
-    NGRE,
-    NLRE,
-    NWCS,
-    RBU,
-    TOMA,
-    WHAM,
-    AspectMean,
-    CoverageRatio,
-    CRPRecovery,
-    DnDCG,
-    DSharpnDCG,
-    Frustration,
-    HarmfulCompat,
-    HelpfulCompat,
-    HelpfulMinusHarmful,
-    IRec,
-    Joint,
-    JointMeasure,
-    LinearMeasure,
-    MeanOf,
-    Measure,
-    NoveltyRatio,
-    On,
-    Param,
-    RecallEffort,
-    RelativeRecall,
-    Satisfaction,
-    SingleAspectMeasure,
-    Subtopics,
-    crp_curve,
-    nCRP,
-    nMDCU,
-    register,
-    uERR,
-    unDCG,
-    uRBP,
-    uRBPgr,
-)
+from .measures import *  # noqa: F403
 from .measures import parameters as params
 from .orders import DistanceOrder, Order, register_distance
 
 if TYPE_CHECKING:
     from . import analysis, answers, plots, testing
-    from .collection.judges import from_long
+    from .collection.long_judgments import from_long
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
     from .integration.accelerating import accelerate
     from .model_selection.boosters import metric_for
     from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
-    from .model_selection.labels import aggregate_labels
     from .model_selection.ranker import AspectRanker
     from .model_selection.repeats import RepeatedQueryKFold, paired_interval
     from .model_selection.scorer import ranking_score, ranking_scorer
+    from .model_selection.targets import aggregate_labels
     from .readability import with_readability
     from .reporting import Report, report
     from .suites import Suite, suite
     from .tables import SystemsTable, cite, systems_table, to_latex, to_styler
 
 __all__ = [
-    "AWRF",
-    "CAM",
-    "CG",
-    "CRP",
-    "DCG",
-    "ESL",
-    "GAM",
-    "GF",
-    "GFR",
-    "GMAP",
-    "HMAP",
-    "MDCU",
-    "MM",
-    "NGRE",
-    "NLRE",
-    "NWCS",
-    "RBU",
-    "TOMA",
-    "WHAM",
     "Aspect",
     "AspectFusion",
-    "AspectMean",
     "AspectRanker",
     "Aspects",
-    "CRPRecovery",
-    "CoverageRatio",
-    "DSharpnDCG",
     "Description",
     "DistanceOrder",
-    "DnDCG",
     "Explanation",
-    "Frustration",
     "Groups",
-    "HarmfulCompat",
-    "HelpfulCompat",
-    "HelpfulMinusHarmful",
-    "IRec",
-    "Joint",
-    "JointMeasure",
     "Judgments",
-    "LinearMeasure",
-    "MeanOf",
-    "Measure",
     "MultiAspectError",
     "MultiAspectWarning",
-    "NoveltyRatio",
-    "On",
     "Order",
-    "Param",
-    "RecallEffort",
-    "RelativeRecall",
     "RepeatedQueryKFold",
     "Report",
-    "Satisfaction",
-    "SingleAspectMeasure",
-    "Subtopics",
     "Suite",
     "SystemsTable",
     "accelerate",
@@ -160,7 +67,6 @@ __all__ = [
     "answers",
     "as_subtopics",
     "cite",
-    "crp_curve",
     "datasets",
     "describe",
     "evaluate",
@@ -173,8 +79,6 @@ __all__ = [
     "label",
     "largest_differences",
     "metric_for",
-    "nCRP",
-    "nMDCU",
     "orders",
     "paired_interval",
     "params",
@@ -185,7 +89,6 @@ __all__ = [
     "read_qrels",
     "read_run",
     "read_values",
-    "register",
     "register_distance",
     "report",
     "suite",
@@ -193,12 +96,9 @@ __all__ = [
     "testing",
     "to_latex",
     "to_styler",
-    "uERR",
-    "uRBP",
-    "uRBPgr",
-    "unDCG",
     "with_readability",
 ]
+__all__ += measures.__all__
 
 
 #: Names that are imported on first use, with their modules, as evaluating a run does not need them.
@@ -216,7 +116,7 @@ __getattr__ = lazy_attributes(
         "cite": "tables",
         "describe": "description",
         "explain": "explanation",
-        "from_long": "collection.judges",
+        "from_long": "collection.long_judgments",
         "largest_differences": "explanation",
         "plots": "plots",
         "report": "reporting",

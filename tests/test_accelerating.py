@@ -38,7 +38,7 @@ from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect.collection import Judgments
-from pt_multiaspect.integration import accelerating, last_judgments
+from pt_multiaspect.integration import accelerating, provider
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:.*{message}:pt_multiaspect.MultiAspectWarning")
@@ -202,8 +202,8 @@ def test_an_evaluator_keeps_its_qrels() -> None:
 def test_qrels_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     qrels, run = world()
     made = []
-    monkeypatch.setattr(accelerating, "_last", last_judgments.LastJudgments())
-    monkeypatch.setattr(last_judgments, "Judgments", lambda frame: made.append(1) or Judgments(frame))
+    monkeypatch.setattr(accelerating, "_last", provider.LastJudgments())
+    monkeypatch.setattr(provider, "Judgments", lambda frame: made.append(1) or Judgments(frame))
     with ma.accelerate():
         for measures in ([AP], [AP], [nDCG, P @ 1]):
             ir_measures.calc_aggregate(measures, qrels.copy(), run)

@@ -29,7 +29,7 @@ def test_weighted_means() -> None:
     rng = np.random.default_rng(0)
     for n in (1, 2, 7, 50):
         values, weights = rng.random((2, n)).tolist(), rng.random(n)
-        mapping = {f"q{number}": weight for number, weight in enumerate(weights)}
+        mapping = {f"q{position}": weight for position, weight in enumerate(weights)}
         frame = long(dict(zip("ab", values, strict=True))).sample(frac=1, random_state=n)
         for form in (mapping, pd.Series(mapping)):
             table = ma.aggregate(frame, weights=form).set_index("name")["AP"]

@@ -25,6 +25,8 @@ from test_learning_page import cells
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CG, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, MultiAspectWarning, On
+from pt_multiaspect.collection.judgments import Judgments
+from pt_multiaspect.collection.rankings import Rankings
 
 SIX = [f"{strict}{kind}_score" for kind in ("vital", "weighted", "all") for strict in ("strict_", "")]
 IMPORTANCE = {"v": "vital", "o": "okay", "x": "failed"}
@@ -887,6 +889,16 @@ def test_rounding_is_no_error() -> None:
     assert set(scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"])).values()) == {1.0, 1 + 3e-16}
 
 
+@pytest.mark.parametrize(("rounded", "expected"), [(1 + 5e-10, 1.0), (-5e-10, 0.0)])
+def test_values_outside_by_rounding_count_as_the_nearest_in_0_1(rounded: float, expected: float) -> None:
+    converted = ma.answers.from_criteria(criteria(("q1", "a", rounded, rounded)))
+    assert scores_of(converted) == {"faithful": expected, "complete": expected}
+    combined = ma.answers.combine(converted.assign(value=rounded), ["CAM", "MM", "GAM"])
+    assert scores_of(combined[combined["measure"].isin(["CAM", "MM", "GAM"])]) == dict.fromkeys(
+        ["CAM", "MM", "GAM"], expected
+    )
+
+
 def test_no_criterion() -> None:
     perquery = ma.answers.combine(ma.answers.from_criteria(criteria(("q1", "a", 1, 0))), "CAM")
     for frame in (perquery.iloc[:0], perquery[perquery["measure"] == "CAM"]):
@@ -1111,6 +1123,22 @@ def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> Non
         ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
+
+
+@pytest.mark.parametrize(("measures", "times"), [(["nDCG@10", JUDGED_MEASURES[1]], 1), (["nDCG@10", "P@1"], 20)])
+def test_few_of_many_runs_are_compared_to_recognise_answers(
+    measures: list[Any], times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each comparison reads the labels of all documents, so that that of every run would be quadratic."""
+    runs, qrels = answers_as_documents(n_systems=25)
+    compared: list[Judgments] = []
+    with_judgments = Rankings.with_judgments
+    monkeypatch.setattr(
+        Rankings, "with_judgments", lambda self, alone: compared.append(alone) or with_judgments(self, alone)
+    )
+    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
+        ma.evaluate(runs, qrels, measures, progress=False)
+    assert len(compared) == times
 
 
 def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:

@@ -254,10 +254,10 @@ def test_spoilt_files_give_a_value_or_one_line(form: str) -> None:
 
 
 def test_frames_of_polars_are_read_without_python_strings(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = Rankings(RUN, Judgments(QRELS)).rescored()
+    wanted = Rankings(RUN, Judgments(QRELS)).frame_by_rank()
     run = polars_of(RUN)
     monkeypatch.setattr(run_module, "_frame", None)
-    pd.testing.assert_frame_equal(Rankings(run, Judgments(QRELS)).rescored(), wanted)
+    pd.testing.assert_frame_equal(Rankings(run, Judgments(QRELS)).frame_by_rank(), wanted)
 
 
 @pytest.mark.parametrize(

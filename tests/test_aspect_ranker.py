@@ -176,8 +176,8 @@ def test_arrays_of_several_columns_need_aspects() -> None:
         ma.aggregate_labels(Y.to_numpy(), MANHATTAN)
     with pytest.raises(MultiAspectError, match="y has no column for the aspect credibility"):
         AspectRanker(Plain(), target="relevance", aspects=list(GRADES)).fit(X, Y[["relevance"]])
-    single = AspectRanker(Plain(), target="relevance").fit(X, Y["relevance"].to_numpy())
-    assert (single.estimator_.labels == Y["relevance"]).all()
+    ranker = AspectRanker(Plain(), target="relevance").fit(X, Y["relevance"].to_numpy())
+    assert (ranker.estimator_.labels == Y["relevance"]).all()
 
 
 def test_unjudged_labels_are_lowest() -> None:

@@ -14,8 +14,8 @@ from ir_measures import AP, RBP, P, nDCG
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On
 from pt_multiaspect.bases import as_base
+from pt_multiaspect.bases.discounted import GradedRBP
 from pt_multiaspect.bases.exponentiated import Exponentiated
-from pt_multiaspect.bases.rbp import GradedRBP
 from pt_multiaspect.collection.rankings import Rankings
 
 Warned = ma.MultiAspectWarning

@@ -176,6 +176,14 @@ def test_a_dict_of_aspects_is_read(relevance: str) -> None:
     assert Judgments({relevance: BY_ASPECT["relevance"]}).label_names == ("relevance",)
 
 
+def test_aspects_without_relevance_are_not_taken_for_queries() -> None:
+    """The remedy for a dict of aspects would mislead."""
+    judged = {"q1": {"d1": {"trust": 1}, "d2": {"trust": 0}}, "q2": {"d3": {"trust": 1}, "d4": {"trust": 0}}}
+    with pytest.raises(MultiAspectError, match="aspect relevance") as error:
+        ma.evaluate({"run": RUN}, judged, "map", progress=False)
+    assert "first level" not in str(error.value)
+
+
 def test_a_query_may_be_named_relevance() -> None:
     for labels in (1, {"relevance": 1}, {"label": 1}):
         assert Judgments({"relevance": {"d1": labels}}).qids.tolist() == ["relevance"]
@@ -186,6 +194,7 @@ def test_a_query_may_be_named_relevance() -> None:
     ("no queries", lambda: Judgments(BY_ASPECT | {"trust": 1}), ["{aspect: {qid: {docno: label}}}", "got 1 in 'trust'"]),
     ("one level more", lambda: Judgments(BY_ASPECT | {"trust": {"q1": {"d1": {"x": 1}}}}), ["{aspect: {qid: {docno: label}}}", "in 'trust'"]),
     ("other aspects", lambda: ma.analysis.upper_bound({"a": BY_ASPECT["relevance"], "b": BY_ASPECT["credibility"]}, CAM(aspects={"a": 2, "b": 2})), ["aspect a, b", "Expected {qid: {docno: {aspect: label}}}"]),
+    ("other aspects, a measure of relevance", lambda: ma.evaluate({"run": RUN}, {"a": BY_ASPECT["relevance"], "b": BY_ASPECT["credibility"]}, "map", progress=False), ["aspect relevance", "Expected {qid: {docno: {aspect: label}}}"]),
     ("other aspects, none named", lambda: ma.evaluate({"run": RUN}, {"a": BY_ASPECT["relevance"]}, CAM, progress=False), ["no query in common", "Expected {qid: {docno: {aspect: label}}}"]),
 )  # fmt: skip
 def test_a_dict_of_aspects_that_cannot_be_read(call: Callable[[], object], parts: list[str]) -> None:

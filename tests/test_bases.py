@@ -324,6 +324,16 @@ def test_normalized_cam_is_the_same_whatever_empty_says() -> None:
     assert value(drop, qrels, best) == value(zero, qrels, best) == 1
 
 
+def test_normalized_cam_of_bases_with_different_cutoffs() -> None:
+    """Gains sort a, b to the top, 1 each, of which the second does not count below rank 1: .5; a, c reach .75."""
+    measure = CAM(base={"relevance": "P@1", "credibility": "P@2"}, aspects={"relevance": 1, "credibility": 1})
+    qrels = {"q": {"a": (1, 0), "b": (1, 0), "c": (0, 1)}}
+    assert value(measure, qrels, {"q": {"a": 3.0, "b": 2.0}}) == 0.5
+    assert value(measure, qrels, {"q": {"a": 3.0, "c": 2.0}}) == 0.75
+    assert value(measure(normalized=True), qrels, {"q": {"a": 3.0, "b": 2.0}}) == pytest.approx(0.5 / 0.75)
+    assert value(measure(normalized=True), qrels, {"q": {"a": 3.0, "c": 2.0}}) == 1
+
+
 BASES = ("nDCG", "nDCG@2", "DCG", "DCG(dcg='jarvelin')@2", "DCG(dcg='exp-log2')", "CG@2", "CG@1", "RBP(p=0.5)",
          "P@2", "Rprec", "CRP", "CRP@2", "nCRP", "AP", "ERR", "RelativeRecall(expected=2)@2")  # fmt: skip
 NORMALIZED = ("nDCG", "nDCG@2", "DCG", "DCG(dcg='jarvelin')@2", "CG@2", "RBP(p=0.5)", "P@2", "Rprec")

@@ -20,7 +20,7 @@ from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_
 from pt_multiaspect.analysis import compare_with_baseline
 from pt_multiaspect.cli import main, tables
 from pt_multiaspect.cli.tables import Sheet
-from pt_multiaspect.integration.measure_lists import parse_list, split
+from pt_multiaspect.integration.measure_lists import parse_list, split_measures
 from pt_multiaspect.measures import ALL
 
 
@@ -86,9 +86,10 @@ def test_evaluate_prints_a_table(files, capsys):
     arguments, _ = _arguments(files, "--format", "table")
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert lines[0].split()[0] == "name"
-    assert lines[0].endswith("nDCG@10")
+    assert lines[0].split() == ["TOMA@10", "nDCG@10"]
+    assert [line.split()[0] for line in lines[1:3]] == ["a.run", "b.run"]
+    assert lines[3] == "* best value of the column"
+    assert lines[4].startswith("TOMA@10: TOMA(")
 
 
 def test_one_file_judges_the_relevance(files, capsys):
@@ -218,16 +219,18 @@ def test_json_is_not_rounded(files, capsys, perquery):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_a_console_that_lacks_a_character_shows_a_question_mark(files, encoding):
+def test_a_console_that_lacks_a_character_shows_a_question_mark_or_a_hyphen_for_minus(files, encoding):
     run = (files / "a.run").rename(files / "τ.run")
-    command = [sys.executable, "-m", "pt_multiaspect", "evaluate", "--measure", "nDCG@10", "--qrels"]
+    command = [sys.executable, "-m", "pt_multiaspect", "evaluate", "-m", "CRP", "--format", "table", "--qrels"]
     environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "COLUMNS": "100"}
     done = subprocess.run(
         [*command, f"relevance={files / 'qrels.txt'}", "--", str(run)],
         env=environment, capture_output=True, encoding=encoding, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1].split()[0] == "?.run"
+    name, value = done.stdout.splitlines()[1].split()
+    assert name == "?.run"
+    assert re.fullmatch(r"-\d\.\d{4}\*?", value), value
 
 
 # -- measures in strings ------------------------------------------------------------------------------------
@@ -247,13 +250,13 @@ def test_a_console_that_lacks_a_character_shows_a_question_mark(files, encoding)
     ],
 )
 def test_measures_are_split_outside_of_quotes_and_brackets(text, parts):
-    assert split(text) == parts
+    assert split_measures(text) == parts
 
 
 @pytest.mark.parametrize("text", ["AP(rel=2 nDCG", "AP)", "AP(rel=2] nDCG", "TOMA(distance='x) AP", "{AP"])
 def test_unbalanced_brackets_and_quotes(text):
     with pytest.raises(MultiAspectError, match="cannot read the measures"):
-        split(text)
+        split_measures(text)
 
 
 def test_measures_without_quotes_mean_what_they_mean_with_quotes():
@@ -498,8 +501,8 @@ def test_the_tests_are_those_of_python(cli, trec_files, test):
     for name, row in expected.iterrows():
         assert rows[name]["CAM@3 p-value"] == row["asl"]
         assert rows[name].get("CAM@3 p-value corrected", row["asl"]) == row["p"]
-    note = cli("evaluate", *options, "--format", "table")[1].splitlines()[-1]
-    assert (", correction: holm" in note) is (test != "tukey")
+    note = cli("evaluate", *options, "--format", "table")[1].split("\nSignificantly ")[1]
+    assert ("Holm correction" in note) is (test != "tukey")
     assert ("Tukey HSD" in note) is (test == "tukey")
 
 
@@ -529,13 +532,14 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
         assert fields[f"{row.measure} reject"] is row.significant
         assert fields.get(f"{row.measure} p-value corrected", row.p) == row.p
         assert (f"{row.measure} p-value corrected" in fields) is (correction == "holm")
-        mark = "" if not row.significant else "+" if sign * row.difference > 0 else "-"
-        assert cells[row.name][at] == f"{fields[row.measure]:.4f}{mark}"
+        mark = "†" if row.significant else ""
+        assert cells[row.name][at].rstrip("*") == f"{fields[row.measure]:.4f}{mark}"
         marks.add((row.measure, mark))
-    assert {mark for _, mark in marks} == {"", "+", "-"}
-    assert ("ESL(wanted=1)", "-") in marks  # lower is better
+    assert {mark for _, mark in marks} == {"", "†"}
+    assert shown[0].split() == ["CAM@3", "ESL(wanted=1)", "↓"]
     assert rows["beta.run"]["CAM@3 p-value"] is None
-    assert "+ better, - worse than beta.run (two-sided paired t-test, p < 0.3" in shown[-1]
+    corrected = ", Holm correction" if correction == "holm" else ""
+    assert f"Significantly different from beta.run (†) (paired t-test{corrected}, p < 0.3, 6 topics)." in shown
 
 
 def test_intervals_are_students(cli, trec_files):
@@ -623,7 +627,7 @@ def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, b
     code, _, err = cli(command, *options, *(["-o", "page.html"] if command == "report" else []), "runs")
     assert (code, "error" in err) == (0, False)
     if command == "evaluate":
-        assert f"worse than {name} (" in cli("evaluate", *options, "--format", "table", "runs")[1]
+        assert f"different from {name} (†)" in cli("evaluate", *options, "--format", "table", "runs")[1]
     else:
         page = (trec_files / "page.html").read_text(encoding="utf-8")
         assert re.search(rf'<option value="\d" selected>{name}</option>', page)
@@ -703,7 +707,7 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
     assert out.count(r"\dagger") >= 5
     suite = ("--suite", "multi-aspect", "--aspects", "scales.json")
     out = cli("evaluate", *suite, "--format", "tex", "runs")[1]
-    assert out.splitlines()[1].startswith("% for how these values can differ from official ones")
+    assert out.splitlines()[1].startswith("% For how these values can differ from official ones")
     others = [
         cli("evaluate", "-m", "AP", "-q", "--format", "tex", "runs"),
         cli("compare", "-m", "AP", "--format", "tex", "runs/alpha.run", "runs/delta.run"),

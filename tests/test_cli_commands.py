@@ -320,8 +320,8 @@ def test_correlate(cli):
 def test_correlations_of_two_runs_are_doubted(cli, rank_by):
     code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
     assert code == 0
-    correlations = np.abs(read(out).set_index("measure").to_numpy())
-    assert (correlations == 1).all() or rank_by == "query"
+    table = np.abs(read(out).set_index("measure").to_numpy())
+    assert (table == 1).all() or rank_by == "query"
     doubt = "order of two runs is the same or reversed, so that correlations are 1 or -1"
     assert (doubt in err) is (rank_by == "mean")
     assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""

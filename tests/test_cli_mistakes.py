@@ -442,13 +442,13 @@ def test_a_remedy_is_given_once(cli, line):
 
 def test_usage_errors_are_worded_alike_by_all_versions_of_click(capsys):
     """Click has worded them differently from version to version."""
-    from pt_multiaspect.cli.wording import usage
+    from pt_multiaspect.cli.wording import usage_message
 
     param = click.Option(["-c", "--colour"], type=click.Choice(["red", "blue"]))
     bad = click.BadParameter("'rde' is not one of 'red', 'blue'.", param=param)
-    assert usage(bad) == "--colour: expected one of red, blue, got 'rde'"
-    assert usage(click.UsageError("Got unexpected extra arguments (a b)")) == "unexpected argument a b"
-    assert usage(click.UsageError("Missing command.")) == "missing command"
+    assert usage_message(bad) == "--colour: expected one of red, blue, got 'rde'"
+    assert usage_message(click.UsageError("Got unexpected extra arguments (a b)")) == "unexpected argument a b"
+    assert usage_message(click.UsageError("Missing command.")) == "missing command"
     assert main(["evaluate", "--qrels"]) == 2
     assert "requires an argument (see 'pt-multiaspect evaluate --help')" in capsys.readouterr().err
 

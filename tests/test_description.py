@@ -24,8 +24,8 @@ from spoilt import SPOILINGS, Spoiling, run_of, sound
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
 from pt_multiaspect.datasets import load_health
-from pt_multiaspect.description import aspect_rules, run_rules
-from pt_multiaspect.description.alike import mend, plain, plain_ids
+from pt_multiaspect.description import rules
+from pt_multiaspect.description.alike import mending_calls, simplify, simplify_all
 from pt_multiaspect.description.between import Cells, association, kendall
 from pt_multiaspect.description.figures import declaration
 
@@ -93,7 +93,7 @@ def test_kendall_is_that_of_scipy_in_each_group(rows: list[tuple[int, int, int]]
     group, x, y = np.array(rows, dtype=np.intp).reshape(-1, 3).T
     # Stretched codes make tables too large to be counted without sorting.
     ours = kendall(Cells.count(group, x * stretch, y, 4))
-    turned = kendall(Cells.count(group, x * stretch, y, 4).turned())
+    turned = kendall(Cells.count(group, x * stretch, y, 4).transpose())
     for at in range(4):
         inside = group == at
         with warnings.catch_warnings():
@@ -101,6 +101,18 @@ def test_kendall_is_that_of_scipy_in_each_group(rows: list[tuple[int, int, int]]
             expected = kendalltau(x[inside], y[inside]).statistic if inside.sum() > 1 else NAN
         np.testing.assert_allclose(ours[at], expected, atol=1e-12, equal_nan=True)
         np.testing.assert_allclose(turned[at], expected, atol=1e-12, equal_nan=True)
+
+
+def test_tau_of_a_pair_of_aspects_is_the_mean_over_topics_with_its_standard_error() -> None:
+    labels = {"relevance": [0, 1, 2] * 3, "trust": [0, 1, 2, 0, 2, 1, 2, 1, 0]}
+    qrels = pd.DataFrame({"qid": np.repeat(["q1", "q2", "q3"], 3), "docno": [*"abc"] * 3, **labels})
+    row = ma.describe(qrels).between.iloc[0]
+    taus = [1, 1 / 3, -1]
+    assert row["topics"] == 3
+    assert row["tau"] == pytest.approx(sum(taus) / 3)
+    variance = sum((tau - sum(taus) / 3) ** 2 for tau in taus) / 2  # of the sample: divided by n - 1
+    assert row["tau_error"] == pytest.approx((variance / 3) ** 0.5)
+    assert np.isnan(ma.describe(qrels.head(3)).between["tau_error"].item())
 
 
 def test_the_error_of_an_association_is_that_of_all_permutations() -> None:
@@ -309,10 +321,10 @@ def test_a_spoilt_collection(spoiling: Spoiling) -> None:
     qrels = sound()
     qrels, run = spoiling.spoil(qrels, run_of(qrels))
     description = ma.describe(qrels, runs={"mine": run})
-    rows = findings_about(description, spoiling.says)
-    assert rows[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+    findings = findings_about(description, spoiling.says)
+    assert findings[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
     # What is spoilt is the first finding of all.
-    assert rows.index[0] == 0, str(description)
+    assert findings.index[0] == 0, str(description)
 
 
 NOT_QUITE = {
@@ -342,8 +354,8 @@ def test_what_is_not_odd_enough(case: str) -> None:
 
 def test_a_reversed_scale_of_few_topics_is_a_note() -> None:
     qrels = sound(n_topics=3, seed=5).assign(trust=lambda rows: 4 - rows["trust"])
-    (row,) = findings_about(ma.describe(qrels), "may be reversed").to_dict("records")
-    assert row["severity"] == "note"
+    (finding,) = findings_about(ma.describe(qrels), "may be reversed").to_dict("records")
+    assert finding["severity"] == "note"
 
 
 def test_a_reversed_scale_that_is_declared_so_is_none() -> None:
@@ -359,8 +371,8 @@ def test_a_recoded_copy() -> None:
         trust=lambda rows: 2 * rows["understandability"] + 1, other=lambda rows: rows["label"] > 0
     )
     description = ma.describe(qrels, "relevance,understandability,trust")
-    (row,) = findings_about(description, "one may be a recoded copy").to_dict("records")
-    assert (row["severity"], row["aspects"]) == ("warning", "understandability, trust")
+    (finding,) = findings_about(description, "one may be a recoded copy").to_dict("records")
+    assert (finding["severity"], finding["aspects"]) == ("warning", "understandability, trust")
     nearly = ma.describe(
         qrels.assign(trust=qrels["understandability"].clip(1)), "relevance,understandability,trust"
     )
@@ -380,9 +392,9 @@ def test_equal_labels_of_few_documents_are_no_copy() -> None:
 
 
 def test_positives_only_are_a_note() -> None:
-    (row,) = ma.describe(small(label=[1] * 12)).findings.to_dict("records")
-    assert (row["severity"], row["aspects"]) == ("note", "relevance")
-    assert "not relevant are not in the qrels" in row["finding"]
+    (finding,) = ma.describe(small(label=[1] * 12)).findings.to_dict("records")
+    assert (finding["severity"], finding["aspects"]) == ("note", "relevance")
+    assert "not relevant are not in the qrels" in finding["finding"]
 
 
 @pytest.mark.slow
@@ -398,8 +410,8 @@ def test_a_code_by_its_independence() -> None:
     qrels = sound(60)
     drawn = np.random.default_rng(7).random(len(qrels)) < 0.15
     coded = qrels.assign(trust=qrels["trust"].where(~drawn, 5))
-    (row,) = findings_about(ma.describe(coded), "may be a code").to_dict("records")
-    assert "unrelated to relevance" in row["finding"]
+    (finding,) = findings_about(ma.describe(coded), "may be a code").to_dict("records")
+    assert "unrelated to relevance" in finding["finding"]
     # The same label on the best documents is a grade.
     graded = qrels.assign(trust=qrels["trust"].where(~(drawn & (qrels["label"] == 2)), 5))
     assert findings_about(ma.describe(graded), "may be a code").empty
@@ -409,8 +421,8 @@ def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
     qrels = sound().assign(
         trust=lambda rows: rows["trust"].where(~((rows["label"] == 0) & (np.arange(len(rows)) % 4 == 0)), 5)
     )
-    (row,) = findings_about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
-    assert (row["severity"], row["aspects"]) == ("note", "trust")
+    (finding,) = findings_about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
+    assert (finding["severity"], finding["aspects"]) == ("note", "trust")
 
 
 @pytest.mark.every(2)
@@ -421,12 +433,12 @@ def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
 def test_declared_thresholds_are_notes(share: float, threshold: int, says: str | None) -> None:
     positive = np.arange(1000) % 200 < round(200 * share)
     qrels = small(label=(np.arange(1000) % 3).tolist(), trust=np.where(positive, threshold, threshold - 1).tolist())
-    rows = findings_about(
+    findings = findings_about(
         ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive"
     )
     # With no positive document all have one label, which is another finding.
-    assert rows["severity"].tolist() == ["note"] * (says is not None)
-    assert says is None or rows["finding"].iloc[0].startswith(says)
+    assert findings["severity"].tolist() == ["note"] * (says is not None)
+    assert says is None or findings["finding"].iloc[0].startswith(says)
 
 
 def warning_sentences(qrels: pd.DataFrame, base: str) -> list[str]:
@@ -482,9 +494,9 @@ def test_evaluation_warns_of_what_is_found(case: str) -> None:
 
 def test_a_scale_that_starts_at_1() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] + 1)
-    (row,) = ma.describe(qrels).findings.to_dict("records")
-    assert row["finding"].startswith("no label of trust is 0, but its scale is taken as 0, 1, 2, 3, 4, 5")
-    assert "ma.Aspect([1, 2, 3, 4, 5])" in row["remedy"]
+    (finding,) = ma.describe(qrels).findings.to_dict("records")
+    assert finding["finding"].startswith("no label of trust is 0, but its scale is taken as 0, 1, 2, 3, 4, 5")
+    assert "ma.Aspect([1, 2, 3, 4, 5])" in finding["remedy"]
     declared = ma.describe(qrels, {"relevance": 2, "understandability": 3, "trust": [1, 2, 3, 4, 5]})
     assert texts(declared) == []
 
@@ -492,8 +504,8 @@ def test_a_scale_that_starts_at_1() -> None:
 @pytest.mark.slow
 def test_labels_below_the_scale() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9))
-    (row,) = ma.describe(qrels).findings.to_dict("records")
-    assert row["finding"].startswith(
+    (finding,) = ma.describe(qrels).findings.to_dict("records")
+    assert finding["finding"].startswith(
         "trust has labels below its lowest grade 0, which are evaluated as that grade: -9"
     )
     low = ma.describe(sound(), {"relevance": 2, "understandability": Aspect([1, 2, 3], threshold=3), "trust": 4})
@@ -506,17 +518,17 @@ def test_labels_below_the_scale() -> None:
 
 def test_labels_out_of_scale() -> None:
     description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
-    (row,) = findings_about(description, "labels are not declared grades (2, 4)").to_dict("records")
-    assert (row["severity"], row["aspects"]) == ("error", "trust")
-    fixed = eval(row["remedy"], {"ma": ma})
+    (finding,) = findings_about(description, "labels are not declared grades (2, 4)").to_dict("records")
+    assert (finding["severity"], finding["aspects"]) == ("error", "trust")
+    fixed = eval(finding["remedy"], {"ma": ma})
     assert findings_about(ma.describe(sound(), fixed), "not declared grades").empty
 
 
 def test_labels_that_are_not_probabilities() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] / 2)
     aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(probabilities="identity")}
-    (row,) = findings_about(ma.describe(qrels, aspects), "not probabilities, up to 2;").to_dict("records")
-    assert (row["severity"], row["aspects"]) == ("error", "trust")
+    (finding,) = findings_about(ma.describe(qrels, aspects), "not probabilities, up to 2;").to_dict("records")
+    assert (finding["severity"], finding["aspects"]) == ("error", "trust")
     assert findings_about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "not probabilities").empty
 
 
@@ -524,14 +536,14 @@ def test_aspects_without_relevance_are_compared_too() -> None:
     qrels = (
         sound().drop(columns="label").assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 2 > 0))
     )
-    (row,) = findings_about(ma.describe(qrels), "missing labels count").to_dict("records")
-    assert row["aspects"] == "understandability, trust"
+    (finding,) = findings_about(ma.describe(qrels), "missing labels count").to_dict("records")
+    assert finding["aspects"] == "understandability, trust"
 
 
 def test_an_aspect_that_is_never_judged() -> None:
     description = ma.describe(sound().assign(trust=np.nan))
-    (row,) = findings_about(description, "all labels of trust are missing").to_dict("records")
-    assert (row["severity"], row["aspects"]) == ("error", "trust")
+    (finding,) = findings_about(description, "all labels of trust are missing").to_dict("records")
+    assert (finding["severity"], finding["aspects"]) == ("error", "trust")
     assert list(description.proposed) == ["relevance", "understandability"]
 
 
@@ -555,17 +567,17 @@ def test_topics_without_positives() -> None:
 def test_a_judged_topic_list_of_another_collection_with_the_same_numbers() -> None:
     qrels = sound()
     run = run_of(qrels).assign(docno=lambda rows: "clueweb-" + rows["docno"])
-    (row,) = ma.describe(qrels, runs={"mine": run}).findings.to_dict("records")
-    assert row["severity"] == "error"
-    assert row["finding"].startswith("less than 1 % of the top 20 of run mine is judged")
+    (finding,) = ma.describe(qrels, runs={"mine": run}).findings.to_dict("records")
+    assert finding["severity"] == "error"
+    assert finding["finding"].startswith("less than 1 % of the top 20 of run mine is judged")
 
 
 def test_missed_topics() -> None:
     qrels = sound()
     run = run_of(qrels)
     assert texts(ma.describe(qrels, runs={"mine": run[run["qid"] > "q03"]})) == []
-    (row,) = ma.describe(qrels, runs={"mine": run[run["qid"] > "q04"]}).findings.to_dict("records")
-    assert row["finding"] == "run mine misses 4 of 30 topics; they count as empty rankings"
+    (finding,) = ma.describe(qrels, runs={"mine": run[run["qid"] > "q04"]}).findings.to_dict("records")
+    assert finding["finding"] == "run mine misses 4 of 30 topics; they count as empty rankings"
 
 
 def test_repeated_and_tied_documents() -> None:
@@ -581,10 +593,10 @@ def test_repeated_and_tied_documents() -> None:
 def test_sparse_judgments_at_the_top() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(rows["label"] > 0))
     run = run_of(qrels).assign(score=lambda rows: rows["score"] - 10_000 * qrels["label"])
-    (row,) = findings_about(ma.describe(qrels, runs={"mine": run}), "of a run's top 10 is judged on it").to_dict(
-        "records"
-    )
-    assert (row["severity"], row["aspects"]) == ("warning", "trust")
+    (finding,) = findings_about(
+        ma.describe(qrels, runs={"mine": run}), "of a run's top 10 is judged on it"
+    ).to_dict("records")
+    assert (finding["severity"], finding["aspects"]) == ("warning", "trust")
 
 
 @pytest.mark.every(3)
@@ -602,9 +614,9 @@ def test_sparse_judgments_at_the_top() -> None:
 def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
     qrels = {judged: {"d1": 1, "d2": 0}, "other": {"d1": 1, "d2": 0}}
     runs = {"mine": {run: {"d1": 1.0}, "other": {"d1": 1.0}}}
-    rows = findings_about(ma.describe(qrels, runs=runs), "query ids that look like")
-    assert rows["severity"].tolist() == ["error"]
-    assert call in rows["remedy"].iloc[0]
+    findings = findings_about(ma.describe(qrels, runs=runs), "query ids that look like")
+    assert findings["severity"].tolist() == ["error"]
+    assert call in findings["remedy"].iloc[0]
     assert findings_about(ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like").empty
     assert findings_about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
 
@@ -615,10 +627,10 @@ def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
 )
 def test_documents_of_the_qrels_that_look_alike(first: str, second: str) -> None:
     qrels = pd.DataFrame({"qid": "1", "docno": [first, second, "x", "y"], "label": [1, 0, 1, 0]})
-    (row,) = findings_about(ma.describe(qrels), "document ids that look like").to_dict("records")
-    assert row["severity"] == "warning"
+    (finding,) = findings_about(ma.describe(qrels), "document ids that look like").to_dict("records")
+    assert finding["severity"] == "warning"
     mended: dict[str, Any] = {"qrels": qrels.copy()}
-    exec(row["remedy"], mended)
+    exec(finding["remedy"], mended)
     assert mended["qrels"]["docno"].iloc[0] == mended["qrels"]["docno"].iloc[1]
     # Of different topics they are different documents.
     assert findings_about(ma.describe(qrels.assign(qid=["1", "2", "1", "1"])), "document ids").empty
@@ -629,14 +641,14 @@ IDS = st.text(alphabet="aA0 17.\t\n-é\u00a0Ⅷ", max_size=6)
 
 @given(ids=st.lists(IDS, min_size=1, max_size=8))
 def test_identifiers_at_once_are_those_one_by_one(ids: list[str]) -> None:
-    assert plain_ids(ids) == [plain(text) for text in ids]
+    assert simplify_all(ids) == [simplify(text) for text in ids]
 
 
 @given(first=IDS, second=IDS)
 def test_what_looks_alike_can_be_mended(first: str, second: str) -> None:
-    if first != second and plain(first) == plain(second):
+    if first != second and simplify(first) == simplify(second):
         column = pd.Series([first, second], dtype=object)
-        first, second = eval(f"column{mend(first, second)}", {"column": column})
+        first, second = eval(f"column{mending_calls(first, second)}", {"column": column})
         assert first == second
 
 
@@ -664,9 +676,9 @@ def test_axes_of_unequal_length() -> None:
 
 def test_measures_that_cannot_be_computed() -> None:
     description = ma.describe(sound(), measures=["WHAM", ma.TOMA(aspects={"credibility": 2}), "CAM(base='AP')"])
-    rows = findings_about(description, "cannot be computed")
-    assert rows["severity"].tolist() == ["error", "error"]
-    assert "exactly two aspects" in rows["finding"].iloc[0]
+    findings = findings_about(description, "cannot be computed")
+    assert findings["severity"].tolist() == ["error", "error"]
+    assert "exactly two aspects" in findings["finding"].iloc[0]
     assert description.measures["measure"].unique().tolist() == ["CAM(base='AP')"]
 
 
@@ -710,9 +722,9 @@ def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
     qrels = sound()
     told = ma.describe(qrels, measures=ma.TOMA(aspects={"relevance": 2, "trust": 4}))
     assert texts(told) == []
-    (row,) = ma.describe(qrels, measures=["TOMA", "TOMA@5", "uRBP"]).findings.to_dict("records")
-    assert row["finding"].startswith("TOMA, TOMA@5 depend on the length of scales that were inferred")
-    assert eval(row["remedy"], {"ma": ma}) == ma.describe(qrels).aspects
+    (finding,) = ma.describe(qrels, measures=["TOMA", "TOMA@5", "uRBP"]).findings.to_dict("records")
+    assert finding["finding"].startswith("TOMA, TOMA@5 depend on the length of scales that were inferred")
+    assert eval(finding["remedy"], {"ma": ma}) == ma.describe(qrels).aspects
 
 
 # --- both sides of each threshold ---------------------------------------------------------
@@ -732,40 +744,40 @@ AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "jud
 @pytest.mark.parametrize(
     ("rule", "table", "changes", "severities"),
     [
-        ("reversed_scale", "between", {"tau": -0.2}, []),
-        ("reversed_scale", "between", {"tau": -0.201}, ["warning"]),
-        ("reversed_scale", "between", {"tau": -0.201, "topics": 4}, ["note"]),
-        ("reversed_scale", "between", {"tau": -0.21, "tau_error": 0.105}, ["note"]),
-        ("reversed_scale", "between", {"tau": -0.21, "tau_error": 0.1049}, ["warning"]),
-        ("copied", "between", {"same": "equal", "both": 10}, ["error"]),
-        ("copied", "between", {"same": "equal", "both": 9}, []),
-        ("copied", "between", {"same": "recoded", "both": 10}, ["warning"]),
-        ("copied", "between", {"tau": 0.95, "both": 10}, ["note"]),
-        ("copied", "between", {"tau": 0.95, "both": 9}, []),
-        ("copied", "between", {"tau": 0.949}, []),
-        ("code_on_top", "top_labels", {"expected": 6.0, "z": 1.99}, ["warning"]),
-        ("code_on_top", "top_labels", {"expected": 6.0, "z": 2.0}, []),
-        ("code_on_top", "top_labels", {"expected": 5.99, "z": 1.99}, []),
-        ("code_on_top", "top_labels", {"expected": -6.0, "z": -1.99}, ["warning"]),
-        ("code_on_top", "top_labels", {"z_next": -3.0}, []),
-        ("code_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
-        ("no_positive", "per_aspect", {"topics_without_positive": 6}, []),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7}, ["note"]),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
-        ("no_positive", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
-        ("tied", "runs", {"tied": 0.1}, []),
-        ("tied", "runs", {"tied": 0.101}, ["note"]),
-        ("repeated", "runs", {"repeated": 1}, ["warning"]),
-        ("other_collection", "runs", {"missed": 3}, []),
-        ("other_collection", "runs", {"missed": 4}, ["warning"]),
-        ("other_collection", "runs", {"topics": 0}, ["error"]),
-        ("other_collection", "runs", {"topics": 1}, []),
-        ("other_collection", "judged_at", {"judged@20": 0.01}, []),
-        ("other_collection", "judged_at", {"judged@20": 0.0099}, ["error"]),
-        ("sparse_top", "judged_at", {"judged@10": 0.5}, []),
-        ("sparse_top", "judged_at", {"judged@10": 0.499}, ["warning"]),
-        ("sparse_top", "judged_at", {"judged@10": 0.0}, []),
+        ("find_reversed_scales", "between", {"tau": -0.2}, []),
+        ("find_reversed_scales", "between", {"tau": -0.201}, ["warning"]),
+        ("find_reversed_scales", "between", {"tau": -0.201, "topics": 4}, ["note"]),
+        ("find_reversed_scales", "between", {"tau": -0.21, "tau_error": 0.105}, ["note"]),
+        ("find_reversed_scales", "between", {"tau": -0.21, "tau_error": 0.1049}, ["warning"]),
+        ("find_copied_labels", "between", {"same": "equal", "both": 10}, ["error"]),
+        ("find_copied_labels", "between", {"same": "equal", "both": 9}, []),
+        ("find_copied_labels", "between", {"same": "recoded", "both": 10}, ["warning"]),
+        ("find_copied_labels", "between", {"tau": 0.95, "both": 10}, ["note"]),
+        ("find_copied_labels", "between", {"tau": 0.95, "both": 9}, []),
+        ("find_copied_labels", "between", {"tau": 0.949}, []),
+        ("find_codes_on_top", "top_labels", {"expected": 6.0, "z": 1.99}, ["warning"]),
+        ("find_codes_on_top", "top_labels", {"expected": 6.0, "z": 2.0}, []),
+        ("find_codes_on_top", "top_labels", {"expected": 5.99, "z": 1.99}, []),
+        ("find_codes_on_top", "top_labels", {"expected": -6.0, "z": -1.99}, ["warning"]),
+        ("find_codes_on_top", "top_labels", {"z_next": -3.0}, []),
+        ("find_codes_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 6}, []),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7}, ["note"]),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
+        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
+        ("find_tied_scores", "runs", {"tied": 0.1}, []),
+        ("find_tied_scores", "runs", {"tied": 0.101}, ["note"]),
+        ("find_repeated_documents", "runs", {"repeated": 1}, ["warning"]),
+        ("find_other_collections", "runs", {"missed": 3}, []),
+        ("find_other_collections", "runs", {"missed": 4}, ["warning"]),
+        ("find_other_collections", "runs", {"topics": 0}, ["error"]),
+        ("find_other_collections", "runs", {"topics": 1}, []),
+        ("find_other_collections", "judged_at", {"judged@20": 0.01}, []),
+        ("find_other_collections", "judged_at", {"judged@20": 0.0099}, ["error"]),
+        ("find_sparse_tops", "judged_at", {"judged@10": 0.5}, []),
+        ("find_sparse_tops", "judged_at", {"judged@10": 0.499}, ["warning"]),
+        ("find_sparse_tops", "judged_at", {"judged@10": 0.0}, []),
     ],
 )
 def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any], severities: list[str]) -> None:
@@ -777,7 +789,7 @@ def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any
         [figures.per_aspect[lambda rows: rows["aspect"] != "trust"], tables["per_aspect"]], ignore_index=True
     )
     brought = replace(figures.retrieved, runs=tables.pop("runs"), judged_at=tables.pop("judged_at"))
-    apply = getattr(aspect_rules, rule, None) or getattr(run_rules, rule)
+    apply = getattr(rules, rule)
     assert [finding.severity for finding in apply(replace(figures, retrieved=brought, **tables))] == severities
 
 
@@ -829,16 +841,18 @@ def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: lis
 
 def test_aspects_judged_where_documents_are_relevant() -> None:
     trust = [at % 3 for at in range(50)] + [NAN] * 50
-    description = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
-    assert findings_about(description, "missing labels count").empty
+    findings = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
+    assert findings_about(findings, "missing labels count").empty
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
 def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | None) -> None:
     measure = ma.TOMA(aspects={"relevance": 3, "trust": 4}, axes="gains", weights={"relevance": 1, "trust": weight})
-    rows = findings_about(ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length")
-    assert rows["severity"].tolist() == ([severity] if severity else [])
+    findings = findings_about(
+        ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length"
+    )
+    assert findings["severity"].tolist() == ([severity] if severity else [])
 
 
 # --- remedies -----------------------------------------------------------------------------
@@ -879,8 +893,8 @@ MIXED = sound().assign(
 
 
 def declaration_findings(description: ma.Description) -> list[tuple[str, str]]:
-    rows = description.findings[description.findings["remedy"].str.startswith("ma.Aspects")]
-    return list(zip(rows["aspects"], rows["finding"].str[:25], strict=True))
+    findings = description.findings[description.findings["remedy"].str.startswith("ma.Aspects")]
+    return list(zip(findings["aspects"], findings["finding"].str[:25], strict=True))
 
 
 @pytest.mark.slow
@@ -922,8 +936,8 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
     assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
     gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
-    (remedy,) = findings_about(ma.describe(sound(), gains), "not declared grades")["remedy"]
-    assert remedy == "ma.describe(qrels).labels"
+    (finding,) = findings_about(ma.describe(sound(), gains), "not declared grades")["remedy"]
+    assert finding == "ma.describe(qrels).labels"
 
 
 def test_a_reversed_scale_with_gains_and_a_threshold() -> None:
@@ -1148,8 +1162,8 @@ def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     qrels = clef2018()
     run = next(iter(runs_of("clef2018", 1).values()))
     qrels, run = spoiling.spoil(qrels, run)
-    rows = findings_about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
-    assert rows[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+    findings = findings_about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
+    assert findings[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
 
 
 @pytest.mark.slow
@@ -1184,8 +1198,8 @@ def test_a_scale_of_many_fractions_is_proposed_without_its_grades():
     qrels = pd.DataFrame(
         {"qid": "q", "docno": np.arange(60).astype(str), "label": [0, 1] * 30, "understandability": labels}
     )
-    description = ma.describe(qrels)
-    assert description.proposed["understandability"].grades is None
-    again = ma.describe(qrels, description.proposed)
+    findings = ma.describe(qrels)
+    assert findings.proposed["understandability"].grades is None
+    again = ma.describe(qrels, findings.proposed)
     assert len(again.findings) == 0
     assert again.per_aspect.set_index("aspect").loc["understandability", "positive"] == pytest.approx(0.5, abs=0.1)

@@ -55,7 +55,8 @@ def test_no_name_is_on_the_api_page_twice():
 def test_every_measure_of_several_aspects_or_groups_is_compared():
     page = (DOCS / "which_measure.md").read_text(encoding="utf-8")
     missing = {m.NAME for m in ALL if not m.SINGLE_ASPECT and not re.search(rf"\bma\.{m.NAME}\(", page)}
-    assert missing == {"On"}  # one aspect as it is
+    missing.remove("On")  # one aspect as it is
+    assert not missing, f"add to ROWS of docs/which_measure.md what {missing} need and reward"
 
 
 def test_every_page_is_in_the_table_of_contents():

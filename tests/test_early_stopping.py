@@ -84,7 +84,7 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
     # The last set decides; rows of a query need not stand together.
     rows = np.flatnonzero(~TRAIN)[::-1].reshape(-1, 8).T.ravel()
     ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[other, (X[rows], Y.iloc[rows], QID[rows])])
-    (first,), (values,) = (list(curves.values()) for curves in ranker.evals_result_.values())
+    (first,), (values,) = (list(history.values()) for history in ranker.evals_result_.values())
     lower = isinstance(measure, ma.Measure) and measure.lower_is_better
     best = int(np.argmin(values) if lower else np.argmax(values))
     assert ranker.best_iteration_ == best + 1
@@ -122,9 +122,9 @@ def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         params = {"qid": QID, "groups": QID, "eval_fraction": 0.2}
         routed = cross_validate(ranker, X, Y, params=params, **plain)["estimator"]
-    for first, second in zip(fitted, routed, strict=True):
-        assert first.evals_result_ == second.evals_result_
-        assert (first.predict(X) == second.predict(X)).all()
+    for ranker, through_search in zip(fitted, routed, strict=True):
+        assert ranker.evals_result_ == through_search.evals_result_
+        assert (ranker.predict(X) == through_search.predict(X)).all()
     assert fitted[0].evals_result_ != fitted[1].evals_result_
 
 
@@ -200,7 +200,7 @@ def test_fifty_rounds_unless_the_estimator_says_otherwise(make: Any) -> None:
     name = "early_stopping_round" if make is lightgbm else "early_stopping_rounds"
     length = {"iterations": 120} if make is catboost else {"n_estimators": 120}
     ranker = ma.AspectRanker(make(**{name: None}, **length), target=CAM).fit(X, LABELS, eval_fraction=0.25)
-    ((values,),) = (list(curves.values()) for curves in ranker.evals_result_.values())
+    ((values,),) = (list(history.values()) for history in ranker.evals_result_.values())
     assert len(values) == min(ranker.best_iteration_ + 50, 120)
 
 
@@ -344,8 +344,8 @@ def test_a_named_measure_is_scored_in_a_fresh_process(tmp_path: Any) -> None:
     ranker.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
     path.write_bytes(pickle.dumps((ranker, X[~TRAIN], Y[~TRAIN], QID[~TRAIN])))
     code = f"import pickle; r, X, Y, q = pickle.load(open({str(path)!r}, 'rb')); print(r.score(X, Y, qid=q))"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert float(output) == pytest.approx(ranker.score(X[~TRAIN], Y[~TRAIN], qid=QID[~TRAIN]))
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert float(printed) == pytest.approx(ranker.score(X[~TRAIN], Y[~TRAIN], qid=QID[~TRAIN]))
 
 
 def test_skops() -> None:

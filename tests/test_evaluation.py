@@ -175,12 +175,12 @@ def test_runs_that_cannot_be_read_are_skipped_on_request(collection, n_jobs):
     with pytest.raises(MultiAspectError, match="no query in common"):
         evaluate(runs | {"foreign": foreign}, qrels, MEASURES, n_jobs=n_jobs, progress=False)
     with pytest.warns(MultiAspectWarning, match="skipped: run foreign and the qrels have no query in common"):
-        values = evaluate(
+        result = evaluate(
             runs | {"foreign": foreign}, qrels, MEASURES, n_jobs=n_jobs, progress=False, errors="skip"
         )
     expected = evaluate(runs, qrels, MEASURES, progress=False)
-    pd.testing.assert_frame_equal(values, expected, check_exact=True)
-    assert values.attrs["skipped"] == ["foreign"]
+    pd.testing.assert_frame_equal(result, expected, check_exact=True)
+    assert result.attrs["skipped"] == ["foreign"]
     assert "skipped" not in expected.attrs
 
 
@@ -206,6 +206,6 @@ def test_repeated_documents_count_once_in_every_measure():
     run = pd.DataFrame({"query_id": ["q1"] * 4, "doc_id": ["d1", "d3", "d2", "d1"], "score": [9.0, 5.0, 4.0, 1.0]})
     measures = ["nDCG@3", "nDCG(dcg='exp-log2')@3", "ERR@3", "RBP(rel=1)", "Accuracy", "RR@10", "AP"]
     with pytest.warns(MultiAspectWarning, match="repeated documents"):
-        values = evaluate(run, qrels, measures, progress=False)
+        result = evaluate(run, qrels, measures, progress=False)
     distinct = run.drop_duplicates(["query_id", "doc_id"], keep="last")
-    pd.testing.assert_frame_equal(values, evaluate(distinct, qrels, measures, progress=False))
+    pd.testing.assert_frame_equal(result, evaluate(distinct, qrels, measures, progress=False))

@@ -85,10 +85,10 @@ def test_groups_of_pandas(ev, runs, expected):
 @pytest.mark.every(2)
 def test_groups_of_polars(ev, runs, expected):
     frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
-    values = frame.group_by(*keys_of(ev)).map_groups(ev)
-    assert values.schema == {"name": pl.String, "qid": pl.String, "measure": pl.String, "value": pl.Float64}
-    check(ev, values, expected)
-    assert ev(frame.clear()).schema == values.schema
+    result = frame.group_by(*keys_of(ev)).map_groups(ev)
+    assert result.schema == {"name": pl.String, "qid": pl.String, "measure": pl.String, "value": pl.Float64}
+    check(ev, result, expected)
+    assert ev(frame.clear()).schema == result.schema
 
 
 def test_groups_of_pandas_without_their_column(qrels, runs, expected):
@@ -113,9 +113,9 @@ def test_two_columns_of_groups_are_unknown(qrels, runs):
 
 def test_tables_of_pyarrow(ev, runs, expected):
     pyarrow = pytest.importorskip("pyarrow")
-    values = ev(pyarrow.table({name: runs[name].tolist() for name in runs}))
-    assert isinstance(values, pyarrow.Table)
-    check(ev, values, expected)
+    result = ev(pyarrow.table({name: runs[name].tolist() for name in runs}))
+    assert isinstance(result, pyarrow.Table)
+    check(ev, result, expected)
 
 
 def test_the_function_can_be_sent(ev, runs):
@@ -154,8 +154,8 @@ def test_ids_of_ir_measures_and_numbers_as_names(qrels, runs):
         {"name": dict(zip("abcd", range(4), strict=True))}
     )
     renamed["name"] = renamed["name"].astype(int)
-    values = evaluator(qrels, MEASURES)(renamed)
-    assert sorted(values["name"].unique()) == ["0", "1", "2", "3"]
+    result = evaluator(qrels, MEASURES)(renamed)
+    assert sorted(result["name"].unique()) == ["0", "1", "2", "3"]
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -211,25 +211,25 @@ def test_parts_of_one_run_are_noticed(qrels, runs):
     [
         (
             "run",
-            lambda values: values[values["qid"] != "q1"],
+            lambda result: result[result["qid"] != "q1"],
             "expected values for every judged query, got none for run a",
         ),
-        ("query", lambda values: values.iloc[1:], "expected a value of every measure, got none of ours"),
+        ("query", lambda result: result.iloc[1:], "expected a value of every measure, got none of ours"),
         (
             "run",
-            lambda values: values[values["name"] != "c"],
+            lambda result: result[result["name"] != "c"],
             r"expected values of every run, got none of c \(1 such run",
         ),
-        ("run", lambda values: values.replace({"name": {"c": "x"}}), r"values of the runs .*, got x"),
-        ("run", lambda values: values.replace({"qid": {"q1": "x"}}), r"values of the queries .*, got x"),
+        ("run", lambda result: result.replace({"name": {"c": "x"}}), r"values of the runs .*, got x"),
+        ("run", lambda result: result.replace({"qid": {"q1": "x"}}), r"values of the queries .*, got x"),
         (
             "run",
-            lambda values: values.replace({"measure": {"CAM": "x"}}),
+            lambda result: result.replace({"measure": {"CAM": "x"}}),
             r"values of the measures .*, got x",
         ),
-        ("query", lambda values: values.assign(value=np.nan), "expected numbers, got missing values"),
-        ("query", lambda values: values.iloc[:0], "expected values of every run, got none of a, b, c"),
-        ("run", lambda values: values.drop(columns="value"), "expected the results of the parts"),
+        ("query", lambda result: result.assign(value=np.nan), "expected numbers, got missing values"),
+        ("query", lambda result: result.iloc[:0], "expected values of every run, got none of a, b, c"),
+        ("run", lambda result: result.drop(columns="value"), "expected the results of the parts"),
     ],
 )
 def test_what_is_lost_is_noticed(qrels, runs, by, change, message):
@@ -252,9 +252,9 @@ def test_queries_in_no_part_are_empty_rankings(qrels, runs):
     gdeval = ["ERR@5"] if shutil.which("perl") else []
     measures = [*gdeval, "NumRet", "Judged@5", "SetP", ma.GMAP, ma.HMAP, ma.ESL(wanted=1), ma.CRP]
     ev = evaluator(qrels, measures, by="query")
-    values = ev.complete(ev(runs))
+    result = ev.complete(ev(runs))
     whole = evaluate(dict(list(runs.groupby("name"))), qrels, measures, progress=False)
-    pd.testing.assert_frame_equal(values, whole, check_exact=True)
+    pd.testing.assert_frame_equal(result, whole, check_exact=True)
 
 
 def parts_by_query(ev: Any, runs: pd.DataFrame) -> pd.DataFrame:
@@ -279,8 +279,8 @@ def test_a_run_whose_ids_match_nothing_is_an_error(qrels, runs, names):
     whole = message_of(lambda: ev.complete(ev(runs), names=names))
     assert whole.startswith(expected.partition("the run has")[0])
     frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
-    values = frame.group_by("name", "qid").map_groups(ev)
-    assert "run c and the qrels" in message_of(lambda: ev.complete(values, names=names))
+    result = frame.group_by("name", "qid").map_groups(ev)
+    assert "run c and the qrels" in message_of(lambda: ev.complete(result, names=names))
 
 
 def warnings_of(function: Any) -> list[str]:
@@ -296,9 +296,9 @@ def test_topics_that_runs_lack_are_named_as_in_evaluate(qrels, runs):
     runs = runs.assign(qid=renamed.where(runs["name"].isin(["c", "d"]), runs["qid"]))
     ev = evaluator(qrels, MEASURES, by="query")
     expected = warnings_of(lambda: evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False))
-    values = parts_by_query(ev, runs)
+    result = parts_by_query(ev, runs)
     for _ in range(2):
-        assert warnings_of(lambda: ev.complete(values)) == expected
+        assert warnings_of(lambda: ev.complete(result)) == expected
     assert len(expected) == 1
     assert "run c: no documents for 3 of 5 judged topics, such as q1; and 1 more run" in expected[0]
 
@@ -336,17 +336,17 @@ def test_spark(ev, runs, expected, tmp_path, worker_path, monkeypatch):
     try:
         rows = [tuple(row) for row in runs.itertuples(index=False)]
         table = session.createDataFrame(rows, "name string, qid string, docno string, score double")
-        values = table.groupBy(*keys_of(ev)).applyInPandas(ev, ev.schema).collect()
+        result = table.groupBy(*keys_of(ev)).applyInPandas(ev, ev.schema).collect()
     finally:
         session.stop()
-    check(ev, pd.DataFrame([row.asDict() for row in values]), expected)
+    check(ev, pd.DataFrame([row.asDict() for row in result]), expected)
 
 
 def test_dask_frames(ev, runs, expected):
     dataframe = pytest.importorskip("dask.dataframe")
     table = dataframe.from_pandas(runs, npartitions=3).shuffle(keys_of(ev), npartitions=2)
-    values = table.map_partitions(ev, meta=ev.meta).compute(scheduler="threads")
-    check(ev, values, expected)
+    result = table.map_partitions(ev, meta=ev.meta).compute(scheduler="threads")
+    check(ev, result, expected)
 
 
 def test_ray(ev, runs, expected, worker_path):
@@ -356,10 +356,10 @@ def test_ray(ev, runs, expected, worker_path):
     try:
         table = ray.data.from_pandas(runs.astype({"name": object, "qid": object, "docno": object}))
         groups = table.groupby(keys_of(ev), num_partitions=2)
-        values = groups.map_groups(ev, batch_format="pandas").to_pandas()
+        result = groups.map_groups(ev, batch_format="pandas").to_pandas()
     finally:
         ray.shutdown()
-    check(ev, values, expected)
+    check(ev, result, expected)
 
 
 def test_dask_workers_of_joblib_one_of_which_dies(qrels, worker_path, monkeypatch):
@@ -389,8 +389,8 @@ def test_dask_workers_of_joblib_one_of_which_dies(qrels, worker_path, monkeypatc
         assassin = threading.Thread(target=kill)
         assassin.start()
         with joblib.parallel_config(backend="dask"):
-            values = evaluate(runs, qrels, MEASURES, progress=False)
+            result = evaluate(runs, qrels, MEASURES, progress=False)
         assassin.join()
         assert killed
         assert killed[0] not in client.run(os.getpid).values()
-    pd.testing.assert_frame_equal(values, whole, check_exact=True)
+    pd.testing.assert_frame_equal(result, whole, check_exact=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib.metadata
-import inspect
 import re
 import subprocess
 import sys
@@ -14,11 +13,9 @@ from pathlib import Path
 import pytest
 
 import pt_multiaspect
-from pt_multiaspect.measures import ALL
 from pt_multiaspect.tables.citations import references
 
 PAGE = files("pt_multiaspect").joinpath("pt_docs", "index.rst")
-MEASURES = Path(str(PAGE)).parent / "measures.rst"
 
 
 def test_the_page_is_where_pyterrier_looks_for_it() -> None:
@@ -29,20 +26,6 @@ def test_the_page_is_where_pyterrier_looks_for_it() -> None:
     assert line == "=" * len(title)
     modules = importlib.metadata.entry_points(group="pyterrier.modules")
     assert "pt_multiaspect_pyterrier:load" in {module.value for module in modules}
-
-
-def with_summaries(page: str) -> str:
-    """Replace what the page of measures says of each by the summary of its docstring."""
-    summaries = {measure.NAME: (inspect.getdoc(measure) or "").split("\n\n")[1] for measure in ALL}
-    entry = re.compile(r"^(\.\. py:data:: (\w+)\n\n   ).+$", re.MULTILINE)
-    return entry.sub(lambda match: match[1] + " ".join(summaries[match[2]].split()), page)
-
-
-def test_the_page_of_measures_describes_each_as_its_docstring_does() -> None:
-    """``python tests/test_extension_page.py`` updates the page."""
-    page = MEASURES.read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^\.\. py:data:: (\w+)$", page, re.MULTILINE)) == sorted(m.NAME for m in ALL)
-    assert page == with_summaries(page)
 
 
 def test_its_citations_are_those_of_the_package() -> None:
@@ -105,7 +88,3 @@ def test_what_else_ships_with_the_package() -> None:
     root = files(pt_multiaspect.__name__)
     for name in ("py.typed", "data/references.bib", "data/health/documents.jsonl", "data/health/topics.tsv"):
         assert root.joinpath(*name.split("/")).is_file(), name
-
-
-if __name__ == "__main__":
-    MEASURES.write_text(with_summaries(MEASURES.read_text(encoding="utf-8")), encoding="utf-8")

@@ -451,6 +451,9 @@ def test_ranges_axioms_and_bounds() -> None:
         (lambda: Groups({"gender": {"d1": "x"}}, target=EVEN),
          ["document d1 belongs to the group x", "share (0 is possible)"]),
         (lambda: Groups({"g": GENDER}, target={"g": {"f": 0.5, "m": 0.4}}), ["sum to 1, got the sum 0.9"]),
+        (lambda: Groups({"g": GENDER}, target={"g": {"f": 0.5, "m": 0.509}}), ["sum to 1, got the sum 1.009"]),
+        (lambda: Groups({"g": columns({"d1": [1, 0]}, ["f", "m"])}, target=[0.5, 0.499]), ["got the sum 0.999"]),
+        (lambda: Groups({"g": GENDER}, target={"g": {"f": 0.5, "m": 0.50001}}), ["got the sum 1.00001"]),
         (lambda: Groups({"g": GENDER}, target={"g": {"f": 1.5, "m": -0.5}}), ["the minimum -0.5"]),
         (lambda: Groups({"g": GENDER}, target={"gg": {"f": 0.5, "m": 0.5}}), ["the shares of groups for each"]),
         (lambda: Groups({"g": GENDER}, target=[0.5, 0.5]), ["an array does not name its groups", "for g"]),
@@ -465,3 +468,9 @@ def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
         make()
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_targets_may_be_rounded_to_seven_digits() -> None:
+    """Their shares are divided by their sum."""
+    thirds = Groups({"g": {"d1": "a", "d2": "b", "d3": "c"}}, target={"g": dict.fromkeys("abc", 0.3333333)})
+    assert thirds.target(["q"]).tolist() == [pytest.approx([1 / 3] * 3, abs=1e-15)]

@@ -272,8 +272,8 @@ def test_evaluation_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     qrels = {"q1": {"d1": 1, "d2": 2}, "q2": {"d1": 1}}
     run = {"q1": {"d1": 2.5, "d2": 1.25}, "q2": {"d1": -3.0}}
     names = ["nDCG", "bpref", "RR@3", "NumRet"]
-    file_values = ma.evaluate({"run": str(path)}, qrels, names, progress=False)
-    pd.testing.assert_frame_equal(file_values, ma.evaluate({"run": run}, qrels, names, progress=False))
+    from_file = ma.evaluate({"run": str(path)}, qrels, names, progress=False)
+    pd.testing.assert_frame_equal(from_file, ma.evaluate({"run": run}, qrels, names, progress=False))
     monkeypatch.setattr(Run, "to_pandas", None)
     monkeypatch.setattr(trec_lines.Columns, "frame", None)
     ma.evaluate({"run": str(path)}, qrels, ["nDCG"], progress=False)

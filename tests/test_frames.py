@@ -20,7 +20,7 @@ from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCORE, TABLE, Y
 import pt_multiaspect as ma
 from pt_multiaspect import MM, Judgments, MultiAspectError
 from pt_multiaspect.collection import frames
-from pt_multiaspect.collection.frames import as_pandas, in_memory, is_frame, to_pandas
+from pt_multiaspect.collection.frames import as_pandas, is_frame, materialise, to_pandas
 from pt_multiaspect.collection.rankings import Rankings
 
 WIDE = pd.DataFrame(
@@ -152,7 +152,7 @@ def test_arrow_data_are_read_with_names_types_and_missing_values(form: As) -> No
 @pytest.mark.parametrize("form", FORMS)
 def test_a_single_column_is_no_frame(form: As) -> None:
     column = form(pd.Series([1.0, 2.0], name="label"))
-    assert np.asarray(in_memory(column)).tolist() == [1.0, 2.0]
+    assert np.asarray(materialise(column)).tolist() == [1.0, 2.0]
     if is_frame(column):
         with pytest.raises(MultiAspectError, match=r"expected.*got a single column"):
             to_pandas(form(pd.Series([1.0, 2.0], name="label")))
@@ -245,7 +245,7 @@ def test_either_library_reads_arrow_data(package: str, monkeypatch: pytest.Monke
         pytest.skip("too old")
     monkeypatch.setattr(frames, "_READERS", {package: frames._READERS[package]})
     for data in (QRELS, QRELS[:0], QRELS["docno"]):
-        read = in_memory(Reader(as_arrow(data)))
+        read = materialise(Reader(as_arrow(data)))
         assert type(read).__module__.partition(".")[0] == package
         if isinstance(data, pd.DataFrame):
             assert to_pandas(read).to_dict("list") == data.to_dict("list")  # type: ignore[union-attr]

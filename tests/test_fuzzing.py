@@ -315,7 +315,7 @@ def test_the_package_evaluates_and_unpickles_nothing() -> None:
     assert results == {
         ("testing/measures.py", "pickle.loads("),
         ("testing/measures.py", "pickle.dumps("),
-        ("evaluation/packing.py", "pickle.loads("),
+        ("evaluation/plan.py", "pickle.loads("),
         ("integration/parsing.py", "pickle.loads("),  # a measure in the pickle of its name
         ("evaluation/store.py", "np.load"),  # of plain arrays, after their checksum
     }

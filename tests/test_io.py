@@ -189,7 +189,7 @@ def aspect_files(folder: Path, **aspects: str) -> dict[str, Path]:
 
 def pool(labels: str, *, qid: str = "q1", prefix: str = "d") -> str:
     """One line per label, the documents numbered from 0."""
-    return "".join(f"{qid} 0 {prefix}{number} {label}\n" for number, label in enumerate(labels))
+    return "".join(f"{qid} 0 {prefix}{position} {label}\n" for position, label in enumerate(labels))
 
 
 def test_files_that_judge_different_pairs(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_files_that_share_few_pairs_warn_with_the_counts(
 @pytest.mark.parametrize(
     "aspects",
     [
-        {"relevance": pool("0122100"), "trust": "".join(f"q1 0 d{number} 1\n" for number in (1, 2, 3, 4))},
+        {"relevance": pool("0122100"), "trust": "".join(f"q1 0 d{position} 1\n" for position in (1, 2, 3, 4))},
         {"relevance": "q1 0 junk -2\n" + pool("01"), "trust": pool("10")[len("q1 0 d0 1\n") :]},
         {"relevance": pool("1" * 100 + "0"), "trust": pool("1" * 95)},
         {"trust": pool("1" * 96), "relevance": pool("1" * 100)},
@@ -587,8 +587,8 @@ def test_qrels_round_trip(
 
     def check(qrels: pd.DataFrame) -> None:
         assert list(zip(qrels["qid"], qrels["docno"], strict=True)) == list(judged)
-        for index, column in enumerate(["label", "ease"]):
-            written = [labels[index] for labels in judged.values()]
+        for position, column in enumerate(["label", "ease"]):
+            written = [labels[position] for labels in judged.values()]
             assert qrels[column].tolist() == written
             whole = all(float(label).is_integer() and abs(label) <= 2**53 for label in written)
             assert qrels[column].dtype == (np.int64 if whole else np.float64)

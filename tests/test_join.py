@@ -86,7 +86,7 @@ FORMS: dict[str, Callable[[list[str]], pd.Series]] = {
 
 
 def run_frame(rows: list[Row], form: str) -> pd.DataFrame:
-    columns = [[row[index] for row in rows] for index in range(3)]
+    columns = [[row[column] for row in rows] for column in range(3)]
     make = FORMS[form]
     return pd.DataFrame({"qid": make(columns[0]), "docno": make(columns[1]), "score": np.array(columns[2], float)})
 
@@ -106,7 +106,7 @@ def check_join(rows: list[Row], judged: list[tuple[str, str]], form: str) -> Non
     assert hits_of(rankings) == simple_hits(rows, judged)
     whole = simple_rankings(rows, {qid for qid, _ in judged})
     ranked = [(qid, docno) for qid in sorted(whole) for docno in whole[qid]]
-    frame = rankings.rescored()
+    frame = rankings.frame_by_rank()
     assert list(zip(frame["query_id"], frame["doc_id"], strict=True)) == ranked
     assert frame["score"].tolist() == [float(n) for qid in sorted(whole) for n in range(len(whole[qid]), 0, -1)]
     assert rankings.hits.n_ret.tolist() == [len(whole[qid]) for qid in sorted(whole)]
@@ -149,7 +149,7 @@ def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], 
     with limit_hashes(bits):
         check_join(*collection, "objects")
         check_join(*collection, "categories")
-        queries = Texts.of_strings(np.array([row[0] for row in collection[0]], dtype=object))
+        queries = Texts.from_strings(np.array([row[0] for row in collection[0]], dtype=object))
         codes, distinct = queries.codes()
         assert distinct.decode()[codes].tolist() == [row[0] for row in collection[0]]
         assert len(set(distinct.decode())) == len(distinct)
@@ -157,30 +157,30 @@ def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], 
 
 @PROPERTY
 @given(st.lists(strings, max_size=20), st.lists(strings, max_size=20))
-def test_hashes_depend_on_the_string_alone(first: list[str], second: list[str]) -> None:
+def test_hashes_depend_on_the_string_alone(texts: list[str], second: list[str]) -> None:
     """Not on the longest string beside it, nor on what follows it in the buffer."""
     hashed = [
-        dict(zip(values, Texts.of_strings(np.array(values, dtype=object)).hashes().tolist(), strict=True))
-        for values in (first, second, [*second, "x" * 300])
+        dict(zip(values, Texts.from_strings(np.array(values, dtype=object)).hashes().tolist(), strict=True))
+        for values in (texts, second, [*second, "x" * 300])
     ]
     for values in hashed[1:]:
-        assert all(hashed[0][value] == values[value] for value in set(first) & set(values))
-    assert len(set(hashed[0].values())) == len(set(first))
+        assert all(hashed[0][value] == values[value] for value in set(texts) & set(values))
+    assert len(set(hashed[0].values())) == len(set(texts))
     assert all(
-        Texts.of_strings(np.array([text], dtype=object)).hashes()[0] == hashed[0][text] for text in set(first)
+        Texts.from_strings(np.array([text], dtype=object)).hashes()[0] == hashed[0][text] for text in set(texts)
     )
 
 
 @PROPERTY
 @given(st.lists(st.tuples(st.integers(0, 2), strings), max_size=25))
 def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
-    texts = Texts.of_strings(np.array([string for _, string in rows], dtype=object))
-    order = texts.descending(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
+    texts = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
+    order = texts.descending_order(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
     by_bytes = sorted(range(len(rows)), key=lambda n: rows[n][1].encode("utf-8", "surrogatepass"), reverse=True)
     expected = sorted(by_bytes, key=lambda n: rows[n][0])
     assert [rows[n] for n in order] == [rows[n] for n in expected]
-    for row, previous in zip(order[1:], order[:-1], strict=True):
-        assert rows[row] != rows[previous] or previous < row  # equal strings keep their order
+    for row, before in zip(order[1:], order[:-1], strict=True):
+        assert rows[row] != rows[before] or before < row  # equal strings keep their order
     assert texts.decode().tolist() == [string for _, string in rows]
 
 
@@ -188,10 +188,10 @@ def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 1), strings), max_size=25), st.sampled_from([0, 1 << 63, 2**64 - 1]))
 def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
     query = np.array([number for number, _ in rows], dtype=np.intp)
-    docnos = Texts.of_strings(np.array([string for _, string in rows], dtype=object))
+    docnos = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
     with limit_hashes(bits):
         repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
-    expected = [row in rows[position + 1 :] for position, row in enumerate(rows)]
+    expected = [row in rows[index + 1 :] for index, row in enumerate(rows)]
     assert (repeated.tolist() if repeated is not None else [False] * len(rows)) == expected
 
 
@@ -199,10 +199,10 @@ def test_one_repetition_among_many_rows() -> None:
     """Few keys share slots in all tables; a pair that occurs twice always does."""
     query = np.repeat(np.arange(20), 1000)
     names = np.array([f"d{n}" for n in range(20_000)], dtype=object)
-    docnos = Texts.of_strings(names)
+    docnos = Texts.from_strings(names)
     assert repeated_pairs(query, docnos, pair_keys(query, docnos)) is None
     names[17_999], names[17_000] = names[17_500], names[16_999]  # the latter of two queries
-    docnos = Texts.of_strings(names)
+    docnos = Texts.from_strings(names)
     repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
     assert repeated is not None
     assert np.flatnonzero(repeated).tolist() == [17_500]
@@ -211,9 +211,9 @@ def test_one_repetition_among_many_rows() -> None:
 def test_hashes_of_many_strings_are_those_of_few() -> None:
     """Strings are hashed in blocks, whose longest and shortest strings differ."""
     names = [f"{'x' * (n % 40 if n > 70_000 else 3)}{n}" for n in range(140_000)]
-    hashed = Texts.of_strings(np.array(names, dtype=object)).hashes()
+    hashed = Texts.from_strings(np.array(names, dtype=object)).hashes()
     for n in (0, 65_535, 65_536, 70_001, 70_040, 131_071, 131_072, 139_999):
-        assert Texts.of_strings(np.array([names[n]], dtype=object)).hashes()[0] == hashed[n]
+        assert Texts.from_strings(np.array([names[n]], dtype=object)).hashes()[0] == hashed[n]
 
 
 def test_regular_ids_have_different_hashes() -> None:
@@ -225,7 +225,7 @@ def test_regular_ids_have_different_hashes() -> None:
         for position, digit in zip((7, 11, 13, 15, 20), digits, strict=True):
             name[position] = f"{digit:x}"
         names.add("".join(name))
-    hashed = Texts.of_strings(np.array(sorted(names), dtype=object)).hashes()
+    hashed = Texts.from_strings(np.array(sorted(names), dtype=object)).hashes()
     assert len(np.unique(hashed)) == len(names)
 
 
@@ -234,7 +234,7 @@ def test_one_long_id_costs_nothing_for_the_others() -> None:
     """The words of the longest string are read only where they may decide."""
     values = [f"q{n // 9}" for n in range(40_000)]
     values[20_000:20_003] = ["x" * 300_000, "x" * 300_000, "x" * 299_999 + "y"]
-    column = Texts.of_strings(np.array(values, dtype=object))
+    column = Texts.from_strings(np.array(values, dtype=object))
     expected = [n for n in range(len(values)) if n == 0 or values[n] != values[n - 1]]
     reads = []
     with pytest.MonkeyPatch.context() as patch:
@@ -251,10 +251,10 @@ def test_many_pairs() -> None:
     query = np.repeat(np.arange(3), 1000)
     for bits in (2**64 - 1, 0xFF << 56):
         with limit_hashes(bits):
-            table = PairTable(query, Texts.of_strings(names))
+            table = PairTable(query, Texts.from_strings(names))
             asked = rng.permutation(3000)
             queries = (query[asked] + rng.integers(0, 2, 3000)) % 3
-            texts = Texts.of_strings(names[asked])
+            texts = Texts.from_strings(names[asked])
             rows = table.lookup(queries, texts)[0]
         assert rows.tolist() == np.where(queries == query[asked], asked, -1).tolist()
 

@@ -19,7 +19,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
-from pt_multiaspect.aspects.inference import infer_grades
+from pt_multiaspect.aspects.aspect import infer_grades
 from pt_multiaspect.aspects.parameter import parse_aspects
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.datasets import load_health
@@ -342,7 +342,7 @@ def test_changing_the_qrels_afterwards_changes_nothing() -> None:
     qrels = collection(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
     expected = value(CAM, qrels)
     evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
-    sorted_judgments = Judgments(qrels).in_order()
+    sorted_judgments = Judgments(qrels).with_sorted_documents()
     run = run_of(qrels)
     qrels.iloc[:] = qrels.sort_values("label").to_numpy()
     qrels["trust"] = 0

@@ -35,13 +35,13 @@ def test_a_label_is_the_column_in_an_experiment(perquery) -> None:
 
     plain = tables([nDCG @ 10, CAM_10, TOMA_10, "map"])
     labelled = tables([nDCG @ 10, OVERALL, TOMA_10, "map"])
-    for table, expected in zip(labelled, plain, strict=True):
+    for result, expected in zip(labelled, plain, strict=True):
         wanted = expected.rename(columns={str(CAM_10): "overall"})
         if "measure" in wanted:
             wanted["measure"] = wanted["measure"].replace(str(CAM_10), "overall")
             keys = ["name", "qid", "measure"]
-            table, wanted = (frame.sort_values(keys, ignore_index=True) for frame in (table, wanted))
-        pd.testing.assert_frame_equal(table[wanted.columns.tolist()], wanted, check_dtype=False)
+            result, wanted = (frame.sort_values(keys, ignore_index=True) for frame in (result, wanted))
+        pd.testing.assert_frame_equal(result[wanted.columns.tolist()], wanted, check_dtype=False)
 
 
 def test_options_of_an_experiment_by_label() -> None:
@@ -93,10 +93,8 @@ def test_tables_and_reports_define_labels_in_a_note() -> None:
     table = ma.systems_table(values)
     assert str(CAM_10) in "".join(str(table).split())
     assert "overall" in table.to_latex()
-    experiment_values = pt.Experiment(
-        SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True
-    )
-    assert str(CAM_10) in "".join(str(ma.systems_table(experiment_values)).split())
+    experiment = pt.Experiment(SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True)
+    assert str(CAM_10) in "".join(str(ma.systems_table(experiment)).split())
     report = ma.report(NAMED, QRELS, [OVERALL], aspects=HEALTH, topics=TOPICS, progress=False)
     assert "overall" in report.labels
     assert str(CAM_10) in "".join(str(report).split())

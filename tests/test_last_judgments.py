@@ -18,8 +18,8 @@ from door_world import CAM_10, IR_QRELS, IR_RUN, QRELS, SYSTEM_NAMES, SYSTEMS, T
 
 import pt_multiaspect as ma
 from pt_multiaspect import Judgments
-from pt_multiaspect.integration import last_judgments, provider
-from pt_multiaspect.integration.last_judgments import LastJudgments
+from pt_multiaspect.integration import provider
+from pt_multiaspect.integration.provider import LastJudgments
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def built_judgments(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Judgments]
         return judgments[-1]
 
     build.of = Judgments.of  # type: ignore[attr-defined]
-    monkeypatch.setattr(last_judgments, "Judgments", build)
+    monkeypatch.setattr(provider, "Judgments", build)
     monkeypatch.setattr(provider, "_last", LastJudgments())
     yield judgments
     judgments.clear()
@@ -132,5 +132,5 @@ def test_no_measure_adds_to_what_is_kept(built_judgments) -> None:
 
 def test_qrels_in_other_forms_are_built_anew(built_judgments) -> None:
     rows = list(IR_QRELS.itertuples(index=False, name="Qrel"))
-    values = {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)}
-    assert values == per_query([CAM_10])
+    result = {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)}
+    assert result == per_query([CAM_10])

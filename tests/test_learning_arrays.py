@@ -150,12 +150,12 @@ def test_labels_aggregated_from_arrays(data: Data) -> None:
 
 def test_single_columns_are_named_by_the_target(data: Data) -> None:
     # No warning, and no names needed.
-    column = data.Y["relevance"].to_numpy()
+    relevance = data.Y["relevance"].to_numpy()
     target = ma.On(aspect="relevance", aspects={"relevance": 3})
-    for labels in (column, column[:, None], column.tolist(), data.Y["relevance"]):
+    for labels in (relevance, relevance[:, None], relevance.tolist(), data.Y["relevance"]):
         ranker = AspectRanker(Ridge(), target).fit(data.X, labels, qid=data.qid)
         assert ranker.score(data.X, labels, qid=data.qid) > 0.9
-        assert (ma.aggregate_labels(labels, target).values == column).all()
+        assert (ma.aggregate_labels(labels, target).values == relevance).all()
 
 
 # -- candidates with measures of their own ------------------------------------------------------------------

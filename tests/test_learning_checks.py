@@ -63,8 +63,8 @@ def test_linear_measures_have_their_expected_value_over_the_orders_of_tied_rows(
         (first, second, fourth), last = order
         untied = scores + 1e-3 * np.array([first, second, 0, fourth, *last])
         values.append(ma.ranking_score(labels, untied, qid=qid, measure=measure, aspects=ASPECTS))
-    score = ma.ranking_score(labels, scores, qid=qid, measure=measure, aspects=ASPECTS)
-    assert score == pytest.approx(np.mean(values), abs=1e-12)
+    value = ma.ranking_score(labels, scores, qid=qid, measure=measure, aspects=ASPECTS)
+    assert value == pytest.approx(np.mean(values), abs=1e-12)
     assert np.ptp(values) > 0.01
 
 

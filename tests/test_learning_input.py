@@ -163,7 +163,7 @@ def test_measures_without_a_gain_per_document_are_no_targets(door: Callable[...,
 def test_a_target_over_a_lower_is_better_base_still_ranks_better_documents_first() -> None:
     for base in (LONGER, "CRP"):
         labels = pd.Series(_labels(Y, QID, CAM(base=base, aspects=ASPECTS)))
-        assert all(labels.groupby(QID).apply(lambda group: group.max()) > 0)
+        assert all(labels.groupby(QID).apply(lambda grades: grades.max()) > 0)
         assert labels.corr(Y.sum(axis=1), method="spearman") > 0.5
 
 

@@ -114,6 +114,7 @@ def test_pyterrier(run: Any) -> None:
     assert page["results"].shape == (2, 3)
     assert len(page["metric"].history[0]) > 1
     assert page["trained"].best_score["valid_0"][page["metric"].name] == max(page["metric"].history[0])
+    assert len(page["metric_of_all"].history) == 4
 
 
 def test_optuna(run: Any) -> None:

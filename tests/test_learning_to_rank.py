@@ -491,7 +491,7 @@ def test_kfold_grid_search_selects_the_learned_model(
         for number, (name, model) in itertools.product([3, 20], models.items()):
             alone = TfidfRetriever(health.documents, num_results=number) >> features
             by_hand[number, name] = value(alone >> pt.ltr.apply_learned_model(model), selecting, health.qrels)
-        chosen = {name: score for _, name, score in setting}
+        chosen = {name: setting_value for _, name, setting_value in setting}
         (name,) = (name for name, model in models.items() if model is chosen["learner"])
         assert by_hand[chosen["num_results"], name] == pytest.approx(max(by_hand.values()), abs=1e-12)
         assert len({round(score, 12) for score in by_hand.values()}) > 3

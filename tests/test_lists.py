@@ -11,7 +11,6 @@ import pytest
 import pt_multiaspect as ma
 from pt_multiaspect.cli.program import program
 from pt_multiaspect.cli.tables import SUFFIXES
-from pt_multiaspect.measures import ALL
 
 ROOT = Path(__file__).resolve().parent.parent
 HOW_TO = ROOT / "docs" / "howto"
@@ -75,13 +74,6 @@ def test_how_to_pages_are_listed_by_their_titles():
         for stem in listed
     }
     assert listed == titles
-
-
-def test_every_measure_is_in_the_table_of_measures():
-    page = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("| `")]
-    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert listed == {measure.NAME for measure in ALL}
 
 
 def test_the_notebooks_are_listed():

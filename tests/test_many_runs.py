@@ -18,7 +18,7 @@ from strategies import examples, forget_warnings
 
 from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
 from pt_multiaspect.collection.run import Run
-from pt_multiaspect.evaluation import packing
+from pt_multiaspect.evaluation import plan as plans
 from pt_multiaspect.evaluation.digests import digest_of
 from pt_multiaspect.strings.texts import Texts
 
@@ -90,13 +90,13 @@ def test_workers_are_fed_a_bounded_number_of_runs(qrels):
             yield f"run-{seed}", run_of(qrels, seed % 3)
 
     from pt_multiaspect.collection.judgments import Judgments
+    from pt_multiaspect.evaluation.evaluating import outcomes
     from pt_multiaspect.evaluation.plan import Plan
-    from pt_multiaspect.evaluation.processes import outcomes
     from pt_multiaspect.integration.parsing import parse_all
     from pt_multiaspect.io.runs import NamedRuns
 
     with joblib.parallel_config(backend="threading"):
-        results = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.of(runs()), n_jobs=2, skip=False)
+        results = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.read(runs()), n_jobs=2, skip=False)
         next(results)
         first = started
         assert sum(1 for _ in results) == 119
@@ -281,11 +281,11 @@ def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
 
 @pytest.mark.slow
 def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
-    from pt_multiaspect.evaluation import processes
+    from pt_multiaspect.evaluation import evaluating
 
     sizes: list[int] = []
-    original = processes._work
-    monkeypatch.setattr(processes, "_work", lambda *args: sizes.append(len(args[2])) or original(*args))
+    original = evaluating._evaluate_task
+    monkeypatch.setattr(evaluating, "_evaluate_task", lambda *args: sizes.append(len(args[2])) or original(*args))
     with joblib.parallel_config(backend="threading", n_jobs=2):
         evaluate([run_of(qrels, seed % 5) for seed in range(100)], qrels, "AP", progress=False)
     assert sum(sizes) == 100
@@ -300,15 +300,15 @@ def test_a_worker_restores_the_judgments_once(qrels):
     from pt_multiaspect.integration.parsing import parse_all
 
     plan = Plan(Judgments(qrels), parse_all(MEASURES))
-    key, content = packing.pack_plan(plan)
-    assert packing.unpack_plan(key, content) is plan  # in threads
-    packing.forget_plan(key)
-    restored = packing.unpack_plan(key, content)
+    key, content = plans.pack_plan(plan)
+    assert plans.unpack_plan(key, content) is plan  # in threads
+    plans.forget_plan(key)
+    restored = plans.unpack_plan(key, content)
     assert restored is not plan
-    assert packing.unpack_plan(key, content) is restored
+    assert plans.unpack_plan(key, content) is restored
     run = run_of(qrels, 1)
     assert np.array_equal(restored.evaluate("a", run).values, plan.evaluate("a", run).values)
-    packing.forget_plan(key)
+    plans.forget_plan(key)
 
 
 docnos = st.text(max_size=12) | st.sampled_from(["x" * 250, "x" * 300])
@@ -323,7 +323,7 @@ def test_pickling_keeps_every_row(given_rows):
     for before in (
         run,
         Run(run.qids, run.query[::-1], run.docnos.take(slice(None, None, -1)), run.score),
-        Run(run.qids, run.query, Texts.of_strings(run.docnos.decode()[::-1]), run.score, frame[["docno"]]),
+        Run(run.qids, run.query, Texts.from_strings(run.docnos.decode()[::-1]), run.score, frame[["docno"]]),
     ):
         after = pickle.loads(pickle.dumps(before))
         pd.testing.assert_frame_equal(after.to_pandas(), before.to_pandas())

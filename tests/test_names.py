@@ -121,3 +121,46 @@ def test_redeclaring_in_a_worker_is_silent_and_right(edited_measures) -> None:
         here = ma.evaluate(runs, QRELS, measure, progress=False)
         there = ma.evaluate(runs, QRELS, measure, progress=False, n_jobs=2)
         assert here["value"].tolist() == there["value"].tolist()
+
+
+# -- what is declared with a name ----------------------------------------------------------------------------
+
+
+def declared(kind: type, name: str | None, changed: bool = False) -> Aspects | Order | ma.Groups:
+    """Content of a kind with a name, or other content."""
+    if kind is Aspects:
+        return Aspects({"relevance": 2 + changed}, name=name)
+    if kind is Order:
+        return Order({(0,): 0, (1,): 1 + changed}, ["relevance"], name=name)
+    return ma.Groups({"g": {"d1": "a", "d2": "c" if changed else "b"}}, name=name)
+
+
+KINDS = (Aspects, Order, ma.Groups)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_declared_content_is_compared_by_content_and_name(kind: type) -> None:
+    first = declared(kind, "first")
+    assert first == declared(kind, "first")
+    assert hash(first) == hash(declared(kind, "first"))
+    assert first != declared(kind, "second")
+    assert first != declared(kind, None)
+    assert declared(kind, None) == declared(kind, None)
+    assert declared(kind, None) != declared(kind, None, changed=True)
+    assert len({first, *(declared(other, "first") for other in KINDS)}) == 3
+    assert first != "first"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_are_equal_and_register_their_name_if_it_is_unknown(kind: type) -> None:
+    for name in ("copied", None):
+        content = declared(kind, name)
+        for restored in (pickle.loads(pickle.dumps(content)), copy.copy(content), copy.deepcopy(content)):
+            assert type(restored) is kind
+            assert restored == content
+            assert hash(restored) == hash(content)
+    pickled = pickle.dumps(declared(kind, "copied"))
+    kind.registry._content.pop("copied")
+    assert kind.registry.get("copied") is None
+    kind.registry._declared.discard("copied")
+    assert pickle.loads(pickled) is kind.registry.get("copied")

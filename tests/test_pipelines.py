@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ir_measures
@@ -82,8 +82,8 @@ def test_columns_without_names_stay_without() -> None:
     topics = pd.DataFrame({"qid": ["q1"], "query": ["a"]})
     run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [2.0, 1.0]})
     measure = ma.CAM(base="AP", aspects={"rel": 1, "cred": 2})
-    values = ma.evaluate({"run": pt.Transformer.from_df(run)}, qrels, measure, topics=topics)
-    assert values["value"].tolist() == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
+    result = ma.evaluate({"run": pt.Transformer.from_df(run)}, qrels, measure, topics=topics)
+    assert result["value"].tolist() == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
 
 
 def test_names_are_those_of_an_experiment() -> None:
@@ -115,6 +115,20 @@ def test_each_pipeline_runs_once_per_call() -> None:
         assert [pipeline.times for pipeline in counted.values()] == [times] * len(counted)
     ma.explain(CAM_10, counted["first"], QRELS, "q1", topics=TOPICS)
     assert counted["first"].times == len(calls) + 1
+
+
+def test_qrels_are_read_before_pipelines_run() -> None:
+    counted, faulty = Counted(FIRST), QRELS.drop(columns="docno")
+    calls: list[Callable[[], object]] = [
+        lambda: ma.evaluate(counted, faulty, CAM_10, topics=TOPICS),
+        lambda: ma.report(counted, faulty, CAM_10, topics=TOPICS, progress=False),
+        lambda: ma.describe(faulty, runs=counted, topics=TOPICS),
+        lambda: ma.explain(CAM_10, counted, faulty, "q1", topics=TOPICS),
+    ]
+    for call in calls:
+        with pytest.raises(MultiAspectError, match="docno"):
+            call()
+    assert counted.times == 0
 
 
 @pytest.mark.slow

@@ -30,9 +30,9 @@ LINES = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\n"
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_run_is_read_without_its_header(end):
     headed, plain = (text.replace("\n", end) for text in (HEADER + LINES, LINES))
-    frame, expected = ma.read_run(StringIO(headed)), ma.read_run(StringIO(plain))
-    pd.testing.assert_frame_equal(frame, expected)
-    assert yaml.safe_load(frame.attrs["ir_metadata"]) == METADATA
+    result, expected = ma.read_run(StringIO(headed)), ma.read_run(StringIO(plain))
+    pd.testing.assert_frame_equal(result, expected)
+    assert yaml.safe_load(result.attrs["ir_metadata"]) == METADATA
     assert "ir_metadata" not in expected.attrs
     for source in (headed.encode(), gzip.compress(headed.encode()), b"\xef\xbb\xbf" + headed.encode()):
         assert ma.read_run(BytesIO(source)).equals(expected)
@@ -103,12 +103,12 @@ def test_beside_each_table_is_what_ran(cli, trec_files, format):
         "new=runs/beta.run" if format == "tot" else "runs/beta.run",
     )
     assert code == 0
-    entry = record(output)
-    own = entry["pt_multiaspect"]
+    result = record(output)
+    own = result["pt_multiaspect"]
     scales = ma.Aspects.from_file("scales.json")
     best = str(ma.CAM(base="AP", aspects=scales) @ 3)
     assert own["measures"] == {"nDCG@10": "nDCG@10", "best": best}
-    assert entry["research goal"]["evaluation"]["reported measures"] == ["nDCG@10", best]
+    assert result["research goal"]["evaluation"]["reported measures"] == ["nDCG@10", best]
     (used,) = own["scales"]
     assert used["measures"] == ["best"]
     assert {name: used["aspects"][name] for name in scales} == {name: scales[name].to_spec() for name in scales}
@@ -122,12 +122,12 @@ def test_beside_each_table_is_what_ran(cli, trec_files, format):
     assert own["runs"][second] == {"file": "beta.run", "sha256": digest(trec_files / "runs" / "beta.run")}
     assert own["runs"]["alpha.run"]["sha256"] == digest(alpha)
     assert yaml.safe_load(own["runs"]["alpha.run"]["ir_metadata"]) == METADATA
-    libraries = entry["platform"]["software"]["libraries"]["python"]
+    libraries = result["platform"]["software"]["libraries"]["python"]
     assert f"numpy=={np.__version__}" in libraries
-    assert entry["data"]["test collection"]["qrels"] == ["relevance.txt", "credibility.txt"]
-    assert entry["implementation"]["executable"]["cmd"].startswith("pt-multiaspect evaluate --qrels relevance=")
+    assert result["data"]["test collection"]["qrels"] == ["relevance.txt", "credibility.txt"]
+    assert result["implementation"]["executable"]["cmd"].startswith("pt-multiaspect evaluate --qrels relevance=")
     if format != "tot":
-        goal = entry["research goal"]["evaluation"]
+        goal = result["research goal"]["evaluation"]
         assert goal["baseline"] == ["beta.run"]
         assert goal["significance test"][0]["correction method"] == "holm"
         assert "permutation" in goal["significance test"][0]["name"]
@@ -170,15 +170,15 @@ def test_runs_in_memory_have_a_digest_of_their_content(cli, trec_files, monkeypa
     judgments = ma.Judgments(qrels)
     run = ma.read_run("runs/alpha.run")
     frames = [run, run.convert_dtypes(), run.drop(columns=["rank", "name"]), run.astype({"docno": "category"})]
-    records = [
+    result = [
         provenance({"a": frame}, {"relevance": judgments}, judgments, {})["pt_multiaspect"] for frame in frames
     ]
-    assert len({entry["runs"]["a"]["digest"] for entry in records}) == 1
+    assert len({entry["runs"]["a"]["digest"] for entry in result}) == 1
     changed = provenance({"a": run.assign(score=0.0)}, {"relevance": judgments}, judgments, {})["pt_multiaspect"]
-    assert changed["runs"] != records[0]["runs"]
-    assert changed["qrels"] == records[0]["qrels"]
+    assert changed["runs"] != result[0]["runs"]
+    assert changed["qrels"] == result[0]["qrels"]
     assert (
-        records[0]["qrels"]["relevance"]["digest"]
+        result[0]["qrels"]["relevance"]["digest"]
         == provenance({}, {"x": ma.Judgments(qrels.astype({"label": float}))}, judgments, {})["pt_multiaspect"][
             "qrels"
         ]["x"]["digest"]
@@ -197,10 +197,10 @@ def test_a_report_says_what_ran(cli, trec_files):
         "runs", ma.read_qrels({"relevance": "relevance.txt", "credibility": "credibility.txt"}), "CAM@3",
         aspects="scales.json", baseline="beta.run", progress=False,
     )  # fmt: skip
-    entry = record_of(report)
-    assert entry["pt_multiaspect"]["runs"]["alpha.run"]["sha256"] == digest(trec_files / "runs" / "alpha.run")
-    assert entry["research goal"]["evaluation"]["baseline"] == ["beta.run"]
-    assert str(trec_files) not in str(entry)
+    result = record_of(report)
+    assert result["pt_multiaspect"]["runs"]["alpha.run"]["sha256"] == digest(trec_files / "runs" / "alpha.run")
+    assert result["research goal"]["evaluation"]["baseline"] == ["beta.run"]
+    assert str(trec_files) not in str(result)
 
 
 scalars = st.text() | st.floats(allow_nan=False) | st.integers() | st.booleans() | st.none()
@@ -252,5 +252,5 @@ def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
         aspect: {"file": name, "sha256": digest(trec_files / name)} for aspect, name in files.items()
     }
     model, human = (ma.read_qrels(name) for name in ("relevance.txt", "few.txt"))
-    entry = record_of(ma.report("runs", model, "AP", human=human, progress=False))
-    assert list(entry["pt_multiaspect"]["qrels"]) == list(files)
+    report_record = record_of(ma.report("runs", model, "AP", human=human, progress=False))
+    assert list(report_record["pt_multiaspect"]["qrels"]) == list(files)

@@ -114,7 +114,7 @@ def test_numbers_are_query_ids() -> None:
 
 def test_weights_of_queries() -> None:
     values = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, per_query=True)
-    weights = pd.Series({query: float(number) for number, query in enumerate(values.index)})
+    weights = pd.Series({query: float(position) for position, query in enumerate(values.index)})
     value = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=weights[QID].to_numpy())
     assert value == pytest.approx(np.average(values, weights=weights), abs=1e-15)
     equal = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=np.full(N, 0.3))
@@ -222,7 +222,7 @@ def test_masked_labels_are_missing(masked: tuple[int, str]) -> None:
     for labels in (hidden, list(hidden)):
         with pytest.raises(MultiAspectError, match=f"y has no {aspect} label in 1 of 60 rows"):
             ma.ranking_score(labels, PREDICTIONS, **options)
-        values = [ma.ranking_score(form, PREDICTIONS, **options, missing="lowest") for form in (labels, holes)]
+        values = [ma.ranking_score(rows, PREDICTIONS, **options, missing="lowest") for rows in (labels, holes)]
         assert values[0] == values[1]
     shown = np.ma.array(Y.to_numpy(), mask=False)
     value = ma.ranking_score(Y, PREDICTIONS, **options)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pt_multiaspect import Aspect, Aspects, MultiAspectError
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
-from pt_multiaspect.readability import fog, html, indexes, readability, understandability, with_readability
+from pt_multiaspect.readability import fog, indexes, readability, understandability, with_readability
 
 # Hard words (three syllables or more) are in capitals in the comments.
 
@@ -256,7 +256,7 @@ def test_html_is_stripped_on_request() -> None:
 )
 @pytest.mark.filterwarnings("error")
 def test_words_of_html(markup: str, words: list[str]) -> None:
-    assert indexes._WORD.findall(html.text_of("d1", markup)) == words
+    assert indexes._WORD.findall(indexes.text_of("d1", markup)) == words
 
 
 def test_html_that_the_parser_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

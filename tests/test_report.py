@@ -18,8 +18,8 @@ import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.reporting import page as pages
-from pt_multiaspect.reporting import rankings
-from pt_multiaspect.reporting.rankings import Extent, ranked
+from pt_multiaspect.reporting import payload
+from pt_multiaspect.reporting.payload import Extent, rankings_payload
 
 BASELINE = NASTY[0]
 
@@ -61,12 +61,12 @@ def test_values_and_means_are_those_of_an_evaluation(page, perquery):
     table = perquery.pivot(index=["measure", "name"], columns="qid", values="value")
     expected = ma.aggregate(perquery, ci=0.95)
     assert tuple(data["runs"]) == SYSTEMS == tuple(expected["name"])
-    for index, label in enumerate(labels):
+    for column, label in enumerate(labels):
         for row, name in enumerate(SYSTEMS):
-            assert data["values"][index][row] == table.loc[(label, name), data["queries"]].tolist()
-        assert data["means"][index] == expected[label].tolist()
+            assert data["values"][column][row] == table.loc[(label, name), data["queries"]].tolist()
+        assert data["means"][column] == expected[label].tolist()
         low, high = (expected[f"{label} 95% {end}"].tolist() for end in ("low", "high"))
-        assert data["ends"][index] == [low, high]
+        assert data["ends"][column] == [low, high]
     assert [measure["lower"] for measure in data["measures"]] == [label == "ESL" for label in labels]
 
 
@@ -87,14 +87,14 @@ def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
 
 def test_the_best_values_are_those_of_each_direction(page, perquery):
     expected = ma.aggregate(perquery).set_index("name")
-    begin = next(index for index, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
+    begin = next(column for column, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
     spans = [attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs]
     marked = [attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")]
     n = len(perquery["measure"].unique())
     cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
-    for index, label in enumerate(expected):
+    for column, label in enumerate(expected):
         best = expected[label].min() if label == "ESL" else expected[label].max()
-        assert (cells[:, index] == "best").tolist() == (expected[label] == best).tolist()
+        assert (cells[:, column] == "best").tolist() == (expected[label] == best).tolist()
 
 
 @pytest.mark.parametrize("baseline", SYSTEMS)
@@ -121,13 +121,13 @@ def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseli
 def test_comparisons_with_every_baseline_at_once(perquery, test, correction):
     runs, qrels = world()
     options = {"test": test, "correction": correction, "n_resamples": 300, "alpha": 0.1, "seed": 5}
-    result = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
-    parts = [compare_with_baseline(result.perquery, name, **options) for name in SYSTEMS]
+    report = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
+    parts = [compare_with_baseline(report.perquery, name, **options) for name in SYSTEMS]
     keys = ["measure", "baseline", "name"]
     expected = pd.concat(parts).sort_values(keys, ignore_index=True).drop(columns=["wins", "losses", "ties"])
-    pd.testing.assert_frame_equal(result.comparisons.sort_values(keys, ignore_index=True), expected)
-    power = discriminative_power(result.perquery, test, n_resamples=300, alpha=0.1, seed=5)
-    pd.testing.assert_frame_equal(result.power.table, power.table)
+    pd.testing.assert_frame_equal(report.comparisons.sort_values(keys, ignore_index=True), expected)
+    power = discriminative_power(report.perquery, test, n_resamples=300, alpha=0.1, seed=5)
+    pd.testing.assert_frame_equal(report.power.table, power.table)
 
 
 def test_correlations_and_power(page, report, perquery):
@@ -200,7 +200,8 @@ def test_contributions_sum_to_the_value_as_it_is_shown(measure, gain):
     scales = {"relevance": ma.Aspect([0, 1], gains=[0, gain])}
     measure = measure if measure is ma.HMAP else ma.On(base=measure, aspects=scales)
     values = ma.evaluate(runs, qrels, {"it": measure}, progress=False)["value"].to_numpy()
-    parts = ranked(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)["contributions"][0]
+    data = rankings_payload(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)
+    parts = data["contributions"][0]
     amounts = np.array(parts["ranks"][0][0], dtype=float) * 10.0 ** -parts["decimals"]
     total = amounts.sum() + (parts["offset"][0][0] if "offset" in parts else 0)
     assert total == pytest.approx(values[0], rel=1e-3 if gain < 1 else 1e-9, abs=5e-4 if gain == 1 else 0)
@@ -214,7 +215,7 @@ def test_ties_that_ir_measures_breaks_differently_are_said():
     judgments = ma.Judgments(qrels)
     measures = {"RR@1": ir_measures.RR @ 1, "ERR@5": ir_measures.ERR @ 5}
     values = np.array([[[1.0]], [[0.25]]])
-    data = ranked(runs, judgments, None, measures, values, 10)
+    data = rankings_payload(runs, judgments, None, measures, values, 10)
     assert data["contributions"][0]["explained"] == [[0, 0, 0.0]]
     assert "uses 4 as the highest grade" in data["contributions"][1]
     assert data["ranks"] == [[[0, 1]]]
@@ -239,7 +240,7 @@ def test_wrong_contributions_of_a_measure_are_said_and_not_shown():
     runs, qrels = {"run": {"q": {"a": 1.0}}}, {"q": {"a": {"relevance": 1}}}
     measure = ma.register(_Wrong)
     try:
-        data = ranked(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
+        data = rankings_payload(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
     finally:
         ir_measures.measures.registry.pop(measure.NAME)
     assert "sum to 2 for topic q, expected its value, 1" in data["contributions"][0]
@@ -252,7 +253,7 @@ def test_the_extent_is_bounded():
         values[:, :, 0] = 0.5  # the systems do not differ on the first topic
         extent = Extent.of(values, 10)
         numbers = shape[0] * shape[1] * len(extent.topics) * extent.depth
-        assert numbers <= max(rankings.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
+        assert numbers <= max(payload.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
         assert 5 <= extent.depth <= 10
         if len(extent.topics) < shape[2]:
             assert extent.depth == 5
@@ -265,7 +266,7 @@ def test_the_extent_is_bounded():
 @pytest.mark.slow
 def test_topics_that_are_left_out_are_said(monkeypatch):
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr(rankings, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
+    monkeypatch.setattr(payload, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
     runs, qrels = world()
     text = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False).to_html()
     page = Page(text)

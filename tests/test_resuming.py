@@ -81,9 +81,9 @@ def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed_run
     computed_runs.clear()
     with joblib.parallel_config(backend="threading"):
         for times in (4, 0):
-            values = evaluate(runs, qrels, MEASURES, n_jobs=n_jobs, progress=False, out=tmp_path / "out")
-            pd.testing.assert_frame_equal(values, expected, check_exact=True)
-            pd.testing.assert_frame_equal(ma.aggregate(values), ma.aggregate(expected))
+            result = evaluate(runs, qrels, MEASURES, n_jobs=n_jobs, progress=False, out=tmp_path / "out")
+            pd.testing.assert_frame_equal(result, expected, check_exact=True)
+            pd.testing.assert_frame_equal(ma.aggregate(result), ma.aggregate(expected))
             assert len(computed_runs) == times
             computed_runs.clear()
     more = runs | {"new": run_of(qrels, 9)}
@@ -101,15 +101,15 @@ def test_values_are_read_back(qrels, runs, tmp_path, average_over):
     }
     expected = evaluate(runs, qrels, measures, average_over=average_over, progress=False, out=tmp_path)
     assert len(files(tmp_path)) == len(runs) == len(list(tmp_path.iterdir()))
-    values = ma.read_values(tmp_path)
-    assert list(values.columns) == ["name", "qid", "measure", "value"]
+    result = ma.read_values(tmp_path)
+    assert list(result.columns) == ["name", "qid", "measure", "value"]
     keys = ["name", "measure", "qid"]
     pd.testing.assert_frame_equal(
-        values.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True), check_exact=True
+        result.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True), check_exact=True
     )
-    means, others = (ma.aggregate(frame).set_index("name").sort_index() for frame in (values, expected))
+    means, others = (ma.aggregate(frame).set_index("name").sort_index() for frame in (result, expected))
     pd.testing.assert_frame_equal(means, others)
-    assert values.attrs["measures"] == {
+    assert result.attrs["measures"] == {
         label: str(measure) for label, measure in expected.attrs["measures"].items()
     }
 
@@ -128,8 +128,8 @@ def test_what_are_no_values_cannot_be_read(qrels, runs, tmp_path):
 
 def test_values_need_not_be_kept_in_memory(qrels, runs, tmp_path):
     for reused in (False, True):
-        table = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
-        assert table.to_dict("list") == {"name": list(runs), "reused": [reused] * 4}
+        result = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
+        assert result.to_dict("list") == {"name": list(runs), "reused": [reused] * 4}
     with pytest.raises(MultiAspectError, match="collect=False discards the values"):
         evaluate(runs, qrels, MEASURES, progress=False, collect=False)
 
@@ -161,9 +161,9 @@ def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed_runs, as_fil
     other = first.assign(score=first["score"].to_numpy()[::-1])
     with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
         for run in (first, other, first):
-            values = evaluate({"x": as_form(run), "y": first}, qrels, MEASURES, progress=False, out=out)
+            result = evaluate({"x": as_form(run), "y": first}, qrels, MEASURES, progress=False, out=out)
             expected = evaluate({"x": run, "y": first}, qrels, MEASURES, progress=False, n_jobs=1)
-            pd.testing.assert_frame_equal(values, expected, check_exact=True)
+            pd.testing.assert_frame_equal(result, expected, check_exact=True)
             assert len(files(out)) == 2  # the earlier values of x are gone
     # Each loop evaluates x once for `out` and both for the comparison, and the first one also y.
     assert (computed_runs.count("x"), computed_runs.count("y")) == (6, 4)
@@ -186,8 +186,8 @@ def test_changed_judgments_are_noticed(qrels, runs, tmp_path, change):
     changed = change(qrels)
     expected = evaluate(runs, changed, MEASURES, progress=False)
     with pytest.warns(MultiAspectWarning, match="4 runs with other"):
-        values = evaluate(runs, changed, MEASURES, progress=False, out=tmp_path)
-    pd.testing.assert_frame_equal(values, expected, check_exact=True)
+        result = evaluate(runs, changed, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(result, expected, check_exact=True)
     assert len(files(tmp_path)) == 4
     assert len(list((tmp_path / "_superseded").iterdir())) == 4
 
@@ -215,8 +215,8 @@ def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, comp
     assert len(computed_runs) == 4
     declare(2, 0.5)
     with pytest.warns(MultiAspectWarning, match="computed again"):
-        values = evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
-    pd.testing.assert_frame_equal(values, evaluate(runs, qrels, measure(), progress=False), check_exact=True)
+        result = evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(result, evaluate(runs, qrels, measure(), progress=False), check_exact=True)
 
 
 #: A measure of a notebook, whose cell is run again with another number.
@@ -478,8 +478,8 @@ def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed_runs):
             path.write_bytes(_damage_bytes(content, list(whole.values()), rng))
         damaged = [path for path, content in whole.items() if path.read_bytes() != content]
         with pytest.warns(MultiAspectWarning, match="is damaged") as caught:
-            values = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
-        pd.testing.assert_frame_equal(values, expected, check_exact=True)
+            result = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
+        pd.testing.assert_frame_equal(result, expected, check_exact=True)
         # Resources that an earlier test has left open may be collected here, with a warning.
         told = [str(warning.message) for warning in caught if warning.category is MultiAspectWarning]
         assert len(computed_runs) == len(damaged) == len(told)
@@ -511,8 +511,8 @@ def test_values_of_another_run_are_damage(qrels, runs, tmp_path):
     first, second = files(tmp_path)[:2]
     second.write_bytes(first.read_bytes())
     with pytest.warns(MultiAspectWarning, match="is damaged"):
-        values = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    pd.testing.assert_frame_equal(values, expected, check_exact=True)
+        result = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(result, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -539,8 +539,8 @@ def test_values_that_are_used_again_have_the_warnings_of_their_run(qrels, runs, 
     run = {"mine": pd.concat([runs["bm25.run"], runs["bm25.run"][:1]])}
     for _ in range(2):
         with pytest.warns(MultiAspectWarning, match="run mine: repeated documents"):
-            table = evaluate(run, qrels, "map", progress=False, out=tmp_path, collect=False, n_jobs=n_jobs)
-    assert table["reused"].all()
+            result = evaluate(run, qrels, "map", progress=False, out=tmp_path, collect=False, n_jobs=n_jobs)
+    assert result["reused"].all()
 
 
 def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
@@ -558,8 +558,8 @@ def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
             joblib.parallel_config(backend=backend),
             pytest.warns(MultiAspectWarning, match=r"skipped: run 1\.run"),
         ):
-            values = evaluate(paths, qrels, MEASURES, **options)
-        assert values.attrs["skipped"] == ["1.run"]
+            result = evaluate(paths, qrels, MEASURES, **options)
+        assert result.attrs["skipped"] == ["1.run"]
         assert len(files(out)) == 2
 
 
@@ -583,8 +583,8 @@ def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
         evaluate({"y": frame}, qrels, MEASURES, **options)
         old = files(out)[1].with_name(stale.name.replace(stale.name.split(".")[-2], "1" * 32))
         old.write_bytes(files(out)[1].read_bytes())
-        table = evaluate({"y": frame}, qrels, MEASURES, collect=False, **options)
-        assert table["reused"].tolist() == [True]
+        result = evaluate({"y": frame}, qrels, MEASURES, collect=False, **options)
+        assert result["reused"].tolist() == [True]
         assert files(out)[1] == stale
         assert kept_names() == ["x", "y", "z"]
         # A file that is gone, and a frame that lacks a column.
@@ -666,8 +666,8 @@ def test_an_abandoned_file_that_cannot_be_removed_is_kept(qrels, runs, tmp_path,
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    table = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
-    assert table["reused"].all()
+    result = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
+    assert result["reused"].all()
 
 
 @pytest.mark.parametrize(

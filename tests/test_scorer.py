@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import pickle
 import re
@@ -38,6 +39,8 @@ from strategies import NAMES, NAN, examples, forget_warnings
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On
 from pt_multiaspect import uRBP as URBP
+from pt_multiaspect.collection import Rankings
+from pt_multiaspect.model_selection.rows import LabelledRows
 
 GRADES = {"relevance": 2, "credibility": 3}
 ASPECTS = ma.Aspects(GRADES)
@@ -65,8 +68,8 @@ def equivalent(Y: pd.DataFrame, qid: Any, scores: Any) -> tuple[pd.DataFrame, pd
         }
     )
     # Predictions are compared as 64-bit floats: numbers that float32 distinguishes represent them.
-    ranks = np.unique(np.asarray(scores, dtype=float) + 0.0, return_inverse=True)[1]
-    return ids.join(Y.reset_index(drop=True)), ids.assign(score=ranks.astype(float))
+    rank = np.unique(np.asarray(scores, dtype=float) + 0.0, return_inverse=True)[1]
+    return ids.join(Y.reset_index(drop=True)), ids.assign(score=rank.astype(float))
 
 
 def by_ir_measures(measure: Any, Y: pd.DataFrame, qid: Any, scores: Any) -> float:
@@ -263,28 +266,28 @@ def by_hand(table: Table, estimator: Any, measure: Any) -> list[float]:
 def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pandas: bool, table: Table) -> None:
     X, Y = (table.features, table.Y) if pandas else (table.X, table.Y.to_numpy())
     more = {"n_iter": 4, "random_state": 0} if search is RandomizedSearchCV else {}
-    grid_search = search(RANKER, GRID, scoring=SCORERS, refit="toma", cv=CV, error_score="raise", **more)
-    grid_search.fit(X, Y, qid=table.qid, groups=table.qid)
-    for i, params in enumerate(grid_search.cv_results_["params"]):
+    fitted = search(RANKER, GRID, scoring=SCORERS, refit="toma", cv=CV, error_score="raise", **more)
+    fitted.fit(X, Y, qid=table.qid, groups=table.qid)
+    for i, params in enumerate(fitted.cv_results_["params"]):
         for name, measure in SCORING.items():
-            values = [grid_search.cv_results_[f"split{fold}_test_{name}"][i] for fold in range(3)]
+            values = [fitted.cv_results_[f"split{fold}_test_{name}"][i] for fold in range(3)]
             assert values == pytest.approx(by_hand(table, clone(RANKER).set_params(**params), measure), abs=1e-12)
-    assert len(grid_search.cv_results_["params"]) == 4
-    assert grid_search.best_score_ == grid_search.cv_results_["mean_test_toma"].max()
+    assert len(fitted.cv_results_["params"]) == 4
+    assert fitted.best_score_ == fitted.cv_results_["mean_test_toma"].max()
     # The search's own score is that of its refit metric, for whoever passes the queries.
-    expected = SCORERS["toma"](grid_search.best_estimator_, X, Y, qid=table.qid)
-    assert grid_search.score(X, Y, qid=table.qid) == pytest.approx(expected)
+    expected = SCORERS["toma"](fitted.best_estimator_, X, Y, qid=table.qid)
+    assert fitted.score(X, Y, qid=table.qid) == pytest.approx(expected)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_cross_validate_takes_qid_as_params(table: Table) -> None:
-    given_ = {"qid": table.qid, "groups": table.qid}
+    arguments = {"qid": table.qid, "groups": table.qid}
     result = cross_validate(
         RANKER,
         table.X,
         table.Y,
-        params=given_,
+        params=arguments,
         scoring=SCORERS,
         cv=CV,
         error_score="raise",
@@ -293,8 +296,8 @@ def test_cross_validate_takes_qid_as_params(table: Table) -> None:
     for name, measure in SCORING.items():
         assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
         assert np.isfinite(result[f"train_{name}"]).all()
-    scores = cross_val_score(RANKER, table.X, table.Y, params=given_, scoring=SCORERS["cam"], cv=CV)
-    assert scores == pytest.approx(result["test_cam"])
+    single = cross_val_score(RANKER, table.X, table.Y, params=arguments, scoring=SCORERS["cam"], cv=CV)
+    assert single == pytest.approx(result["test_cam"])
 
 
 @pytest.mark.slow
@@ -302,8 +305,8 @@ def test_cross_validate_takes_qid_as_params(table: Table) -> None:
 def test_two_processes_give_the_values_of_one(table: Table) -> None:
     search = GridSearchCV(RANKER, GRID, scoring=SCORERS, refit="cam", cv=CV, error_score="raise")
     parallel = clone(search).set_params(n_jobs=2)
-    for grid_search in (search, parallel):
-        grid_search.fit(table.X, table.Y.to_numpy(), qid=table.qid, groups=table.qid)
+    for candidate in (search, parallel):
+        candidate.fit(table.X, table.Y.to_numpy(), qid=table.qid, groups=table.qid)
     for name in SCORING:
         key = f"mean_test_{name}"
         assert parallel.cv_results_[key] == pytest.approx(search.cv_results_[key], abs=1e-15)
@@ -324,8 +327,8 @@ def test_in_a_pipeline_qid_is_routed_past_the_other_steps(table: Table) -> None:
 def test_a_switch_thrown_after_the_scorer_was_made_makes_no_difference(table: Table) -> None:
     with sklearn.config_context(enable_metadata_routing=False):
         scorer, ranker = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS), clone(RANKER)
-    given_ = {"qid": table.qid, "groups": table.qid}
-    result = cross_validate(ranker, table.X, table.Y, params=given_, scoring=scorer, cv=CV, error_score="raise")
+    arguments = {"qid": table.qid, "groups": table.qid}
+    result = cross_validate(ranker, table.X, table.Y, params=arguments, scoring=scorer, cv=CV, error_score="raise")
     assert result["test_score"] == pytest.approx(by_hand(table, RANKER, SCORING["toma"]), abs=1e-12)
 
 
@@ -346,9 +349,9 @@ def _as_only_index_of_y(table: Table) -> tuple[Any, Any]:
 
 
 @pytest.mark.every(4)
-@pytest.mark.parametrize("attach", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y])
-def test_without_routing_the_query_travels_with_the_data(attach: Callable[..., Any], table: Table) -> None:
-    X, Y = attach(table)
+@pytest.mark.parametrize("add_queries", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y])
+def test_without_routing_the_query_travels_with_the_data(add_queries: Callable[..., Any], table: Table) -> None:
+    X, Y = add_queries(table)
     result = cross_validate(RANKER, X, Y, groups=table.qid, scoring=SCORERS, cv=CV, error_score="raise")
     for name, measure in SCORING.items():
         assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
@@ -406,7 +409,7 @@ def test_response_methods(method: str, table: Table) -> None:
 def test_predictions_may_be_one_column(table: Table) -> None:
     flat, column = FirstFeature(), FirstFeature()
     column.predict = lambda X: X[:, :1]  # type: ignore[method-assign]
-    values = [SCORERS["toma"](ranker, table.X, table.Y, qid=table.qid) for ranker in (flat, column)]
+    values = [SCORERS["toma"](estimator, table.X, table.Y, qid=table.qid) for estimator in (flat, column)]
     assert values[0] == values[1]
 
 
@@ -430,14 +433,14 @@ TRAINED = "among those that .* was fitted on.*Split by query, as with cv=GroupKF
 @pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_successive_halving_over_samples_divides_queries(table: Table) -> None:
-    given_ = {"scoring": SCORERS["toma"], "error_score": "raise", "random_state": 0}
+    arguments = {"scoring": SCORERS["toma"], "error_score": "raise", "random_state": 0}
     search = HalvingGridSearchCV(
-        RANKER, {"target__distance": [1, 2, 3]}, cv=KFold(3, shuffle=True, random_state=0), **given_
+        RANKER, {"target__distance": [1, 2, 3]}, cv=KFold(3, shuffle=True, random_state=0), **arguments
     )
     with pytest.warns(ma.MultiAspectWarning, match=TRAINED):
         search.fit(table.X, table.Y, qid=table.qid)
     limits = {"resource": "estimator__max_iter", "max_resources": 9, "min_resources": 3}
-    whole = HalvingGridSearchCV(RANKER, {"target__distance": [1, 2, 3]}, cv=CV, **limits, **given_)
+    whole = HalvingGridSearchCV(RANKER, {"target__distance": [1, 2, 3]}, cv=CV, **limits, **arguments)
     whole.fit(table.X, table.Y, qid=table.qid, groups=table.qid)
     assert whole.n_iterations_ >= 2
 
@@ -531,15 +534,15 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", BAD, ids=str)
 def test_bad_input_fails_with_its_numbers(case: str) -> None:
-    given_ = {"estimator": FirstFeature(), "X": X4, "y": Y4, "qid": QID4, "response_method": "predict"}
+    arguments = {"estimator": FirstFeature(), "X": X4, "y": Y4, "qid": QID4, "response_method": "predict"}
     changes, message = BAD[case]
-    given_ |= changes
-    scorer = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS, response_method=given_.pop("response_method"))
+    arguments |= changes
+    scorer = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS, response_method=arguments.pop("response_method"))
     warned = (
-        pytest.warns(ma.MultiAspectWarning, match=NO_QID) if given_["qid"] is None else contextlib.nullcontext()
+        pytest.warns(ma.MultiAspectWarning, match=NO_QID) if arguments["qid"] is None else contextlib.nullcontext()
     )
     with warned, pytest.raises(MultiAspectError, match=re.escape(message)):
-        scorer(given_["estimator"], given_["X"], given_["y"], qid=given_["qid"])
+        scorer(arguments["estimator"], arguments["X"], arguments["y"], qid=arguments["qid"])
 
 
 def test_unnamed_columns_are_refused() -> None:
@@ -594,7 +597,7 @@ def test_unsorted_rows_score_as_sorted_ones(order: tuple[int, ...]) -> None:
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("params", [{}, {"groups": "qid"}])
 def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: Any, table: Table) -> None:
-    given_ = {"groups": table.qid} if params else {}
+    arguments = {"groups": table.qid} if params else {}
     with (
         pytest.warns(ma.MultiAspectWarning, match=NO_QID),
         pytest.raises(MultiAspectError, match="query of every row"),
@@ -603,7 +606,7 @@ def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: An
             RANKER,
             table.X,
             table.Y,
-            params=given_,
+            params=arguments,
             scoring=SCORERS["toma"],
             cv=CV if params else KFold(3),
             error_score="raise",
@@ -612,11 +615,11 @@ def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: An
 
 def test_a_failing_fold_is_raised_or_scored_as_asked(table: Table) -> None:
     _, Y = _as_level_of_y(table)
-    given_ = {"groups": table.qid, "scoring": SCORERS["toma"], "cv": CV}
+    arguments = {"groups": table.qid, "scoring": SCORERS["toma"], "cv": CV}
     with pytest.raises(MultiAspectError, match=r"predictions: expected.*got shape \(\d+, 2\)"):
-        cross_validate(Ridge(), table.X, Y, error_score="raise", **given_)
+        cross_validate(Ridge(), table.X, Y, error_score="raise", **arguments)
     with pytest.warns(UserWarning, match="predictions: expected"):
-        result = cross_validate(Ridge(), table.X, Y, error_score=-1.0, **given_)
+        result = cross_validate(Ridge(), table.X, Y, error_score=-1.0, **arguments)
     assert (result["test_score"] == -1.0).all()
 
 
@@ -693,10 +696,10 @@ def test_searches_take_frames_of_polars(table: Table) -> None:
     polars = pytest.importorskip("polars")
     X = polars.DataFrame({name: table.X[:, i] for i, name in enumerate("abc")})
     Y = polars.DataFrame({name: table.Y[name].to_numpy() for name in ("credibility", "relevance")})
-    given_ = {"scoring": SCORERS["cam"], "cv": CV, "error_score": "raise"}
+    arguments = {"scoring": SCORERS["cam"], "cv": CV, "error_score": "raise"}
     qid = {"qid": table.qid, "groups": table.qid}
-    expected = cross_validate(RANKER, table.features, table.Y, params=qid, **given_)["test_score"]
-    assert cross_validate(RANKER, X, Y, params=qid, **given_)["test_score"] == pytest.approx(expected, abs=1e-12)
+    expected = cross_validate(RANKER, table.features, table.Y, params=qid, **arguments)["test_score"]
+    assert cross_validate(RANKER, X, Y, params=qid, **arguments)["test_score"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_several_columns_without_names_need_aspects(table: Table) -> None:
@@ -730,9 +733,9 @@ QID_IS_A_FEATURE = "X has a column qid, which .* uses as a feature"
 def test_a_query_column_that_stays_among_the_features_is_noticed(table: Table) -> None:
     X = table.features.assign(qid=np.unique(table.qid, return_inverse=True)[1])
     Y = table.Y.set_index(table.index)
-    given_ = {"scoring": SCORERS["cam"], "cv": KFold(3), "error_score": "raise"}
+    arguments = {"scoring": SCORERS["cam"], "cv": KFold(3), "error_score": "raise"}
     behind = make_pipeline(StandardScaler(), RANKER)
-    for estimator in (behind, make_pipeline("passthrough", behind), GridSearchCV(behind, {}, **given_)):
+    for estimator in (behind, make_pipeline("passthrough", behind), GridSearchCV(behind, {}, **arguments)):
         forget_warnings()
         # The ranker sees an array, and that a column of it tells the queries apart.
         with (
@@ -743,7 +746,7 @@ def test_a_query_column_that_stays_among_the_features_is_noticed(table: Table) -
     forget_warnings()
     # Of eight queries in a fold's training set a feature may do so by chance.
     with pytest.warns(ma.MultiAspectWarning, match=QID_IS_A_FEATURE):
-        cross_validate(behind, X, Y, **given_)
+        cross_validate(behind, X, Y, **arguments)
 
 
 @pytest.mark.slow
@@ -837,14 +840,14 @@ def test_searches_take_a_scorer_of_several_measures(routed: bool, table: Table) 
     labels = table.Y.set_index(pd.Index(table.qid, name="qid"))
     results = []
     with sklearn.config_context(enable_metadata_routing=routed):
-        given_ = {"qid": table.qid, "groups": table.qid} if routed else {"groups": table.qid}
+        arguments = {"qid": table.qid, "groups": table.qid} if routed else {"groups": table.qid}
         for scoring in (SCORERS, ma.ranking_scorer(SCORING, aspects=ASPECTS)):
             search = GridSearchCV(RANKER, GRID, scoring=scoring, refit="cam", cv=CV, error_score="raise")
-            search.fit(table.X, labels, **given_)
+            search.fit(table.X, labels, **arguments)
             results.append(search)
         both = cross_validate(
             RANKER, table.X, labels, scoring=scoring, cv=CV, error_score="raise",
-            **({"params": given_} if routed else given_),
+            **({"params": arguments} if routed else arguments),
         )  # fmt: skip
     for name in SCORING:
         key = f"mean_test_{name}"
@@ -860,3 +863,79 @@ def test_without_queries_a_scorer_of_several_measures_raises(table: Table) -> No
         pytest.raises(MultiAspectError, match="query of every row"),
     ):
         scorer(CountsPredictions(), table.X, table.Y)
+
+
+# -- rows as judgments and rankings ------------------------------------------------------------------
+
+#: Two queries, whose rows are mixed; documents d1 and d3 of q1 are tied.
+ROWS = pd.DataFrame(
+    {
+        "qid": ["q2", "q1", "q1", "q2", "q1"],
+        "docno": ["d5", "d1", "d2", "d4", "d3"],
+        "label": [1, 2, 0, 0, 1],
+        "credibility": [0, 1, 2, 3, 1],
+        "score": [0.1, 0.5, 0.9, 0.4, 0.5],
+    }
+)
+
+
+def labelled(*, named: bool = True, qrels: ma.Judgments | None = None) -> LabelledRows:
+    """Return ROWS as training data, with the names of the documents or without."""
+    labels = ROWS[["label", "credibility"]]
+    return LabelledRows(labels.set_index(ROWS["docno"]) if named else labels, ROWS["qid"], qrels=qrels)
+
+
+def attributes(obj: object) -> set[str]:
+    """Return the attributes that an object sets, and the properties of its class."""
+    properties = {
+        name for cls in type(obj).__mro__ for name, value in vars(cls).items()
+        if isinstance(value, property | functools.cached_property)
+    }  # fmt: skip
+    return {*vars(obj), *properties} - {"_results"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("pooled", [True, False])
+def test_rows_have_all_attributes_of_judgments_and_rankings(named: bool, pooled: bool) -> None:
+    """An attribute that Judgments or Rankings gain is set for rows, too."""
+    judgments = ma.Judgments(ROWS.drop(columns="score"))
+    rows = labelled(named=named or pooled, qrels=judgments if pooled else None)
+    for parent, child in [
+        (judgments, rows.judgments),
+        (Rankings(ROWS, judgments), rows.rankings(ROWS["score"])),
+    ]:
+        assert isinstance(child, type(parent))
+        missing = [name for name in sorted(attributes(parent)) if not hasattr(child, name)]
+        assert missing == []
+
+
+def test_rows_are_the_judgments_and_rankings_of_their_qrels_and_run() -> None:
+    judgments = ma.Judgments(ROWS.drop(columns="score"))
+    run = ROWS.assign(score=ROWS["score"] - 0.01 * (ROWS["docno"] == "d1"))  # without ties
+    rankings = Rankings(run, judgments)
+    rows = labelled()
+    ranked = rows.rankings(run["score"])
+    assert rows.judgments.label_names == judgments.label_names
+    assert rows.judgments.qids.tolist() == rows.judgments.original_qids.tolist() == judgments.qids.tolist()
+    pairs, known_pairs = (
+        set(zip(known.pool_query.tolist(), known.docnos.tolist(), strict=True))
+        for known in (rows.judgments, judgments)
+    )
+    assert pairs == known_pairs
+    assert len(rows.judgments) == len(judgments) == 5
+    for known, own in zip(rankings.documents(None), ranked.documents(None), strict=True):
+        assert own.tolist() == known.tolist()
+    assert ranked.levels.tolist() == rankings.levels.tolist()
+    assert ranked.some_documents == rankings.some_documents == ["d2", "d3", "d1"]
+    assert ranked.n_common == rankings.n_common == 2
+    pd.testing.assert_frame_equal(ranked.frame_by_rank(), rankings.frame_by_rank())
+    pd.testing.assert_frame_equal(ranked.cut(1).frame_by_rank(), rankings.cut(1).frame_by_rank())
+    order = ["query_id", "doc_id"]
+    frames = [known.source.to_pandas().sort_values(order, ignore_index=True) for known in (ranked, rankings)]
+    pd.testing.assert_frame_equal(*frames)
+
+
+def test_documents_of_rows_without_names_are_row_numbers() -> None:
+    rows = labelled(named=False)
+    assert rows.judgments.docnos.tolist() == ["1", "2", "4", "0", "3"]
+    assert rows.rankings(ROWS["score"]).documents(1)[2].tolist() == ["2", "3"]

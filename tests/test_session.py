@@ -164,6 +164,15 @@ def test_equal_documents_do_not_depend_on_their_names_or_rows() -> None:
     assert values == {8 / (8 + 8)}
 
 
+def test_of_equally_useful_documents_the_ideal_begins_with_that_of_the_larger_gain_on_the_first_theme() -> None:
+    """Both add 3 at rank 1. d2 first leaves 3 / log2(2) for d1, d1 first only 1 + 2 / log2(3) for d2."""
+    qrels = {"q": {"d1": {"a": 0, "b": 3, "u": 1}, "d2": {"a": 1, "b": 2, "u": 1}}}
+    run = {"q": {"d1": 2.0, "d2": 1.0}}
+    measure = nMDCU(themes="a,b", usability="u", aspects={"a": 3, "b": 3, "u": 1})
+    assert measure.calc_aggregate(qrels, run) == pytest.approx((3 + 1 + 2 / math.log2(3)) / 6)
+    assert measure(themes="b,a").calc_aggregate(qrels, run) == 1
+
+
 def test_a_given_ideal_list() -> None:
     """Its ranks may have gaps, and documents outside it are not in the ideal."""
     given_list = NORMALISED(ideal="place")

@@ -1,6 +1,7 @@
-"""The structure of the package: few places that ask what a measure, order or base is.
+"""The structure of the package: few places ask what a measure, order or base is, in whatever words.
 
-Run ``python tests/test_structure.py`` to list these places.
+What a measure has, it states, as `Measure.accepts_aspects` and `Base.has_positive` do. Run ``python
+tests/test_structure.py`` to list the lines that ask.
 """
 
 from __future__ import annotations
@@ -12,10 +13,22 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "pt_multiaspect"
 
-#: How many lines ask for the kind of a measure, order or base, instead of asking the object itself. These
-#: numbers may only go down: three places read what users give (as_base, supports, parse_order).
-DISPATCHES = {
-    r"isinstance\([^)]*(Measure|Order|Base)\b|type\((TOMA|On)\)|NAME ==|has_kernel|is_linear": 3,
+#: What only measures, orders or bases have.
+ATTRIBUTES = (
+    "SUPPORTED_PARAMS", "SOURCES", "CITATION", "SINGLE_ASPECT", "NOT_A_BASE", "bases", "measure", "members", "spec",
+    "on", "of_criteria", "parameters", "runtime_impl",
+)  # fmt: skip
+
+#: How lines ask another object what it is, and the number of lines that do. The numbers may only go down.
+QUESTIONS = {
+    "class": (r"isinstance\([^)]*\b(Measure|Order|Base)\b|type\((TOMA|On)\)|has_kernel|is_linear", 4),
+    "name": (r"measure\.NAME (==|in|not in) ", 2),
+    "parameter": (r"""["\w] (not )?in (?!self\.)\w+(\.\w+)*\.SUPPORTED_PARAMS(?!\.)""", 16),
+    "attribute": (
+        r"attr\([\w.]+, \"(" + "|".join(ATTRIBUTES) + r")\"",
+        23,
+    ),
+    "package": (r"(?<!def )(?<!\.)\bsupports\(", 16),
 }
 
 
@@ -28,17 +41,35 @@ def lines() -> list[tuple[str, int, str]]:
     ]
 
 
-def dispatches(pattern: str) -> list[str]:
+def asking(pattern: str) -> list[str]:
     return [f"{file}:{number}: {line.strip()}" for file, number, line in lines() if re.search(pattern, line)]
 
 
-@pytest.mark.parametrize("pattern", DISPATCHES)
-def test_dispatches_do_not_increase(pattern):
-    occurrences = dispatches(pattern)
-    assert len(occurrences) <= DISPATCHES[pattern], "\n".join(["ask the object instead of its type:", *occurrences])
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_no_further_place_asks_what_a_measure_is(words: str) -> None:
+    pattern, most = QUESTIONS[words]
+    places = asking(pattern)
+    remedy = "let the class of the measure state what it has"
+    assert len(places) <= most, "\n".join(
+        [f"expected at most {most} places, got {len(places)}; {remedy}:", *places]
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("class", "if isinstance(value, Measure):"),
+        ("name", 'if measure.NAME in ("Judged", "NumRet"):'),
+        ("parameter", 'if "weights" in measure.SUPPORTED_PARAMS:'),
+        ("attribute", 'if not hasattr(read, "SUPPORTED_PARAMS"):'),
+        ("package", "plain = [measure for measure in measures if not supports(measure)]"),
+    ],
+)
+def test_what_asks_is_seen(words: str, line: str) -> None:
+    assert re.search(QUESTIONS[words][0], line)
 
 
 if __name__ == "__main__":
-    for pattern, most in DISPATCHES.items():
-        places = dispatches(pattern)
-        print(*places, f"{len(places)} of at most {most}: {pattern}", sep="\n")
+    for words, (pattern, most) in QUESTIONS.items():
+        places = asking(pattern)
+        print(*places, f"{len(places)} of {most} by {words}", "", sep="\n")

@@ -47,26 +47,26 @@ THREE = {"a": [0.5, 0.7], "b": [0.2, 0.3], "c": [0.1, 0.9]}
 
 
 def test_best_and_second_by_direction() -> None:
-    rows = cells(ma.to_latex(long({"AP": THREE, "ESL": THREE})))
-    assert rows[""] == ["AP", r"ESL $\downarrow$"]
-    assert rows["a"] == [r"\textbf{0.600}", "0.600"]
-    assert rows["b"] == ["0.250", r"\textbf{0.250}"]
-    assert rows["c"] == [r"\underline{0.500}", r"\underline{0.500}"]
+    body = cells(ma.to_latex(long({"AP": THREE, "ESL": THREE})))
+    assert body[""] == ["AP", r"ESL $\downarrow$"]
+    assert body["a"] == [r"\textbf{0.600}", "0.600"]
+    assert body["b"] == ["0.250", r"\textbf{0.250}"]
+    assert body["c"] == [r"\underline{0.500}", r"\underline{0.500}"]
 
 
 def test_the_direction_is_that_of_the_aggregate() -> None:
     """Lower values of HMAP are better per query, higher ones as aggregate."""
-    rows = cells(ma.to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
-    assert rows == {
+    body = cells(ma.to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
+    assert body == {
         "": ["HMAP"], "a": [r"\textbf{0.500}"], "b": [r"\underline{0.250}"], "c": ["0.200"]
     }  # fmt: skip
 
 
 def test_rounding_makes_no_best() -> None:
-    rows = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
-    assert [rows[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
-    rows = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
-    assert rows["a"] == [r"\textbf{0.70004}"]
+    body = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
+    assert [body[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
+    body = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
+    assert body["a"] == [r"\textbf{0.70004}"]
 
 
 def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
@@ -78,10 +78,10 @@ def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
         "e": [0.1, 0.1, 0.1],
     }
     assert sum(tied["a"]) != sum(tied["b"])
-    rows = cells(ma.to_latex(long({"AP": tied})))
-    assert rows["a"] == rows["b"] == [r"\textbf{0.200}"]
-    assert rows["c"] == rows["e"] == [r"\underline{0.100}"]
-    assert rows["d"] == ["0.017"]
+    body = cells(ma.to_latex(long({"AP": tied})))
+    assert body["a"] == body["b"] == [r"\textbf{0.200}"]
+    assert body["c"] == body["e"] == [r"\underline{0.100}"]
+    assert body["d"] == ["0.017"]
 
 
 @pytest.mark.parametrize("systems", [{"a": [0.5, 0.7]}, {"a": [0.5], "b": [0.5]}, {"a": [0.0], "b": [0.0]}])
@@ -93,9 +93,9 @@ def test_nothing_is_best_if_all_are_equal(systems) -> None:
 
 
 def test_negative_values_and_zeros() -> None:
-    rows = cells(ma.to_latex(long({"CRP": {"a": [-0.0001], "b": [-1.5], "c": [-2.0]}})))
-    assert rows["a"] == [r"\textbf{0.000}"]
-    assert rows["b"] == [r"\underline{$-$1.500}"]
+    body = cells(ma.to_latex(long({"CRP": {"a": [-0.0001], "b": [-1.5], "c": [-2.0]}})))
+    assert body["a"] == [r"\textbf{0.000}"]
+    assert body["b"] == [r"\underline{$-$1.500}"]
 
 
 @pytest.fixture
@@ -112,25 +112,25 @@ def many() -> pd.DataFrame:
 
 def test_marks_are_those_of_the_tests(many) -> None:
     latex = ma.to_latex(many, baseline="base")
-    rows, compared = cells(latex), ma.analysis.compare_with_baseline(many, "base")
+    body, compared = cells(latex), ma.analysis.compare_with_baseline(many, "base")
     for column, measure in enumerate(("AP", "ESL")):
         significant = compared[compared["measure"] == measure].set_index("name")["significant"]
         assert significant.to_dict() == {"low": True, "near": False, "high": True}
         for name in significant.index:
             expected = r"$^{\dagger}$" if significant[name] else r"$^{\phantom{\dagger}}$"
-            assert rows[name][column].endswith(expected)
-        assert rows["base"][column].endswith(r"$^{\phantom{\dagger}}$")
+            assert body[name][column].endswith(expected)
+        assert body["base"][column].endswith(r"$^{\phantom{\dagger}}$")
     assert (
         r"different from base ($\dagger$) (paired t-test, Holm correction, p \textless{} 0.05, 30 topics)" in latex
     )
 
 
 def test_several_baselines_have_letters(many) -> None:
-    rows = cells(ma.to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
-    assert list(rows) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]
-    assert rows["high"][0].endswith("$^{ab}$")
-    assert rows["base"][0].endswith(r"$^{a\phantom{b}}$")
-    assert rows["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
+    body = cells(ma.to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
+    assert list(body) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]
+    assert body["high"][0].endswith("$^{ab}$")
+    assert body["base"][0].endswith(r"$^{a\phantom{b}}$")
+    assert body["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
     latex = ma.to_latex(many, baseline=["low", "near"], test="tukey", n_resamples=200)
     assert "different from low (a), near (b) (randomised Tukey HSD test, p" in latex
 
@@ -249,17 +249,17 @@ def test_measures_can_be_given_for_a_frame_without_record() -> None:
     frame = long({"length": THREE})
     with pytest.warns(ma.MultiAspectWarning, match="systems_table: length names no known measure"):
         assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
-    rows = cells(ma.to_latex(frame, {"length": ma.ESL}))
-    assert rows[""] == [r"length $\downarrow$"]
-    assert rows["b"] == [r"\textbf{0.250}"]
+    body = cells(ma.to_latex(frame, {"length": ma.ESL}))
+    assert body[""] == [r"length $\downarrow$"]
+    assert body["b"] == [r"\textbf{0.250}"]
 
 
 def test_a_direction_can_be_given_instead_of_a_measure() -> None:
     frame = long({"seconds": THREE, "AP": THREE})
-    rows = cells(ma.to_latex(frame, {"seconds": "lower", "AP": "AP"}))
-    assert rows[""] == [r"seconds $\downarrow$", "AP"]
-    assert rows["b"] == [r"\textbf{0.250}", "0.250"]
-    assert rows["a"] == ["0.600", r"\textbf{0.600}"]
+    body = cells(ma.to_latex(frame, {"seconds": "lower", "AP": "AP"}))
+    assert body[""] == [r"seconds $\downarrow$", "AP"]
+    assert body["b"] == [r"\textbf{0.250}", "0.250"]
+    assert body["a"] == ["0.600", r"\textbf{0.600}"]
     styled = ma.to_styler(frame, {"seconds": "lower", "AP": "higher"}, ci=0.9, baseline="a").data
     assert styled.columns.tolist() == ["seconds ↓", "AP"]
     assert cells(ma.to_latex(frame, {"seconds": "higher", "AP": "higher"}))[""] == ["seconds", "AP"]
@@ -276,9 +276,9 @@ def test_values_with_a_given_direction_are_averaged(label: str, word: str) -> No
     """Whatever measure their label names or the frame records, as correlation does."""
     frame = long({label: {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
     frame.attrs["measures"] = {label: label}
-    rows = cells(ma.to_latex(frame, {label: word}))
+    body = cells(ma.to_latex(frame, {label: word}))
     best, other = (r"\textbf{%s}", r"\underline{%s}") if word == "lower" else (r"\underline{%s}", r"\textbf{%s}")
-    assert (rows["a"], rows["b"]) == ([best % "2.500"], [other % "5.000"])
+    assert (body["a"], body["b"]) == ([best % "2.500"], [other % "5.000"])
     assert frame.attrs["measures"] == {label: label}
 
 
@@ -493,8 +493,8 @@ def test_columns_over_different_topics() -> None:
 def test_measures_may_be_categories() -> None:
     frame = uneven()
     categories = pd.Categorical(frame["measure"], categories=["P", "RR", "AP"])
-    table = ma.analysis.compare_with_baseline(frame.assign(measure=categories), "a")
-    assert table["p"].tolist() == ma.analysis.compare_with_baseline(frame, "a")["p"].tolist()
+    tests = ma.analysis.compare_with_baseline(frame.assign(measure=categories), "a")
+    assert tests["p"].tolist() == ma.analysis.compare_with_baseline(frame, "a")["p"].tolist()
 
 
 def test_a_row_without_a_measure_is_not_left_out() -> None:

@@ -15,7 +15,7 @@ from ir_measures import AP, ERR, RBP, RR, Judged, P, R, Rprec, SetAP, SetF, SetP
 
 import pt_multiaspect as ma
 from pt_multiaspect import errors
-from pt_multiaspect.bases import average_precision
+from pt_multiaspect.bases import precision
 from pt_multiaspect.bases.adapters import ADAPTERS
 from pt_multiaspect.kernels.progress import APProgress, Progression
 from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure, measures
@@ -105,8 +105,8 @@ class Wrapped(ma.SingleAspectMeasure):
     SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
 
     @property
-    def _ap(self) -> average_precision.AveragePrecision:
-        return average_precision.AveragePrecision(AP if self.cutoff is None else AP @ self.cutoff)
+    def _ap(self) -> precision.AveragePrecision:
+        return precision.AveragePrecision(AP if self.cutoff is None else AP @ self.cutoff)
 
     def score(self, ranking, target):
         return self._ap.score(ranking, target)

@@ -55,8 +55,8 @@ def run_in_threads(calls: list[Callable[[], Any]], times: int) -> None:
     expected = [call() for call in calls]
     order = np.random.default_rng(1).permutation(np.arange(times) % len(calls)).tolist()
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda index: calls[index](), order))
-    assert sum(value != expected[index] for index, value in zip(order, results, strict=True)) == 0
+        result = list(pool.map(lambda index: calls[index](), order))
+    assert sum(value != expected[index] for index, value in zip(order, result, strict=True)) == 0
 
 
 def evaluate_measures(run: pd.DataFrame, qrels: object, measures: list[Any]) -> list[float]:

@@ -137,6 +137,15 @@ def test_measures_of_ir_measures_count_the_topics_in_which_they_can_be_above_0()
     }  # fmt: skip
 
 
+def test_labels_that_gains_does_not_list_are_positive() -> None:
+    """They are their own gains, so that the value of q1 is 1, as On's always was; q1 was left out."""
+    qrels = {"q1": {"d1": 2}, "q2": {"d1": 1}, "q3": {"d1": 0, "d2": 1}}
+    measure = ir_measures.nDCG(gains={0: 0, 1: 0})
+    measures = {"plain": measure, "On": ma.On(base=measure)}
+    values = ma.evaluate({"run": {"q1": {"d1": 1.0}}}, qrels, measures, average_over="positive", progress=False)
+    assert values[["measure", "qid", "value"]].to_numpy().tolist() == [["plain", "q1", 1.0], ["On", "q1", 1.0]]
+
+
 def test_a_missing_aspect_has_nothing_to_do_with_topics() -> None:
     measures = {"effort": ma.On(aspect="effort", base="AP")}
     with pytest.raises(MultiAspectError, match=r"^effort: .*no column") as caught:

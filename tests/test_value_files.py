@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pt_multiaspect as ma
-from pt_multiaspect.evaluation.value_files import FORMATS, written_values
+from pt_multiaspect.evaluation.value_files import FORMATS, format_values
 
 QRELS = ("relevance=relevance.txt", "credibility=credibility.txt")
 MEASURES = "nDCG@10 AP GMAP ESL(wanted=1) CAM@3"
@@ -45,10 +45,10 @@ def test_own_values_are_read_back_exactly(cli, trec_files, format):
     assert cli("evaluate", *arguments, "-o", "values.txt", *paths)[:2] == (0, "")
     assert (trec_files / "values.txt").read_text() == out
     expected = command_values(*runs)
-    values = ma.read_values("values.txt", format=format)
-    pd.testing.assert_frame_equal(values, expected, check_exact=True)
+    result = ma.read_values("values.txt", format=format)
+    pd.testing.assert_frame_equal(result, expected, check_exact=True)
     means = ma.aggregate(expected)
-    pd.testing.assert_frame_equal(ma.aggregate(values), means)
+    pd.testing.assert_frame_equal(ma.aggregate(result), means)
     # The aggregates in the file are those, too, in full.
     aggregates = [line.split("\t") for line in out.splitlines() if "\tall\t" in line and "runid" not in line]
     if format != "jsonl":
@@ -110,7 +110,7 @@ def test_every_number_and_name_comes_back(tmp_path_factory, format, keys, number
         return
     means = pd.DataFrame({"name": ["run"], **{label: [0.5] for label in labels}})
     path = tmp_path_factory.getbasetemp() / f"{format}.txt"
-    path.write_text(written_values(values, means, format), encoding="utf-8", newline="\n")
+    path.write_text(format_values(values, means, format), encoding="utf-8", newline="\n")
     pd.testing.assert_frame_equal(ma.read_values(path, format=format), values, check_exact=True, check_dtype=False)
 
 
@@ -136,19 +136,19 @@ def test_trec_evals_own_output(cli, trec_files):
     (trec_files / "bm25.eval").write_text("\n".join(lines))
     with gzip.open(trec_files / "bm25.eval.gz", "wt") as file:
         file.write("\n".join(lines))
-    values = ma.read_values("bm25.eval", format="trec_eval")
-    assert set(values["name"]) == {"bm25"}
-    assert set(values["qid"]) == set(qrels)
-    assert set(values["measure"]) == kinds
-    pd.testing.assert_frame_equal(values, ma.read_values("bm25.eval.gz", format="trec_eval"))
+    result = ma.read_values("bm25.eval", format="trec_eval")
+    assert set(result["name"]) == {"bm25"}
+    assert set(result["qid"]) == set(qrels)
+    assert set(result["measure"]) == kinds
+    pd.testing.assert_frame_equal(result, ma.read_values("bm25.eval.gz", format="trec_eval"))
     assert set(ma.read_values("bm25.eval", format="trec_eval", name="mine")["name"]) == {"mine"}
     expected = ma.evaluate(
         {"bm25": "runs/alpha.run"}, ma.read_qrels("relevance.txt"), sorted(kinds), progress=False
     )
-    both = values.merge(expected, on=["name", "qid", "measure"])
-    assert len(both) == len(expected) == len(values)
+    both = result.merge(expected, on=["name", "qid", "measure"])
+    assert len(both) == len(expected) == len(result)
     assert np.abs(both["value_x"] - both["value_y"]).max() <= 0.5001e-4
-    means = ma.aggregate(values).iloc[0]
+    means = ma.aggregate(result).iloc[0]
     assert means["num_ret"] == sum(map(len, run.values()))  # trec_eval adds counts, too
 
 
@@ -169,19 +169,19 @@ def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
     ]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     (trec_files / "alpha.txt").write_text(out)
-    values = ma.read_values("alpha.txt", format=format, name="alpha")
+    result = ma.read_values("alpha.txt", format=format, name="alpha")
     assert set(ma.read_values("alpha.txt", format=format)["name"]) == {"alpha.txt"}
     measures = [ir_measures.nDCG @ 10, ir_measures.AP]
     expected = ma.evaluate({"alpha": "runs/alpha.run"}, ma.read_qrels("relevance.txt"), measures, progress=False)
-    both = values.merge(expected, on=["name", "qid", "measure"])
-    assert len(both) == len(expected) == len(values) == 12
+    both = result.merge(expected, on=["name", "qid", "measure"])
+    assert len(both) == len(expected) == len(result) == 12
     decimals = 0 if format == "jsonl" else 0.5001e-4
     assert np.abs(both["value_x"] - both["value_y"]).max() <= decimals + 1e-15
 
 
 def test_what_reads_long_frames_reads_these(cli, trec_files):
     (trec_files / "tot.txt").write_text(cli("evaluate", "-m", "nDCG@10 AP", "-q", "--format", "tot", "runs")[1])
-    values, expected = (
+    result, expected = (
         ma.read_values("tot.txt", format="tot"),
         command_values(*sorted(p.name for p in (trec_files / "runs").iterdir())),
     )
@@ -193,7 +193,7 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
         lambda frame: ma.analysis.compare_with_baseline(frame, "alpha.run"),
         ma.analysis.system_front,
     ):
-        assert str(analysis(values)) == str(analysis(expected))
+        assert str(analysis(result)) == str(analysis(expected))
 
 
 # -- what cannot be written or read -----------------------------------------------------------------
@@ -229,8 +229,8 @@ def test_names_with_blanks_are_no_obstacle_to_json(cli, trec_files):
     code, out, _ = cli("evaluate", "-m", "'a b'=AP", "-q", "--format", "jsonl", "my run=runs/alpha.run")
     assert code == 0
     (trec_files / "values.txt").write_text(out)
-    values = ma.read_values("values.txt", format="jsonl")
-    assert (set(values["name"]), set(values["measure"])) == ({"my run"}, {"a b"})
+    result = ma.read_values("values.txt", format="jsonl")
+    assert (set(result["name"]), set(result["measure"])) == ({"my run"}, {"a b"})
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -393,9 +393,9 @@ pieces = st.sampled_from(
 )
 def test_any_content_is_read_or_refused(format, content):
     try:
-        values = ma.read_values(io.BytesIO(content), format=format)
+        result = ma.read_values(io.BytesIO(content), format=format)
     except ma.MultiAspectError:
         return
-    assert list(values.columns) == ["name", "qid", "measure", "value"]
-    assert values["value"].dtype == np.float64
-    assert not (values["qid"] == "all").any()
+    assert list(result.columns) == ["name", "qid", "measure", "value"]
+    assert result["value"].dtype == np.float64
+    assert not (result["qid"] == "all").any()

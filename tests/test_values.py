@@ -1,13 +1,15 @@
 """Every kind of measure keeps its values: a guard for changes of structure.
 
 Some 5000 values of small generated collections are stored in ``values.json`` and must be reproduced to 1e-12.
-Run this file as a program to write them anew, which is right only when a change of values is intended.
+``python tests/test_measure_lists.py`` adds those of new measures.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,8 +103,44 @@ def toma(kind: Kind, **params: Any) -> ma.Measure:
     return TOMA(aspects=kind.aspects, **params, **({} if kind.equal else {"axes": "gains"}))
 
 
+#: Measures of which no value is stored: they read a column `known`, and have tests of their own.
+WITHOUT_VALUES = {"CoverageRatio", "NoveltyRatio"}
+
+
 def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
-    """The measures asked of a kind of collection, by names of their own."""
+    """The measures that are evaluated on a kind of collection, by unique labels: those listed, then all others."""
+    yield from chosen_measures(kind)
+    chosen = {f"{label} {measure}" for kind in KINDS.values() for label, measure in chosen_measures(kind)}
+    for measure in ALL:
+        if not names(measure, chosen):
+            yield from default_measures(measure, kind)
+
+
+def names(measure: ma.Measure, labels: Iterable[str]) -> bool:
+    """Whether a label contains the name of a measure."""
+    return any(re.search(rf"\b{measure.NAME}\b", label) for label in labels)
+
+
+def default_measures(measure: ma.Measure, kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
+    """A measure with its default parameters, with and without a cutoff, and as a base if it can be one."""
+    if measure.NAME in WITHOUT_VALUES:
+        return
+    required = [name for name, param in measure.SUPPORTED_PARAMS.items() if param.required]
+    assert not required, f"{measure.NAME} requires {required}: add it to `chosen_measures` in {__file__}"
+    at_ranks = [measure, measure @ 2] if measure.accepts_cutoff else [measure]
+    for cut in at_ranks:
+        if measure.SINGLE_ASPECT and measure.NOT_A_BASE is None:
+            yield f"On {cut}", On(aspect="credibility", base=cut, aspects=kind.aspects)
+            yield f"CAM {cut}", CAM(base=cut, aspects=kind.aspects)
+            yield f"TOMA {cut}", toma(kind, base=cut)
+        elif not measure.SINGLE_ASPECT:
+            yield str(cut), cut(aspects=kind.aspects) if "aspects" in cut.SUPPORTED_PARAMS else cut
+        elif kind.whole:
+            yield f"{cut} alone", cut
+
+
+def chosen_measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
+    """The measures with the parameters that are worth a guard, by unique labels."""
     aspects = kind.aspects
     bases = (*GRADED, *BINARY, *OWN, *(FOREIGN if kind.whole else ()))
     weights = dict(zip(NAMES, (1, 2, 0.5), strict=True))
@@ -198,37 +236,72 @@ def compute(name: str, seed: int) -> dict[str, list[float]]:
     return {label: measure.evaluate(rankings).tolist() for label, measure in measures(KINDS[name])}
 
 
+def stored() -> dict[str, dict[str, list[float]]]:
+    """The values of the guard, by collection and label."""
+    tables: dict[str, dict[str, list[float]]] = json.loads(PATH.read_text(encoding="utf-8"))
+    return tables
+
+
+def different(values: dict[str, list[float]], expected: dict[str, list[float]]) -> dict[str, object]:
+    """The values that are not those expected, by label."""
+    return {
+        label: (row, expected[label])
+        for label, row in values.items()
+        if label in expected and not np.allclose(row, expected[label], rtol=1e-12, atol=1e-12)
+    }
+
+
+def write(accept_changes: bool = False) -> list[str]:
+    """Store the values of new labels; return the labels of changed values, which are stored only if accepted."""
+    before = stored()
+    lines, changed = [], set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ma.MultiAspectWarning)
+        for name, seed in COLLECTIONS:
+            key, values = f"{name} {seed}", compute(name, seed)
+            expected = before.get(key, {})
+            changed |= set(different(values, expected))
+            # Values that agree stay as they are, so that a difference in their last digit shows as no change.
+            kept = {
+                label: row if label not in expected or (accept_changes and label in changed) else expected[label]
+                for label, row in values.items()
+            }
+            rows = ",\n".join(f"{json.dumps(label)}:{json.dumps(row)}" for label, row in kept.items())
+            lines.append(f'"{key}":{{\n{rows}}}')
+    PATH.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
+    return [] if accept_changes else sorted(changed)
+
+
 @pytest.mark.parametrize(("name", "seed"), COLLECTIONS)
 def test_values_are_those_of_the_guard(name: str, seed: int) -> None:
-    expected = json.loads(PATH.read_text())[f"{name} {seed}"]
-    result = compute(name, seed)
-    assert list(result) == list(expected)
-    wrong = {
-        label: (values, expected[label])
-        for label, values in result.items()
-        if not np.allclose(values, expected[label], rtol=1e-12, atol=1e-12)
-    }
-    assert not wrong
+    expected, values = stored()[f"{name} {seed}"], compute(name, seed)
+    assert list(values) == list(expected), "values.json is out of date: run python tests/test_measure_lists.py"
+    assert different(values, expected) == {}
 
 
-def test_the_guard_is_large_and_looks_at_every_measure() -> None:
-    pinned = json.loads(PATH.read_text())
-    values = [value for table in pinned.values() for row in table.values() for value in row]
+def test_the_guard_is_large_and_has_every_measure() -> None:
+    values = [value for table in stored().values() for row in table.values() for value in row]
     assert len(values) > 4500
     assert len({round(value, 9) for value in values}) > 1000
-    looked_at = {label for table in pinned.values() for label in table}
-    asked = " ".join(looked_at)
-    known = {"CoverageRatio", "NoveltyRatio"}  # these ask for a column `known` and have tests of their own
-    assert not [measure.NAME for measure in ALL if measure.NAME not in asked and measure.NAME not in known]
+    labels = {label for table in stored().values() for label in table}
+    assert {measure.NAME for measure in ALL if not names(measure, labels)} == WITHOUT_VALUES
 
 
-if __name__ == "__main__":
-    import warnings
-
-    warnings.simplefilter("ignore", ma.MultiAspectWarning)
-    tables = [
-        f'"{name} {seed}":{{\n' + ",\n".join(f"{json.dumps(k)}:{json.dumps(v)}" for k, v in table.items()) + "}"
-        for name, seed in COLLECTIONS
-        for table in [compute(name, seed)]
-    ]
-    PATH.write_text("{" + ",\n".join(tables) + "}\n")
+def test_new_values_are_added_and_changed_ones_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values that are stored change only if that is accepted."""
+    content = PATH.read_text(encoding="utf-8")
+    tables = stored()
+    table = tables["fractional 6"]
+    del table["uERR"]
+    right, table["uRBP"] = table["uRBP"], [0.25] * N_QUERIES
+    path = tmp_path / "values.json"
+    path.write_text(json.dumps(tables), encoding="utf-8")
+    monkeypatch.setattr(f"{__name__}.PATH", path)
+    monkeypatch.setattr(f"{__name__}.COLLECTIONS", [pair for pair in COLLECTIONS if pair[0] == "fractional"])
+    assert write() == ["uRBP"]
+    assert stored()["fractional 6"]["uRBP"] == [0.25] * N_QUERIES
+    assert stored()["fractional 6"]["uERR"] == json.loads(content)["fractional 6"]["uERR"]
+    assert write(accept_changes=True) == []
+    assert stored()["fractional 6"]["uRBP"] == pytest.approx(right)

@@ -20,6 +20,7 @@ from pt_multiaspect.views import (
     Sentence,
     Table,
     bars,
+    fixed_point,
     fragment,
     latex_of,
     markdown_of,
@@ -210,3 +211,17 @@ def test_long_names_may_be_broken_in_html_with_signs_too() -> None:
     columns = [Column("", left=True, shorten=12), Column("AP")]
     html = fragment([Table(columns, [["x" * 40, "0.1"], [Cell("y" * 40, signs="a"), "0.2"], [Cell("z"), "0.3"]])])
     assert [html.count(f'<td class="{name}">') for name in ("l", "n")] == [2, 1]
+
+
+def test_markdown_underlines_second_best_values_and_keeps_the_code_of_notes() -> None:
+    cells = [[Cell("1", "best")], [Cell("<2>", "second")]]
+    table = Table([Column("a")], cells, notes=[Sentence("CAM", code="CAM(base='AP')"), Sentence("Plain.")])
+    assert markdown_of(table) == (
+        "| a |\n| ---: |\n| **1** |\n| <ins>\\<2></ins> |\n\nCAM: `CAM(base='AP')`\n\nPlain."
+    )
+
+
+def test_fixed_points() -> None:
+    values = [0.12346, -0.00001, -2.5, float("nan")]
+    assert [fixed_point(value, 4) for value in values] == ["0.1235", "0.0000", "-2.5000", "-"]
+    assert [fixed_point(value, 1, "−") for value in values] == ["0.1", "0.0", "−2.5", "-"]

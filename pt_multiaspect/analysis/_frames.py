@@ -11,8 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown, warn_once
-from ..evaluation.labels import is_measure_name, is_recorded, recorded
-from ..evaluation.long_frames import KEYS, check_filled, read_long_frame
+from ..evaluation.long_frames import (
+    KEYS,
+    check_filled,
+    is_measure_name,
+    is_recorded,
+    measures_by_label,
+    read_long_frame,
+)
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
@@ -212,7 +218,7 @@ def directions(
         better.
     """
     labels = list(map(str, measures))
-    known = {**({} if set(labels) <= set(by_label) else recorded(perquery)), **by_label}
+    known = {**({} if set(labels) <= set(by_label) else measures_by_label(perquery)), **by_label}
     unknown = [
         label
         for label in labels

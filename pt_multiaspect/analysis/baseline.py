@@ -13,9 +13,8 @@ import pandas as pd
 from .._validation import proportion
 from ..collection.frames import as_pandas
 from ..errors import errors_of, refuse_repeated, refuse_unknown
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import read_long_frame
-from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
+from ..evaluation.aggregation import ALL, read_topic_groups, rows_by_group
+from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ._frames import by_measure, matrix, topics_differ
 from ._significance import correct_groups, corrector, paired_test
@@ -173,7 +172,7 @@ def compare_with_baseline(
 
 def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:
     """Return whether lower is better for each label, None for labels of unknown measures."""
-    known = recorded(perquery)
+    known = measures_by_label(perquery)
     return {label: None if measure is None else lower_is_better(measure) for label, measure in known.items()}
 
 

@@ -106,7 +106,7 @@ def judge_agreement(
     judged = _read(frame, criterion, value, judge, aspects, warn=False)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
-        aspect_rows = judged.of(number)
+        aspect_rows = judged.criterion_mask(number)
         n_labels = np.bincount(judged.pair[aspect_rows], minlength=judged.n_pairs)
         kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]
@@ -483,7 +483,7 @@ class LabelSets:
         judged, result = self._judged, {}
         for number, (name, aspect) in enumerate(judged.aspects.items()):
             aspect_rows = rows[judged.criterion[rows] == number]
-            index = judged.combined(judged.pair[aspect_rows], judged.grade[aspect_rows], self._how)
+            index = judged.combine_labels(judged.pair[aspect_rows], judged.grade[aspect_rows], self._how)
             missing = otherwise.get(name, np.full(judged.n_pairs, np.nan))
             result[name] = np.where(index < 0, missing, aspect.scale.grades[index])
         return result
@@ -498,7 +498,7 @@ class Systems:
         named = named_runs(runs)
         if len(named) < 2:
             raise MultiAspectError(f"expected at least two runs, got only {choices(named)}")
-        self._judgments = Judgments(judged.wide(labels))
+        self._judgments = Judgments(judged.to_wide(labels))
         if self._judgments.n_queries < 2:
             raise MultiAspectError(f"expected at least two topics, got only {choices(self._judgments.qids)}")
         # Qrels that contain all grades, so that the inferred scales are complete.
@@ -512,7 +512,7 @@ class Systems:
 
     def values(self, labels: Labels) -> Floats:
         """Evaluate all runs on other labels; shape (n_measures, n_systems, n_topics), higher is better."""
-        judgments = self._judgments.relabelled(labels, self._scales)
-        systems = [rankings.relabelled(judgments) for rankings in self._rankings]
+        judgments = self._judgments.with_labels(labels, self._scales)
+        systems = [rankings.with_judgments(judgments) for rankings in self._rankings]
         values = np.array([[measure.evaluate(rankings) for rankings in systems] for measure in self._measures])
         return np.asarray(values * self._signs[:, None, None], dtype=np.float64)

@@ -13,9 +13,8 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion
 from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown
-from ..evaluation.aggregation import without_missing
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import read_long_frame
+from ..evaluation.aggregation import drop_missing
+from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.intervals import half_width
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
@@ -244,7 +243,7 @@ def _read(perquery: Any, title: str) -> pd.DataFrame:
         frame = read_long_frame(perquery)
         if frame.empty:
             raise MultiAspectError("expected at least one row in the long frame, got none")
-        return without_missing(frame, f"prediction_powered: {title}")
+        return drop_missing(frame, f"prediction_powered: {title}")
     except MultiAspectError as error:
         raise MultiAspectError(f"{title}: {error}") from None
 
@@ -295,7 +294,7 @@ def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: st
 
 def _check_means(perquery: pd.DataFrame) -> None:
     """Check that the aggregates of all measures are means."""
-    for label, measure in recorded(perquery).items():
+    for label, measure in measures_by_label(perquery).items():
         if not aggregate_is_mean(measure):
             raise MultiAspectError(
                 f"expected measures whose aggregate is the mean over topics, got {label} ({measure}); leave it out"

@@ -16,7 +16,7 @@ from .._validation import choice, count
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
-from ..collection.label_rules import start_at_one, starts_at_one_note
+from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
 from ..io.runs import join, named_runs
@@ -349,7 +349,7 @@ def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
 
 def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
     """Return the positions of the topics among the judged queries."""
-    queries = judgments.queries_of(np.array([str(qid) for qid in qids], dtype=object))
+    queries = judgments.query_positions(np.array([str(qid) for qid in qids], dtype=object))
     missing = [qids[position] for position in np.flatnonzero(queries < 0)]
     if missing:
         raise MultiAspectError(
@@ -397,7 +397,7 @@ def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabili
         and (
             not view.scale.identity
             if probabilities
-            else view.scale.is_fractional or start_at_one(view.label_counts) is not None
+            else view.scale.is_fractional or aspect_from_one(view.label_counts) is not None
         )
     ]
     if inferred:
@@ -405,7 +405,7 @@ def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabili
         warn_once(
             f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
             "Declare them with aspects= to get comparable values on other qrels"
-            + starts_at_one_note(view.label_counts for view in inferred),
+            + start_at_one_note(view.label_counts for view in inferred),
             key=scales,
             group=f"{function}: {choices(repr(view.name) for view in inferred)}",
         )

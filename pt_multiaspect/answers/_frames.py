@@ -13,9 +13,9 @@ from .._typing import Bools, Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
 from ..errors import MultiAspectError, choices, counted, errors_of, number_of, shown
 from ..evaluation.long_frames import COLUMNS, check_distinct
-from ..integration.records import record
+from ..integration.parsing import record_measures
 from ..io.file_contents import Text, as_text, load
-from ..io.run_files import run_files
+from ..io.runs import run_files
 from ..kernels.hits import ratio
 from ..strings.identifiers import identifiers
 
@@ -26,7 +26,7 @@ RUN_COLUMNS = ("name", "run_id")
 ROUNDING = 1e-9
 
 
-def texts(source: Any) -> Iterator[Text]:
+def read_texts(source: Any) -> Iterator[Text]:
     """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
     items = source if isinstance(source, list | tuple) else [source]
     if not items:
@@ -36,13 +36,19 @@ def texts(source: Any) -> Iterator[Text]:
             yield as_text(*load(file))
 
 
-def answers_of(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
+def answer_keys(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
     """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
     check_distinct_columns(frame, what)
     if not len(frame):
         raise MultiAspectError(f"{what}: expected at least one row, got none")
     name, qid = (id_column(frame, columns, what) for columns in (RUN_COLUMNS, queries))
     return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
+
+
+def answer_title(answers: pd.DataFrame, row: int) -> str:
+    """Return the run and the topic of an answer, for errors."""
+    name, qid = answers.iloc[row][["name", "qid"]]
+    return f"{name} on topic {qid}"
 
 
 def read_numbers(
@@ -88,10 +94,10 @@ def check_values(
     """
     faulty = np.flatnonzero(~valid)
     if len(faulty):
-        (name, qid), value = answers.iloc[faulty[0]][["name", "qid"]], column.iloc[faulty[0]]
+        value = column.iloc[faulty[0]]
         got = repr(value) if isinstance(value, str) else value
         raise MultiAspectError(
-            f"{expected} for {name} on topic {qid}, got {got} {counted(len(faulty), 'value')}"
+            f"{expected} for {answer_title(answers, faulty[0])}, got {got} {counted(len(faulty), 'value')}"
             + (f"; {remedy}" if remedy else "")
         )
 
@@ -124,7 +130,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
     )[COLUMNS]
     with errors_of(what):
         check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
-    record(result, dict.fromkeys(scores))
+    record_measures(result, dict.fromkeys(scores))
     return result
 
 
@@ -150,7 +156,7 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     return ratio(numerator, denominator)
 
 
-def notes_on_items(
+def item_notes(
     answers: pd.DataFrame,
     answer: Ints,
     texts: Sequence[object],
@@ -188,18 +194,17 @@ def notes_on_items(
     contradictory = surplus[~named.duplicated(["answer", "text", "label"])[surplus.index]]
     if len(contradictory):
         row = contradictory.iloc[0]
-        run, qid = answers.iloc[row["answer"]][["name", "qid"]]
         raise MultiAspectError(
-            f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for {run} on topic "
-            f"{qid} {counted(len(contradictory), 'row')}; keep the right one, or give different texts"
+            f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for "
+            f"{answer_title(answers, row['answer'])} {counted(len(contradictory), 'row')}; keep the right one, or "
+            "give different texts"
         )
     notes = []
     if len(surplus):
-        run, qid = answers.iloc[surplus["answer"].iloc[0]][["name", "qid"]]
+        example = f"{shown(surplus['text'].iloc[0])} for {answer_title(answers, surplus['answer'].iloc[0])}"
         notes.append(
             f"{number_of(len(surplus), item)} of {number_of(surplus['answer'].nunique(), 'answer')} are repeated, "
-            f"such as {shown(surplus['text'].iloc[0])} for {run} on topic {qid}, and count again; drop duplicates "
-            f"to count each {item} once"
+            f"such as {example}, and count again; drop duplicates to count each {item} once"
         )
     number = rows.groupby(["answer", "weight"]).cumcount()
     items: list[set[Hashable]] = [set() for _ in range(len(answers))]

@@ -16,7 +16,7 @@ from ..evaluation.long_frames import check_distinct
 from ..io.file_contents import Text
 from ..kernels.hits import ratio
 from ..measures import MM
-from ._frames import answers_of, read_numbers, score_frame, texts
+from ._frames import answer_keys, answer_title, read_numbers, read_texts, score_frame
 from .combining import combine
 
 _WHAT = "argue_scores"
@@ -87,8 +87,8 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     """
     frame = to_pandas(scores)
     if frame is None:
-        frame = pd.concat([_read(text) for text in texts(scores)], ignore_index=True)
-    reports = answers_of(frame, _WHAT, ("request_id", *QUERY_COLUMNS))
+        frame = pd.concat([_read(text) for text in read_texts(scores)], ignore_index=True)
+    reports = answer_keys(frame, _WHAT, ("request_id", *QUERY_COLUMNS))
     metric, value = (id_column(frame, (column,), _WHAT) for column in ("metric", "value"))
     names = list(chain.from_iterable(_COUNTS.values()))
     table = reports.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
@@ -103,16 +103,13 @@ def argue_scores(scores: Any) -> pd.DataFrame:
         raise MultiAspectError(f"{expected}, got none of them")
     gaps = np.argwhere(counts.isna().to_numpy())
     if len(gaps):
-        name, qid = reports.iloc[gaps[0, 0]]
-        raise MultiAspectError(f"{expected}, got no {names[gaps[0, 1]]} for {name} on topic {qid}")
+        raise MultiAspectError(f"{expected}, got no {names[gaps[0, 1]]} for {answer_title(reports, gaps[0, 0])}")
     scored = {}
     for label, (part, whole) in _COUNTS.items():
         numerator, denominator = counts[part].to_numpy(), counts[whole].to_numpy()
         if (numerator > denominator).any():
-            name, qid = reports.iloc[int(np.argmax(numerator > denominator))]
-            raise MultiAspectError(
-                f"{_WHAT}: expected at most as many {part} as {whole}, got more for {name} on topic {qid}"
-            )
+            report = answer_title(reports, int(np.argmax(numerator > denominator)))
+            raise MultiAspectError(f"{_WHAT}: expected at most as many {part} as {whole}, got more for {report}")
         scored[label] = ratio(numerator, denominator)
     coverages = {"f1": "nugget_coverage", "f1_weighted": "nugget_coverage_weighted"}
     return combine(

@@ -11,12 +11,10 @@ from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError, choices, counted, errors_of, refuse_taken, refuse_unknown
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import check_distinct, read_long_frame
+from ..evaluation.long_frames import check_distinct, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import parse_all
-from ..integration.records import RECORD, record
-from ._frames import ROUNDING
+from ..integration.parsing import RECORD, parse_all, record_measures
+from ._frames import ROUNDING, answer_title
 
 
 def combine(
@@ -85,7 +83,7 @@ def combine(
         ["name", "measure", "qid", *(key for key in keys if key not in ("name", "qid"))],
         "keep one answer, or give each run its own name",
     )
-    known = recorded(frame)
+    known = measures_by_label(frame)
     refuse_taken(labelled, known, "a measure of the frame")
     criteria = [label for label, measure in known.items() if not hasattr(measure, "of_criteria")]
     written = frame["measure"].map(str).to_numpy()
@@ -115,7 +113,7 @@ def combine(
         records = dict.fromkeys(name for name in names if known[name] is None) | records | {label: measure}
     result = pd.concat(parts, ignore_index=True)[frame.columns].infer_objects()
     result.attrs = dict(frame.attrs)
-    record(result, records)
+    record_measures(result, records)
     return result
 
 
@@ -125,10 +123,9 @@ def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFram
     values[answer[rows]] = frame["value"].to_numpy()[rows]
     faulty = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
     if len(faulty):
-        run, qid = answers[["name", "qid"]].iloc[faulty[0]]
         got = "none" if np.isnan(values[faulty[0]]) else f"{values[faulty[0]]:g}"
         raise MultiAspectError(
-            f"expected a value of {name} in [0, 1] for {run} on topic {qid}, got {got} "
+            f"expected a value of {name} in [0, 1] for {answer_title(answers, faulty[0])}, got {got} "
             f"{counted(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
             "and leave out topics that are not judged for all runs"
         )

@@ -14,15 +14,16 @@ from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import NOT_ASPECTS, id_column, is_numeric, read_labels, text_remedy, texts_like_labels
 from ..collection.frames import as_frame
-from ..collection.label_rules import LabelCounts, starts_above_zero
+from ..collection.label_rules import LabelCounts, find_start_above_zero
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..orders.order import grade_values
 from ._frames import (
     RUN_COLUMNS,
-    answers_of,
+    answer_keys,
+    answer_title,
     check_values,
-    notes_on_items,
+    item_notes,
     read_numbers,
     score_frame,
     weighted_means,
@@ -88,7 +89,7 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
         raise MultiAspectError(
             f"{what}: expected one column per criterion, got a long frame, which needs no conversion"
         )
-    answers = answers_of(table, what)
+    answers = answer_keys(table, what)
     others = [column for column in table.columns if column not in (*NOT_ASPECTS, *RUN_COLUMNS)]
     named = [(aspect_name(column), table[column]) for column in others]
     refuse_repeated((name for name, _ in named), "names of criteria", what)
@@ -132,7 +133,7 @@ def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: p
             "so that all answers would have the same value"
         )
     counts = np.bincount(index, minlength=len(scale))
-    finding = starts_above_zero(
+    finding = find_start_above_zero(
         LabelCounts(name, aspect, inferred=False, n_documents=len(index), counts=counts, below=())
     )
     if finding is not None:
@@ -183,7 +184,7 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     """
     what = "rubric_scores"
     table = as_frame(frame, what)
-    questions = answers_of(table, what)
+    questions = answer_keys(table, what)
     met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))
     values = read_numbers(met, questions, what, "divide percentages by 100")
     weights = read_numbers(
@@ -193,12 +194,10 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     answers = questions.drop_duplicates(ignore_index=True)
     totals = np.bincount(answer, weights, minlength=len(answers))
     if not totals.all():
-        name, qid = answers.iloc[int(np.argmin(totals))]
-        raise MultiAspectError(
-            f"{what}: expected a positive weight for {name} on topic {qid}, got 0 for all questions"
-        )
+        answer_without = answer_title(answers, int(np.argmin(totals)))
+        raise MultiAspectError(f"{what}: expected a positive weight for {answer_without}, got 0 for all questions")
     scores = weighted_means(answer, values, weights, len(answers))
     texts = table["question"].tolist() if "question" in table.columns else [None] * len(table)
-    for note in notes_on_items(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
+    for note in item_notes(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)

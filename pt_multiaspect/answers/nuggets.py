@@ -13,7 +13,7 @@ from .._numbers import read_json
 from ..collection.columns import id_column
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, cut, refuse_surrogates, shown, warn_once
-from ._frames import RUN_COLUMNS, answers_of, notes_on_items, score_frame, texts, weighted_means
+from ._frames import RUN_COLUMNS, answer_keys, item_notes, read_texts, score_frame, weighted_means
 
 _WHAT = "nugget_scores"
 
@@ -103,7 +103,7 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
             f"{_WHAT}: expected assignments of answers, with a run_id, got those of documents, with a docid; "
             "from_subtopics makes qrels of documents' nuggets"
         )
-    answers = answers_of(frame, _WHAT)
+    answers = answer_keys(frame, _WHAT)
     lists = id_column(frame, ("nuggets",), _WHAT)
     rows = [
         (row, *nugget)
@@ -121,9 +121,9 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     }
     result = score_frame(answers, scores, _WHAT)
     notes = [
-        *_unknown(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
-        *_unknown(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
-        *notes_on_items(answers, answer, [text for _, text, *_ in rows], importance, assignment, _WHAT, "nugget"),
+        *_unknown_notes(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
+        *_unknown_notes(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
+        *item_notes(answers, answer, [text for _, text, *_ in rows], importance, assignment, _WHAT, "nugget"),
     ]
     if notes:
         warn_once(f"{_WHAT}: {'; '.join(notes)}")
@@ -140,7 +140,7 @@ def _read(assignments: Any) -> pd.DataFrame:
     else:
         records = [
             (where, read_json(line.decode(), where))
-            for text in texts(assignments)
+            for text in read_texts(assignments)
             for number, line, _ in text.lines()
             for where in [f"{text.name}:{number}"]
         ]
@@ -166,7 +166,7 @@ def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:
         yield nugget.get("text"), str(labels[0]), str(labels[1])
 
 
-def _unknown(labels: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:
+def _unknown_notes(labels: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:
     """Return a warning about unknown labels, if there are any, with the most frequent ones first."""
     unknown = Counter(label for label in labels if label not in known)
     if not unknown:

@@ -155,7 +155,7 @@ class Aspect:
                 f"gains: expected one number per grade, got {gains!r}, which is a setting of probabilities: "
                 f"use probabilities={gains!r}"
             )
-        result = self._per_grade(gains, "gains", turned)
+        result = self._values_by_grade(gains, "gains", turned)
         if not all(low <= high for low, high in pairwise(result)):
             raise MultiAspectError(
                 "gains must be non-decreasing from the lowest grade to the highest: grades "
@@ -165,7 +165,7 @@ class Aspect:
 
     def _read_probabilities(self, probabilities: object, turned: bool) -> tuple[float, ...] | str:
         if not isinstance(probabilities, str):
-            result = self._per_grade(probabilities, "probabilities", turned)
+            result = self._values_by_grade(probabilities, "probabilities", turned)
             if not all(0 <= probability <= 1 for probability in result):
                 raise MultiAspectError(
                     f"probabilities must be in [0, 1], got {self._list(result)}; numbers outside that range can "
@@ -201,7 +201,7 @@ class Aspect:
             return grades
         raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
 
-    def _per_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
+    def _values_by_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
         if isinstance(values, Mapping):  # its keys would be read as the numbers
             raise MultiAspectError(
                 f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in the order of "
@@ -219,7 +219,7 @@ class Aspect:
 
     @property
     def has_negative_gains(self) -> bool:
-        """Return whether gains below 0 are declared. Grades below 0 without gains mark junk, whose gain is 0."""
+        """Whether gains below 0 are declared. Grades below 0 without gains mark junk, whose gain is 0."""
         return self.gains is not None and self.gains[0] < 0
 
     def to_spec(self) -> int | dict[str, Any]:
@@ -293,7 +293,7 @@ class Aspect:
 
     @cached_property
     def scale(self) -> Scale:
-        """Return the scale as arrays, lowest grade first."""
+        """The scale as arrays, lowest grade first."""
         if self.grades is None:
             raise MultiAspectError("this aspect declares no grades, so its scale is only known with judgments")
         return Scale(
@@ -380,9 +380,32 @@ class Scale:
 
     @property
     def is_fractional(self) -> bool:
-        """Return whether any grade is not a whole number."""
+        """Whether any grade is not a whole number."""
         return bool((self.grades != np.floor(self.grades)).any())
 
     def __str__(self) -> str:
         shown = list(map(spell, self.grades.tolist()))
         return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "…", *shown[-3:]])
+
+
+def infer_grades(labels: NDArray[np.float64], name: str, *, identity: bool = False) -> tuple[float, ...]:
+    """Infer the grades of the aspect `name` from its labels (NaN if unjudged), in increasing order.
+
+    Whole numbers give 0..max, other labels the distinct ones. Negative labels count as 0: by TREC's
+    convention they mark junk. Probabilities (`identity`) always start at 0.
+    """
+    known = np.maximum(labels[~np.isnan(labels)], 0.0)
+    if identity:
+        known = np.append(known, 0.0)
+    if not len(known):
+        return (0,)
+    distinct = np.unique(known)
+    if not identity and np.all(distinct == np.floor(distinct)):
+        top = int(distinct[-1])
+        if top > LONGEST:
+            raise MultiAspectError(
+                f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the column contains "
+                "times or ids, select other columns, as in aspects=['relevance', …]; if labels, declare the grades"
+            )
+        return tuple(range(top + 1))
+    return tuple(number(grade, "a label") for grade in distinct.tolist())

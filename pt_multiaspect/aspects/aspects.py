@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._numbers import spell
 from .._writing import write_file
@@ -14,10 +14,10 @@ from ..errors import MultiAspectError, choices, errors_of, shown
 from ..views import Cell, Cells, Column, Heading, Table, fragment
 from .aspect import _KEYS, Aspect
 from .files import FILE_VERSION, read_file, scales_and_name
-from .names import NameRegistry
+from .names import Named, NameRegistry
 
 
-class Aspects(Mapping[str, Aspect]):
+class Aspects(Named, Mapping[str, Aspect]):
     """An ordered mapping of aspect names to their scales.
 
     Parameters
@@ -176,41 +176,36 @@ class Aspects(Mapping[str, Aspect]):
             grades, gains, probabilities, positive = "inferred from the judgments", "", "", ""
             if aspect.grades is not None:
                 scale = aspect.scale
-                grades, gains = _listed(scale.grades.tolist()), _listed(scale.gains.tolist())
+                grades, gains = _join_numbers(scale.grades.tolist()), _join_numbers(scale.gains.tolist())
                 probabilities = "the label itself"
                 if not scale.identity:
-                    probabilities = _listed(round(p, 3) for p in scale.probabilities.tolist())
-                positive = _listed(scale.grades[scale.threshold :].tolist()) or "none"
+                    probabilities = _join_numbers(round(p, 3) for p in scale.probabilities.tolist())
+                positive = _join_numbers(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
-                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else _listed(aspect.unjudged)
+                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else _join_numbers(aspect.unjudged)
                 grades += f" (not judged: {unjudged})"
             rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
         columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
         title = [Heading(self.name)] if self.name else []
         return fragment([*title, Table([replace(columns[0], shorten=None), *columns[1:]], rows, most=len(rows))])
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Aspects) and (self._json, self.name) == (other._json, other.name)
+    @property
+    def _content_key(self) -> str:
+        return self._json
 
-    def __hash__(self) -> int:
-        return hash((self._json, self.name))
+    @property
+    def _state(self) -> str:
+        return json.dumps({key: aspect.declaration() for key, aspect in self.items()})
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickling registers the name in the other process.
-        return _restore, (json.dumps({key: aspect.declaration() for key, aspect in self.items()}), self.name)
+    @classmethod
+    def _from_state(cls, state: str) -> Aspects:
+        return cls(json.loads(state))
 
 
 _HTML_COLUMNS = ("aspect", "grades, lowest first", "gains", "probabilities", "positive grades")
 
 
-def _restore(content: str, name: str | None) -> Aspects:
-    restored = Aspects(json.loads(content))
-    restored.name = name
-    Aspects.registry.restore(restored)
-    return restored
-
-
-Aspects.registry = NameRegistry("an aspect set")
+Aspects.registry = NameRegistry(Aspects, "an aspect set")
 
 
 def aspect_name(name: object) -> str:
@@ -220,5 +215,5 @@ def aspect_name(name: object) -> str:
     return "relevance" if name == "label" else name
 
 
-def _listed(values: Iterable[float]) -> str:
+def _join_numbers(values: Iterable[float]) -> str:
     return ", ".join(map(spell, values))

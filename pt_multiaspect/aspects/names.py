@@ -3,31 +3,80 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ..errors import MultiAspectError, shown, warn
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-class Named(Protocol):
-    """The content of a registry of names."""
 
+class Named(ABC):
+    """Declared content with a name for measure strings. Objects of equal content and name are equal."""
+
+    #: The names of this kind of content.
+    registry: ClassVar[NameRegistry[Any]]
     name: str | None
 
+    @abstractmethod
     def to_json(self) -> str:
         """Return the content as text."""
+
+    @property
+    @abstractmethod
+    def _content_key(self) -> str:
+        """A text that is equal for equal content."""
+
+    @property
+    def _state(self) -> Any:
+        """The content from which `_from_state` restores the object."""
+        return self._content_key
+
+    @classmethod
+    @abstractmethod
+    def _from_state(cls, state: Any) -> Self:
+        """Return an object with the content of `state`."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Named) or other.registry is not self.registry:
+            return False
+        return (self._content_key, self.name) == (other._content_key, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self._content_key, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the class, whose source digests of measures would contain.
+        return _restore, (self.registry.kind.__name__, self._state, self.name)
 
 
 N = TypeVar("N", bound=Named)
 
 
+#: The registries by the name of the class of their content.
+_REGISTRIES: dict[str, NameRegistry[Any]] = {}
+
+
+def _restore(kind: str, state: Any, name: str | None) -> Named:
+    """Return an unpickled or copied object, whose name is registered, also in another process."""
+    registry = _REGISTRIES[kind]
+    restored: Named = registry.kind._from_state(state)
+    restored.name = name
+    registry.restore(restored)
+    return restored
+
+
 class NameRegistry(Generic[N]):
     """Names of declared content in measure strings. A name refers to the content declared last."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, kind: type[N], what: str) -> None:
+        self.kind = kind
         self._what = what
         self._content: dict[str, N] = {}
         self._declared: set[str] = set()
+        _REGISTRIES[kind.__name__] = self
 
     def add(self, item: N) -> None:
         """Register the name of declared content, with a warning if it referred to other content."""
@@ -44,8 +93,8 @@ class NameRegistry(Generic[N]):
         self._declared.add(name)
         if known is not None and known.to_json() != item.to_json():
             warn(
-                f"the name {name!r} now refers to {_shortened(item.to_json())}; measures created earlier keep "
-                f"{_shortened(known.to_json())}. Use different names to have both in measure strings"
+                f"the name {name!r} now refers to {_shorten(item.to_json())}; measures created earlier keep "
+                f"{_shorten(known.to_json())}. Use different names to have both in measure strings"
             )
 
     def restore(self, item: N) -> None:
@@ -64,5 +113,5 @@ class NameRegistry(Generic[N]):
         return iter(sorted(self._content))
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:199]}…"

@@ -30,15 +30,15 @@ def _scale(aspect: Aspect) -> str:
     spec = aspect.to_spec()
     settings = {} if isinstance(spec, int) else spec
     if "gains" in settings:
-        remarks.append(f"gains {_listed(aspect.gains)}")
+        remarks.append(f"gains {_join_numbers(aspect.gains)}")
     if aspect.probabilities == "identity":
         remarks.append("labels are probabilities")
     elif "probabilities" in settings:
-        remarks.append(f"probabilities {_listed(aspect.probabilities)}")
+        remarks.append(f"probabilities {_join_numbers(aspect.probabilities)}")
     if aspect.unjudged:
-        remarks.append(f"not judged: {_listed(aspect.unjudged)}")
+        remarks.append(f"not judged: {_join_numbers(aspect.unjudged)}")
     return ("inferred" if scale is None else str(scale)) + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
-def _listed(values: object) -> str:
+def _join_numbers(values: object) -> str:
     return ", ".join(map(spell, values))  # type: ignore[call-overload]

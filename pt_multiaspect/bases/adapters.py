@@ -38,12 +38,12 @@ class Adapter(Base):
 
     @property
     def text(self) -> str:
-        """Return the printed form, with all explicit parameters."""
+        """The printed form, with all explicit parameters."""
         return self._text
 
     @property
     def measure_class(self) -> type:
-        """Return the class of the adapted measure."""
+        """The class of the adapted measure."""
         return type(self.measure)
 
     def at(self, cutoff: int | None) -> Self:
@@ -68,7 +68,7 @@ class Adapter(Base):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether ir-measures returns the same values with these parameters."""
+        """Whether ir-measures returns the same values with these parameters."""
         return self.EQUALS_ORIGINAL
 
 
@@ -108,5 +108,5 @@ def spell_measure(measure: Measure) -> str:
         if name == "rel" or value != measure.SUPPORTED_PARAMS[name].default
     ]
     inner = f"({','.join(kept)})" if kept else ""
-    at = measure.params.get(measure.AT_PARAM)
-    return f"{measure.NAME}{inner}{'' if at is None else f'@{at}'}"
+    cutoff = measure.params.get(measure.AT_PARAM)
+    return f"{measure.NAME}{inner}{'' if cutoff is None else f'@{cutoff}'}"

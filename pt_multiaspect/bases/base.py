@@ -1,13 +1,14 @@
-"""The interface of single-aspect measures: the base classes `Base` and `LinearBase`."""
+"""The interface of single-aspect measures: the base classes `Base` and `LinearBase`, and the terms of measures."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
+from ir_measures import Measure
 
 from .._typing import Bools, Floats
 from ..collection.rankings import Ranking, Rankings
@@ -70,7 +71,7 @@ class Base(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """Return the printed form of the measure."""
+        """The printed form of the measure."""
 
     @abstractmethod
     def at(self, cutoff: int | None) -> Self:
@@ -197,25 +198,29 @@ class Base(ABC):
         """Return a mask of the queries without a judged document with a positive gain."""
         return target.cached(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
 
+    def has_positive(self, target: Target) -> Bools:
+        """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
+        return ~self.empty(target)
+
     @property
     def depth(self) -> int | None:
-        """Return the number of ranks that `score` needs; None for all."""
+        """The number of ranks that `score` needs; None for all."""
         return self.cutoff
 
     @property
     def cutoff(self) -> int | None:
-        """Return the cutoff of the measure, or None."""
+        """The cutoff of the measure, or None."""
         cutoff: int | None = self.params.get("cutoff")
         return cutoff
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether the measure has a cutoff parameter."""
+        """Whether the measure has a cutoff parameter."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
     def rel(self) -> float | None:
-        """Return the lowest label that counts as relevant; None for the threshold of the target."""
+        """The lowest label that counts as relevant; None for the threshold of the target."""
         rel: float | None = self.params.get("rel")
         return rel
 
@@ -229,17 +234,17 @@ class Base(ABC):
 
     @property
     def reads_gains(self) -> bool:
-        """Return whether the measure depends on gains."""
+        """Whether the measure depends on gains."""
         return not self.BINARY
 
     @property
     def is_additive(self) -> bool:
-        """Return whether the measure is defined as a sum over ranks."""
+        """Whether the measure is defined as a sum over ranks."""
         return type(self).additive is not Base.additive
 
     @property
     def measure_class(self) -> type:
-        """Return the class that defines the measure."""
+        """The class that defines the measure."""
         return type(self)
 
     def check_complete(self) -> None:
@@ -285,6 +290,11 @@ class LinearBase(Base):
         return Progression.linear(self.additive(target))
 
 
+def is_measure(value: object) -> TypeGuard[Measure | Base]:
+    """Return whether a value is a measure of ir-measures or of this package, or a base."""
+    return isinstance(value, Measure | Base)
+
+
 def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
     """Return the gains 2^exponent - 1 of documents.
 
@@ -315,3 +325,25 @@ def check_values(values: Any, qids: Any, name: str) -> Floats:
             "parameters may be too large, or the measure divides by 0"
         )
     return array
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A base, the target on which it is evaluated, and its weight."""
+
+    base: Base
+    target: Target
+    #: The weight per query, shape (n_queries,).
+    weight: Floats
+    #: The name of the term in explanations: that of an aspect, or empty for all aspects together.
+    name: str = ""
+
+    def check_gains(self, what: str) -> None:
+        """Raise an error that starts with `what` if the base reads gains, and negative ones are declared."""
+        if self.base.reads_gains:
+            self.target.source.check_gains(what)
+
+    @classmethod
+    def alone(cls, base: Base, target: Target) -> Term:
+        """Return a single term with weight 1."""
+        return cls(base, target, np.ones(target.n_queries))

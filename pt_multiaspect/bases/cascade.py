@@ -31,7 +31,7 @@ class ReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO's evaluator does."""
+        """Whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO's evaluator does."""
         return self.cutoff is None
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -209,7 +209,7 @@ class Effort(_RankBiased):
 
     @property
     def text(self) -> str:
-        """Return the name of the term for errors of bounds."""
+        """The name of the term for errors of bounds."""
         return "the effort of RBU (bounds are known for effort=0)"
 
     def score(self, ranking: Ranking, target: Target) -> Floats:

@@ -14,7 +14,7 @@ import pandas as pd
 from ir_measures import Measure
 from numpy.typing import NDArray
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..errors import MultiAspectError, choices
@@ -27,6 +27,9 @@ _MAX_LABEL = 100_000
 
 #: Measures of ir-measures whose values have no maximum.
 _UNBOUNDED = ("NumRel", "NumRelRet", "NumRet", "alpha_DCG")
+
+#: Measures that can be above 0 without a relevant document.
+_OF_ALL_DOCUMENTS = ("NumQ", "NumRet")
 
 #: Errors that ir-measures and its back ends raise for measures that they cannot compute.
 _FAILURES = (ValueError, TypeError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
@@ -51,28 +54,34 @@ class Delegated(Adapter):
 
     @property
     def depth(self) -> int | None:
-        """Return None: the measure applies its cutoff itself, as some use more than the first ranks."""
+        """None, as the measure applies its cutoff itself: some use more than the first ranks."""
         return None
 
     @property
     def _is_binarised(self) -> bool:
-        """Return whether the measure depends only on which labels reach ``rel``."""
+        """Whether the measure depends only on which labels reach ``rel``."""
         return self.BINARY and (self.rel is not None or self.SUPPORTED_PARAMS["rel"].default == 1)
 
     @property
     def reads_gains(self) -> bool:
-        """Return whether the measure depends on gains."""
+        """Whether the measure depends on gains."""
         return not self._is_binarised
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
         return target.source.mapped(self.params["gains"]) if self.READS_LABELS else super().gain(target)
 
+    def has_positive(self, target: Target) -> Bools:
+        """Return a mask of the queries in which values can exceed 0."""
+        if self.NAME in _OF_ALL_DOCUMENTS:
+            return np.ones(target.n_queries, dtype=np.bool_)
+        return super().has_positive(target)
+
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings with ir-measures."""
         measure = self.measure
         junk = target.source.junk
-        gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded(target)
+        gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded_labels(target)
         # Junk documents keep negative labels, as some measures distinguish them from non-relevant documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
         self._check_labels(np.append(labels, target.top) if self.FROM_SCALE else labels)
@@ -87,7 +96,7 @@ class Delegated(Adapter):
         except MultiAspectError as error:
             raise MultiAspectError(f"the base {self.text} is computed by ir-measures: {error}") from error
 
-    def _graded(self, target: Target) -> Floats:
+    def _graded_labels(self, target: Target) -> Floats:
         return self.gain(target) if self.READS_LABELS else target.gain
 
     def _check_labels(self, labels: Floats) -> None:
@@ -151,9 +160,9 @@ class IrMeasures:
         return {**self.__dict__, "_evaluators": None}  # they contain C objects
 
     def _make_evaluators(self) -> list[Any]:
-        plain = _without_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
+        plain = _clear_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
         evaluators = []
-        for group in computed_together(self.measures):
+        for group in measure_groups(self.measures):
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
             # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
             defined = function_of(group[0]) is not None
@@ -161,7 +170,7 @@ class IrMeasures:
             qrels = self._qrels(labels, names)
             if defined and (columns := qrels_inputs(group)):
                 qrels = self._rows(columns, labels, names)
-            with _explained(group):
+            with _name_measures_in_errors(group):
                 evaluators.append((ir_measures.evaluator(group, qrels), names))
         return evaluators
 
@@ -188,11 +197,11 @@ class IrMeasures:
 
     def _rows(self, columns: list[str], labels: Floats, names: NDArray[np.object_]) -> pd.DataFrame:
         """Return all rows of the qrels with further columns, as pt.Experiment passes them."""
-        of_rows = self._judgments.of_rows
+        row_values = self._judgments.row_values
         return self._judgments.rows(columns).assign(
-            query_id=names[of_rows(self._judgments.pool_query)],
-            doc_id=of_rows(self._judgments.docnos),
-            relevance=of_rows(labels),
+            query_id=names[row_values(self._judgments.pool_query)],
+            doc_id=row_values(self._judgments.docnos),
+            relevance=row_values(labels),
         )
 
     def values(self, run: pd.DataFrame) -> dict[Measure, Floats]:
@@ -213,14 +222,14 @@ class IrMeasures:
         MultiAspectError
             If ir-measures cannot compute one of the measures.
         """
-        query = self._judgments.queries_of(run["query_id"].to_numpy(dtype=object))
+        query = self._judgments.query_positions(run["query_id"].to_numpy(dtype=object))
         run, query = run[query >= 0], query[query >= 0]
         values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
         if self._evaluators is None:
             self._evaluators = self._make_evaluators()
         for evaluator, names in self._evaluators:
             row_of = {name: row for row, name in enumerate(names)}
-            with _explained(evaluator.measures):
+            with _name_measures_in_errors(evaluator.measures):
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
                         values[metric.measure][row_of[metric.query_id]] = metric.value
@@ -228,7 +237,7 @@ class IrMeasures:
 
 
 @contextmanager
-def _explained(measures: Collection[Measure]) -> Iterator[None]:
+def _name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
     """Name the measures in errors of ir-measures and of users' functions."""
     try:
         yield
@@ -252,7 +261,7 @@ def _explained(measures: Collection[Measure]) -> Iterator[None]:
         raise
 
 
-def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:
+def measure_groups(measures: Iterable[Measure]) -> list[list[Measure]]:
     """Return groups of measures that one evaluator of ir-measures can compute without confusing them.
 
     In an evaluator of several measures, a plain nDCG may get the gains of another nDCG, and NumRet may count judged
@@ -323,7 +332,7 @@ def numbers(n_queries: int) -> NDArray[np.object_]:
     return np.arange(1, n_queries + 1).astype(str).astype(object)
 
 
-def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
+def _clear_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
     """Set the labels of queries with only negative labels to 0, as pytrec_eval reads out of bounds on those.
 
     The values do not change, as no document of such a query is relevant.

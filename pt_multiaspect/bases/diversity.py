@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
+from .._typing import Bools
 from ..collection.judgments import Judgments
-from ..collection.subtopics import judged_by_subtopic
+from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
 from .delegated import IrMeasures, numbers
 
@@ -37,6 +38,13 @@ def is_diversity_measure(measure: object) -> bool:
     return isinstance(measure, DIVERSITY)
 
 
+def topics_with_positive_subtopic(measure: Measure, judgments: Judgments) -> Bools:
+    """Return a mask of the queries in which a document is relevant to a subtopic."""
+    table = subtopic_judgments(judgments, measure)
+    positive = table["label"].to_numpy() >= measure["rel"]
+    return np.isin(judgments.qids, table["qid"].to_numpy()[positive])
+
+
 class DiversityMeasures(IrMeasures):
     """Diversity measures computed by ir-measures, prepared once for any number of runs.
 
@@ -58,7 +66,7 @@ class DiversityMeasures(IrMeasures):
         for measure in self.measures:
             if "cutoff" in measure.SUPPORTED_PARAMS and measure.params.get("cutoff") is None:
                 raise MultiAspectError(f"{measure} requires a cutoff, as in {measure}@20")
-        table = judged_by_subtopic(judgments, self.measures[0])
+        table = subtopic_judgments(judgments, self.measures[0])
         labels = table["label"].to_numpy()
         fractional = labels != np.floor(labels)
         if fractional.any():
@@ -69,7 +77,7 @@ class DiversityMeasures(IrMeasures):
 
     def _make_evaluators(self) -> list[Any]:
         names = numbers(self._judgments.n_queries)
-        query = self._judgments.queries_of(self._table["qid"].to_numpy(dtype=object))
+        query = self._judgments.query_positions(self._table["qid"].to_numpy(dtype=object))
         qrels = pd.DataFrame(
             {
                 "query_id": names[query],

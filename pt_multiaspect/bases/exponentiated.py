@@ -38,12 +38,12 @@ class Exponentiated(Base):
 
     @property
     def text(self) -> str:
-        """Return the printed form of the base."""
+        """The printed form of the base."""
         return self.base.text
 
     @property
     def depth(self) -> int | None:
-        """Return the number of ranks that the base needs; None for all."""
+        """The number of ranks that the base needs; None for all."""
         return self.base.depth
 
     def at(self, cutoff: int | None) -> Exponentiated:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..aspects.aspects import aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, shown
-from .base import Base
+from .base import Base, is_measure
 from .delegated import as_base
 from .diversity import is_diversity_measure
 from .strings import UnknownMeasureError, check_params, nearest, read_measure
@@ -30,7 +30,7 @@ class Bases:
 
     @property
     def one(self) -> Base:
-        """Return the single base."""
+        """The single base."""
         (base,) = self.each()
         return base
 
@@ -72,7 +72,7 @@ class Bases:
             )
         return self._map(lambda base: base.at(cutoff) if base.accepts_cutoff else base)
 
-    def without_cutoff(self) -> Bases:
+    def drop_cutoff(self) -> Bases:
         """Return the bases without cutoffs."""
         return self._map(lambda base: base.at(None) if base.cutoff is not None else base)
 
@@ -123,7 +123,7 @@ def _parse(base: object, by_subtopic: bool = False) -> Base:
     reason = getattr(base, "NOT_A_BASE", None)
     if reason is not None:
         raise MultiAspectError(f"{base} cannot be a base: {reason}")
-    if not hasattr(base, "SUPPORTED_PARAMS"):
+    if not is_measure(base):
         raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {shown(base)}")
     if is_diversity_measure(base) and not by_subtopic:
         raise MultiAspectError(

@@ -27,8 +27,8 @@ def pickled(value: object) -> bytes:
 
         def reducer_override(self, obj: object) -> object:
             """Pickle a measure of a user's function by its definition."""
-            if type(obj).__module__ == _RUNTIME and hasattr(obj, "runtime_impl"):
-                return _defined, _definition(obj)
+            if type(obj).__module__ == _RUNTIME and function_of(obj) is not None:
+                return _define_measure, _definition(obj)
             return super().reducer_override(obj)
 
     buffer = io.BytesIO()
@@ -37,13 +37,13 @@ def pickled(value: object) -> bytes:
 
 
 def _definition(measure: Measure) -> tuple[Any, ...]:
-    """Return the parameters of `_defined` for a measure of a user's function."""
+    """Return the parameters of `_define_measure` for a measure of a user's function."""
     inputs = {"run_inputs": "RUN_INPUTS", "qrel_inputs": "QREL_INPUTS"}
     named = {name: getattr(measure, attribute) for name, attribute in inputs.items() if hasattr(measure, attribute)}
     return function_of(measure), measure.NAME, "cutoff" in measure.SUPPORTED_PARAMS, named, measure.params
 
 
-def _defined(
+def _define_measure(
     function: Any, name: str, support_cutoff: bool, named: dict[str, list[str]], params: dict[str, Any]
 ) -> Measure:
     return ir_measures.define(function, name, support_cutoff, **named)(**params)

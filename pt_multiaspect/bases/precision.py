@@ -1,4 +1,4 @@
-"""Bases that count relevant documents: P, R, Rprec, Success, SetP, SetR, SetF, SetAP."""
+"""Bases that count documents: P, R, Rprec, Success, AP, Judged, SetP, SetR, SetF, SetAP."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .._typing import Floats
 from ..collection.rankings import Ranking
 from ..kernels import relevance
 from ..kernels.forms import Flat, Linear
-from ..kernels.hits import Hits, ratio
-from ..kernels.progress import Progression, SuccessProgress
+from ..kernels.hits import Hits, positions, ratio
+from ..kernels.progress import APProgress, Progression, SuccessProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
@@ -133,3 +133,54 @@ class SetAP(_OfSets):
         """Evaluate rankings."""
         precision, recall = self._precision_and_recall(ranking, target)
         return precision * recall
+
+
+@adapts(ir_measures.AP)
+class AveragePrecision(Adapter):
+    """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
+
+    EQUALS_ORIGINAL = True
+    BINARY = True
+    SORTING_IS_OPTIMAL = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
+        return relevance.average_precision(ranking, self.relevant(target), self.n_relevant(target))
+
+    def progression(self, target: Target) -> Progression:
+        """Return the measure computed rank by rank."""
+        return Progression(self.gain(target), lambda gain, totals, _: APProgress(gain, self.cutoff, totals))
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return precision / number of relevant documents at each relevant document, 0 elsewhere."""
+        hit = self.relevant(target)[ranking.row]
+        n_hits = np.zeros(len(hit))
+        n_hits[hit] = positions(ranking.query[hit]) + 1
+        return ratio(n_hits / ranking.rank, self.n_relevant(target)[ranking.query])
+
+
+@adapts(ir_measures.Judged)
+class Judged(Adapter):
+    """Judged documents in the first k ranks / documents in these ranks (fewer than k if fewer are retrieved)."""
+
+    @property
+    def reads_gains(self) -> bool:
+        """False, as only the existence of labels matters."""
+        return False
+
+    def gain(self, target: Target) -> Floats:
+        """Return 1 for each document with a label, 0 for documents without one."""
+        return target.judged.astype(np.float64)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
+        return ratio(ranking.total(self.gain(target)[ranking.row]), ranking.n_ret.astype(np.float64))
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return 1 / number of retrieved documents at each judged document."""
+        return ratio(self.gain(target)[ranking.row], ranking.n_ret[ranking.query].astype(np.float64))
+
+    @property
+    def equals_original(self) -> bool:
+        """Whether there is no cutoff; with one, ir-measures breaks ties by docno, ascending."""
+        return self.cutoff is None

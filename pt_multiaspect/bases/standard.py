@@ -16,7 +16,8 @@ from ..collection.rankings import Rankings
 from ..kernels.target import Target
 from .adapters import adapter_of
 from .base import Base
-from .delegated import IrMeasures, function_of
+from .delegated import IrMeasures, as_base, function_of
+from .diversity import is_diversity_measure, topics_with_positive_subtopic
 
 
 def standard_base(measure: Measure) -> Base | None:
@@ -32,6 +33,13 @@ def standard_base(measure: Measure) -> Base | None:
         return None  # ir-measures reports the error
     adapter = adapter_of(measure)
     return adapter if adapter is not None and adapter.equals_original else None
+
+
+def topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
+    """Return a mask of the queries with a judged document that is positive for a measure of ir-measures."""
+    if is_diversity_measure(measure):
+        return topics_with_positive_subtopic(measure, judgments)
+    return as_base(measure).has_positive(_target(judgments, judgments.labels("relevance")))
 
 
 class StandardMeasures:
@@ -79,7 +87,7 @@ class StandardMeasures:
             self._target = _target(self._judgments, self._labels)
         values = {measure: base.values(rankings, self._target) for measure, base in self._bases.items()}
         if self._others.measures:
-            values.update(self._others.values(rankings.rescored()))
+            values.update(self._others.values(rankings.frame_by_rank()))
         if self._defined.measures:
             values.update(self._defined.values(run()))
         return values

@@ -109,35 +109,35 @@ def read_measure(text: str) -> Measure:
     except MultiAspectError:
         raise
     except SyntaxError as error:
-        raise _malformed(text, error.msg) from None
+        raise _malformed_error(text, error.msg) from None
     except (RecursionError, MemoryError):
-        raise _malformed(text, "it is nested too deeply") from None
+        raise _malformed_error(text, "it is nested too deeply") from None
     except ValueError as error:  # null bytes
-        raise _malformed(text, str(error)) from None
+        raise _malformed_error(text, str(error)) from None
 
 
 def _read(text: str, node: ast.expr) -> Measure:
     """Convert an expression to a measure."""
-    at: ast.expr | None = None
+    cutoff: ast.expr | None = None
     keywords: list[ast.keyword] = []
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        at, node = node.right, node.left
+        cutoff, node = node.right, node.left
     if isinstance(node, ast.Call):
         if node.args or any(keyword.arg is None for keyword in node.keywords):
-            raise _malformed(text, "parameters must be given by name")
+            raise _malformed_error(text, "parameters must be given by name")
         keywords, node = node.keywords, node.func
     if not isinstance(node, ast.Name):
-        raise _malformed(text, f"{cut(_written(node))!r} is not a name")
+        raise _malformed_error(text, f"{cut(_source_text(node))!r} is not a name")
     measure = ir_measures.measures.registry.get(node.id)
     if measure is None:
         raise UnknownMeasureError(node.id)
     named = [(str(keyword.arg), f"{keyword.arg}=", keyword.value) for keyword in keywords]
-    named += [(measure.AT_PARAM, "@", at)] if at is not None else []
+    named += [(measure.AT_PARAM, "@", cutoff)] if cutoff is not None else []
     params: dict[str, Any] = {}
     for name, prefix, value in named:
         if name in params:
             raise MultiAspectError(
-                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and {cut(_written(value))}"
+                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and {cut(_source_text(value))}"
             )
         params[name] = _literal(prefix, value)
     return check_params(measure(**params))
@@ -154,12 +154,12 @@ def _literal(prefix: str, node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
-        written = _written(node)
+        written = _source_text(node)
         if prefix == "@":
             text = cut(written)
             raise MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}") from None
         quoting = _Quoting()
-        fixed = _written(quoting.visit(ast.parse(written, mode="eval").body))
+        fixed = _source_text(quoting.visit(ast.parse(written, mode="eval").body))
         cause = quoting.cause or "expected a number, string, list or dict"
         raise MultiAspectError(f"{cut(prefix + written)}: {cause}, {cut(prefix + fixed)}") from None
 
@@ -167,7 +167,7 @@ def _literal(prefix: str, node: ast.expr) -> Any:
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.unaryop, ast.expr_context)
 
 
-def _written(node: ast.AST) -> str:
+def _source_text(node: ast.AST) -> str:
     return ast.unparse(node).replace(" @ ", "@")
 
 
@@ -179,7 +179,7 @@ class _Quoting(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, _LITERALS):
             return self.generic_visit(node)
-        text = _written(node)
+        text = _source_text(node)
         if text in _CONSTANTS:
             self.cause = self.cause or f"write {_CONSTANTS[text]} for {text}"
             return ast.Name(_CONSTANTS[text])
@@ -213,7 +213,7 @@ def with_quotes(text: str) -> str:
     if not isinstance(call, ast.Call):
         return text
     written = text.encode()  # positions of nodes are in UTF-8
-    for part in reversed(list(_without_quotes(keyword.value for keyword in call.keywords))):
+    for part in reversed(list(_unquoted_parts(keyword.value for keyword in call.keywords))):
         start, end = part.col_offset, part.end_col_offset
         if part.lineno != 1 or part.end_lineno != 1:
             return text
@@ -222,15 +222,15 @@ def with_quotes(text: str) -> str:
     return written.decode()
 
 
-def _without_quotes(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+def _unquoted_parts(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
     """Yield the outermost expressions that are not literals, from left to right."""
     for node in nodes:
         if isinstance(node, ast.Dict):
-            yield from _without_quotes(
+            yield from _unquoted_parts(
                 part for pair in zip(node.keys, node.values, strict=True) for part in pair if part is not None
             )
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
-            yield from _without_quotes(node.elts)
+            yield from _unquoted_parts(node.elts)
         elif isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and not _is_number(node):
             yield node
 
@@ -317,7 +317,7 @@ def _check_gains(gains: Mapping[Any, Any]) -> None:
         read(gain)
 
 
-def _malformed(text: str, reason: str) -> MultiAspectError:
+def _malformed_error(text: str, reason: str) -> MultiAspectError:
     return MultiAspectError(
         f"cannot read the measure {cut(text)!r}: {cut(reason)}; expected Name(parameter=value)@cutoff, "
         "with strings in quotes"

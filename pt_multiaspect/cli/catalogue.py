@@ -19,7 +19,7 @@ from ..datasets import info, load, load_health, names
 from ..errors import MultiAspectError
 from ..measures import ALL, Param
 from ..suites import suite
-from ..suites.catalogue import NOT_OFFERED, SUITES, settings_of
+from ..suites.catalogue import NOT_OFFERED, SUITES, required_settings
 from .options import OutputDirectory, complete_measure, option
 from .verb import verb
 
@@ -45,16 +45,16 @@ _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 def measures(name: str | None, suites: bool) -> str:
     """List the measures of this package with their parameters, or show the help of the measure NAME."""
     if suites:
-        return list_of_suites() if name is None else suite_help(name)
-    return list_measures() if name is None else measure_help(name)
+        return suite_overview() if name is None else suite_help(name)
+    return measure_overview() if name is None else measure_help(name)
 
 
-def list_of_suites() -> str:
+def suite_overview() -> str:
     """Return a list of the suites, and the reasons why some tracks have none."""
     width = max(map(len, SUITES))
     lines = []
     for name, entry in SUITES.items():
-        settings = settings_of(name)
+        settings = required_settings(name)
         required = f" (requires {' and '.join(f'--{setting}' for setting in settings)})" if settings else ""
         if "divergence" in settings:  # no option
             required = f" (Python only, requires {' and '.join(settings)})"
@@ -68,7 +68,7 @@ def list_of_suites() -> str:
 
 def suite_help(name: str) -> str:
     """Return the description of a suite, or what it requires."""
-    required = settings_of(name)
+    required = required_settings(name)
     if not required:
         return suite(name).description
     if required == ("aspects",):
@@ -77,7 +77,7 @@ def suite_help(name: str) -> str:
     return f"{name}: {title}\n\nrequires {' and '.join(required)}, see the documentation of pt_multiaspect.suite"
 
 
-def list_measures() -> str:
+def measure_overview() -> str:
     """Return a list of the measures with their descriptions, sources and parameters."""
     entries = [_summary(measure) for measure in ALL]
     return "\n\n".join([*entries, "All measures of ir-measures can be used as well, also as bases."])
@@ -151,7 +151,7 @@ def datasets(name: str | None, folder: str | None) -> str:
     if name is None:
         if folder is not None:
             raise click.UsageError("--output requires the name of a collection")
-        return _list_of_datasets()
+        return _dataset_overview()
     if folder is None:
         if name in names():
             return repr(info(name))
@@ -174,7 +174,7 @@ def datasets(name: str | None, folder: str | None) -> str:
     )
 
 
-def _list_of_datasets() -> str:
+def _dataset_overview() -> str:
     """Return a list of the package's collection and the published ones."""
     health = load_health()
     scales = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items())
@@ -204,7 +204,7 @@ def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
     }
     runs: dict[str, pd.DataFrame] = {name: system.transform(collection.topics) for name, system in systems.items()}
     aspects = Aspects(collection.grades)
-    _write(folder, collection.qrels, aspects, runs)
+    _write_collection(folder, collection.qrels, aspects, runs)
     documents = collection.documents.to_json(orient="records", lines=True, force_ascii=False)
     write_file(folder / "documents.jsonl", documents)
     write_file(folder / "topics.tsv", collection.topics.to_csv(sep="\t", index=False, lineterminator="\n"))
@@ -218,11 +218,11 @@ def _write_published(name: str, folder: Path) -> tuple[Aspects, dict[str, pd.Dat
     if judged.run is not None:
         ranks = judged.run.groupby("qid")["score"].rank(ascending=False).astype(int) - 1
         runs["judged"] = judged.run.assign(rank=ranks)
-    _write(folder, judged.qrels, judged.aspects, runs)
+    _write_collection(folder, judged.qrels, judged.aspects, runs)
     return judged.aspects, runs
 
 
-def _write(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs: dict[str, pd.DataFrame]) -> None:
+def _write_collection(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs: dict[str, pd.DataFrame]) -> None:
     """Write judgments, scales and runs to files."""
     folder.mkdir(parents=True, exist_ok=True)
     aspects.to_file(folder / "scales.json")

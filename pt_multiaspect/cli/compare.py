@@ -10,9 +10,8 @@ import pandas as pd
 from ..analysis import compare_with_baseline
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
-from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, option
-from .significance import Significance
-from .tables import Sheet, number
+from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, Significance, option
+from .tables import Sheet, format_value
 from .verb import Inputs, verb
 
 #: The columns besides those of the runs.
@@ -88,7 +87,7 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
             "verdict": tests["verdict"],
         }
     )
-    shown = frame.assign(**{"p-value": ["<0.0001" if p < 0.0001 else number(p) for p in tests["p"].tolist()]})
+    shown = frame.assign(**{"p-value": ["<0.0001" if p < 0.0001 else format_value(p) for p in tests["p"].tolist()]})
     note = f"{second} against {first}; verdict by a {significance}, not corrected"
     return _sheet(frame, shown, first, second, [note])
 

@@ -19,9 +19,9 @@ class _Complete(ShellComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return measures after the first one of -m, if some begin like this, or else what Click returns."""
-        *_, option, _ = ["", *insert_options([*args, "AP"])]
-        if incomplete and option in ("-m", "--measure") and args[-1] != option:
-            measures = super().get_completions([*args, option], incomplete)
+        before = insert_options([*args, "AP"])[-2:][0]  # the inserted -m if a further measure may follow
+        if incomplete and before in ("-m", "--measure") and args[-1] != before:
+            measures = super().get_completions([*args, before], incomplete)
             if measures:
                 return measures
         return super().get_completions(args, incomplete)
@@ -40,9 +40,9 @@ class _Bash(_Complete, BashComplete):
                 words.append(word)
         *args, whole = words
         items = super().get_completions(args, whole)
-        start = len(whole) - len(incomplete.removeprefix("="))
+        kept = whole.removesuffix(incomplete.removeprefix("="))
         for item in items:
-            item.value = item.value[start:] if item.value.startswith(whole[:start]) else item.value
+            item.value = item.value.removeprefix(kept)
         return items
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import click
 import pandas as pd
 
 from ..analysis.prediction_powered import estimates_table, prediction_powered
-from ..errors import MultiAspectError, refuse_unknown
-from ..evaluation import aggregate
-from ..evaluation.labels import recorded
+from ..aspects import Aspects
+from ..description.figures import run_figures
+from ..description.scales import read_judged
+from ..errors import MultiAspectError, choices, refuse_unknown, silenced
+from ..evaluation import aggregate, interval_columns
+from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
-from ..evaluation.value_files import written_values
+from ..evaluation.value_files import format_values
 from ..integration.aggregators import lower_aggregate_is_better
-from ..views import Sentence
+from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
+from ..views import Column, Row, Sentence, latex_of
 from .inputs import pick_run
-from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
     AVERAGE_OVER,
@@ -31,10 +36,14 @@ from .options import (
     STANCES,
     TABLE_OR_LINES,
     OutputDirectory,
+    Significance,
     option,
 )
-from .tables import Sheet
+from .tables import DECIMALS, Sheet, format_value
 from .verb import Incomplete, Inputs, verb
+
+#: The number of ranks that --judged considers.
+JUDGED = 10
 
 #: The confidence level of --ci.
 CONFIDENCE = 0.95
@@ -56,7 +65,7 @@ CONFIDENCE = 0.95
       pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
       pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
 
-    Marks: + significantly better, - significantly worse than the baseline.
+    Marks: * best value of a column, † significantly different from the baseline.
     """,
     QRELS,
     HUMAN,
@@ -150,31 +159,30 @@ def evaluate(
         by = {qid: group for qid, group in by.items() if qid in valued}
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if sort is not None:
-        ascending = sort == "name" or lower_aggregate_is_better(recorded(values)[sort])
+        ascending = sort == "name" or lower_aggregate_is_better(measures_by_label(values)[sort])
         parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
         means = pd.concat(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
         )
     if as_lines:
-        sheet: Sheet | str = written_values(values if perquery else values.iloc[:0], means, inputs.format)
+        sheet: Sheet | str = format_values(values if perquery else values.iloc[:0], means, inputs.format)
     elif perquery:
         sheet = _per_query(values, means, labels)
     else:
         runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
-        see = f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'"
-        sheet = Means(
+        see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
+        sheet = _means_sheet(
             values,
             means,
-            labels,
             n_judged=inputs.qrels["qid"].nunique(),
             confidence=CONFIDENCE if ci else None,
             baseline=baseline,
             by=by,
             significance=inputs.significance,
-            judged=judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
+            judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
             advice=[] if suite is None else [see],
-        ).sheet()
+        )
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
 
 
@@ -198,3 +206,111 @@ def _per_query(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> 
     frame = pd.concat(parts, ignore_index=True)[["name", "qid", *labels]]
     frame.columns.name = None
     return Sheet.of(frame)
+
+
+def _judged_fractions(
+    runs: Mapping[str, object], qrels: pd.DataFrame, aspects: Aspects | None
+) -> dict[str, list[float]]:
+    """Return the fraction of the first documents of each run that is judged, per aspect, over its queries."""
+    with silenced():
+        judged = run_figures(runs, read_judged(qrels, aspects)).judged_at
+    return {
+        f"judged@{JUDGED} {aspect}": rows.set_index("name")[f"judged@{JUDGED}"].reindex(list(runs)).tolist()
+        for aspect, rows in judged.groupby("aspect", sort=False)
+    }
+
+
+def _means_sheet(
+    values: pd.DataFrame,
+    means: pd.DataFrame,
+    *,
+    n_judged: int,
+    confidence: float | None,
+    baseline: str | None,
+    by: Mapping[str, str] | None,
+    significance: Significance,
+    judged: Mapping[str, Sequence[float]],
+    advice: Sequence[str],
+) -> Sheet:
+    """Return the table of means, with tests, intervals and notes.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The result of `pt_multiaspect.evaluate`.
+    means : DataFrame
+        The result of `pt_multiaspect.aggregate`, in the order of the output.
+    n_judged : int
+        The number of judged topics; a note states which means are over fewer.
+    confidence : float or None
+        The confidence level of the intervals in `means`, None without.
+    baseline : str or None
+        The run that the others are tested against.
+    by : mapping of str to str or None
+        The groups of topics, as in `means`.
+    significance : Significance
+        The test.
+    judged : mapping of str to sequence of float
+        The result of `_judged_fractions`, in the order of `means`.
+    advice : sequence of str
+        Notes about the measures.
+    """
+    _check_new(judged, means, "--judged")
+    known = measures_by_label(values)
+    heads = column_heads(known)
+    comparisons = Comparisons.of(values, baseline, by, **significance.options)
+    keys = ["name"] if by is None else ["group", "name"]
+    columns: dict[str, Any] = {key: means[key] for key in keys}
+    for label in known:
+        ends = () if confidence is None else interval_columns(label, confidence)
+        columns |= {column: means[column] for column in (label, *ends)}
+        if comparisons is not None:
+            tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, significance.is_corrected)
+            _check_new(tests, [*means, *judged], "--baseline")
+            columns |= tests
+    table = means_table(
+        means,
+        values,
+        heads,
+        decimals_by_label(DECIMALS, heads, known),
+        ci=confidence,
+        comparisons=comparisons,
+        n_judged=n_judged,
+    )
+    notes = list(table.notes)
+    if by is not None:
+        topics = pd.Series(by).value_counts(sort=False)
+        notes.append(Sentence(f"Topics: {choices(f'{group} {size}' for group, size in topics.items())}."))
+        if baseline is not None and significance.correction != "none":
+            both = "Comparisons in all groups are corrected together, those over all topics separately."
+            notes.append(Sentence(both))
+    if judged:
+        fractions = zip(*judged.values(), strict=True)
+        rows = [
+            Row([*row.cells, *map(format_value, beside)])
+            for row, beside in zip(table.all_rows(), fractions, strict=True)
+        ]
+        table = replace(table, columns=[*table.columns, *map(Column, judged)], rows=rows)
+    shown = replace(table, notes=[*notes, *map(Sentence, advice)])
+    frame = pd.DataFrame(columns | dict(judged))
+    return Sheet(frame, shown, lambda: latex_of(replace(table, notes=notes), comments=advice))
+
+
+def _test_columns(tests: pd.DataFrame, label: str, rows: pd.Index[Any], corrected: bool) -> dict[str, Any]:
+    """Return the tests of a measure by run, in columns with the names of those of pt.Experiment."""
+    by_run = tests[tests["measure"] == label].set_index(list(rows.names)).reindex(rows)
+    columns = {
+        "+": by_run["wins"].astype("Int64"),
+        "-": by_run["losses"].astype("Int64"),
+        "p-value": by_run["asl"],
+        **({"p-value corrected": by_run["p"]} if corrected else {}),
+        "reject": by_run["verdict"].fillna("") != "",
+    }
+    return {f"{label} {name}": column.array for name, column in columns.items()}
+
+
+def _check_new(columns: Iterable[str], taken: Container[str], option: str) -> None:
+    """Check that columns beside the means are not labels of measures."""
+    for column in columns:
+        if column in taken:
+            raise MultiAspectError(f"{option}: {column!r} is the label of a measure; omit {option}, or relabel it")

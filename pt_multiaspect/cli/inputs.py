@@ -16,17 +16,16 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken
-from ..evaluation.topic_groups import read_topic_names
+from ..evaluation.aggregation import read_topic_names
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
-from ..io.run_files import run_files
-from ..io.runs import named_runs
+from ..io.runs import named_runs, run_files
 from ..io.trec_files import read_qrels, read_run
 from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite
-from ..suites.catalogue import SUITES, settings_of
+from ..suites.catalogue import SUITES, required_settings
 from .options import DIRECTORIES, STDIN, Requested, decode, is_measure
 
 #: Columns of tables that are not measures.
@@ -195,7 +194,7 @@ def pick_run(text: str, names: Sequence[str], option: str) -> str:
     for known in (text, name):
         if known in names:
             return known
-    short = {known: _without_extension(known) for known in names}
+    short = {known: _stems(known) for known in names}
     matching = [known for known in names if name in short[known]]
     if len(matching) == 1:
         return matching[0]
@@ -210,7 +209,7 @@ def pick_run(text: str, names: Sequence[str], option: str) -> str:
     )
 
 
-def _without_extension(name: str) -> tuple[str, str]:
+def _stems(name: str) -> tuple[str, str]:
     """Return a name without its last extension, and without its last two, as in ``bm25.run.gz``."""
     stem = Path(name).stem
     return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".zst") else stem
@@ -296,7 +295,7 @@ def _suite(requested: Requested, aspects: Aspects | None, groups: Groups | None)
     name = str(requested.suite)
     settings = {"aspects": aspects, "groups": groups}
     if requested.texts:
-        settings = {key: settings[key] for key in settings_of(name) if key in settings}
+        settings = {key: settings[key] for key in required_settings(name) if key in settings}
     return suite(name, **settings)  # type: ignore[arg-type]
 
 

@@ -20,11 +20,40 @@ from ..errors import MultiAspectError
 from ..evaluation.topics import TOPICS
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
-from ..io.run_files import run_files
+from ..io.runs import run_files
 from ..suites.catalogue import SUITES
-from .significance import ALPHA, CORRECTIONS
+from ..tables.content import test_name
 from .tables import FORMATS, SUFFIXES
 from .wording import explain_mixed_directory, reword
+
+#: The default significance level.
+ALPHA = 0.05
+
+CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The values of --test, --correction and --alpha."""
+
+    test: str = "t"
+    correction: str = "holm"
+    alpha: float = ALPHA
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of functions that test against a baseline."""
+        correction = None if self.correction == "none" else self.correction
+        return {"test": self.test, "correction": correction, "alpha": self.alpha}
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether a correction is applied; 'tukey' itself corrects for the number of pairs."""
+        return self.correction != "none" and self.test != "tukey"
+
+    def __str__(self) -> str:
+        return f"two-sided {test_name(self.test, None)}, p < {self.alpha:g}"
+
 
 #: The options with one file per aspect.
 _QRELS, _HUMAN = "--qrels", "--human"
@@ -94,7 +123,7 @@ class OutputFile(click.Path):
             self.fail(f"no permission to write {value}; choose another file", param, ctx)
         return value
 
-    def written(self, value: str) -> str:
+    def written_file(self, value: str) -> str:
         """Return the file that will be written."""
         return value
 
@@ -112,7 +141,7 @@ class OutputDirectory(click.Path):
             self.fail("expected a directory, got -", param, ctx)
         return super().convert(value, param, ctx)
 
-    def written(self, value: str) -> str:
+    def written_file(self, value: str) -> str:
         """Return a file that would be written."""
         return os.path.join(value, self.example)
 
@@ -120,7 +149,7 @@ class OutputDirectory(click.Path):
 def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory) -> None:
     """Raise an error if the output is a file that this command reads, now or the next time."""
     output = str(ctx.params[str(param.name)])
-    written = kind.written(output)
+    written = kind.written_file(output)
     title = max(param.opts, key=len)
     for name in ("qrels", "human", "runs", "aspects", "groups", "stances", "topic_groups"):
         values = ctx.params.get(name) or ()
@@ -268,7 +297,7 @@ def output(formats: Mapping[str, str], help: str, **settings: Any) -> click.Opti
     return option("-o", "--output", metavar="FILE", type=OutputFile(formats), help=help, **settings)
 
 
-def _n_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
+def _check_n_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
     if value == 0:
         raise click.BadParameter("expected a number of processes, or -1 for all cores, got 0")
     return value
@@ -375,7 +404,7 @@ SIGNIFICANCE = (
 JOBS = option(
     "--jobs",
     type=int,
-    callback=_n_jobs,
+    callback=_check_n_jobs,
     default=1,
     metavar="N",
     help="Number of processes; -1 for all cores. Default: 1.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import signal
@@ -16,6 +17,7 @@ import click
 
 from .._version import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
+from ..tables.content import MINUS
 from .analyses import axioms, bounds, correlate
 from .catalogue import completion, datasets, demo, measures
 from .compare import compare
@@ -25,7 +27,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .options import Group
 from .report import report
-from .wording import NAME, reword, tell, usage
+from .wording import NAME, reword, tell, usage_message
 
 _EPILOG = """\b
 Start with your own files:
@@ -89,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never raises).
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+        codecs.register_error(NAME, _replace_unencodable)
+        sys.stdout.reconfigure(errors=NAME)
     try:
         with _exit_on_sigterm(), warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)
@@ -101,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), 2)
     except click.UsageError as error:
         command = NAME if error.ctx is None else error.ctx.command_path
-        return _fail(f"{usage(error)} (see '{command} --help')", 2)
+        return _fail(f"{usage_message(error)} (see '{command} --help')", 2)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -117,6 +120,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
+
+
+def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Return question marks for characters that a console cannot show, and hyphens for minus signs."""
+    assert isinstance(error, UnicodeEncodeError)  # of a stream that is written
+    characters = error.object[error.start : error.end]
+    return "".join("-" if character == MINUS else "?" for character in characters), error.end
 
 
 def _open_closed_streams() -> None:

@@ -17,7 +17,7 @@ from pandas.api.types import is_numeric_dtype
 
 from .._writing import write_file
 from ..errors import MultiAspectError, choices
-from ..views import Cell, Column, Sentence, Table, latex_of, markdown_of, text_of
+from ..views import Column, Sentence, Table, fixed_point, latex_of, markdown_of, text_of
 
 #: Names of the formats that can be printed.
 FORMATS = ("table", "csv", "tsv", "json", "md", "tex")
@@ -53,35 +53,18 @@ class Sheet:
     @classmethod
     def of(cls, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Sheet:
         """Return the sheet of a frame; its readable form has four decimals."""
-        rows = [[number(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+        rows = [[format_value(value) for value in row] for row in frame.itertuples(index=False, name=None)]
         left = [column == 0 or not is_numeric_dtype(dtype) for column, dtype in enumerate(frame.dtypes)]
         columns = [
             Column(str(head), left=is_left, shorten=_NAME if is_left else None)
             for head, is_left in zip(frame.columns, left, strict=True)
         ]
-        return cls.with_cells(frame, columns, rows, notes)
-
-    @classmethod
-    def with_cells(
-        cls,
-        frame: pd.DataFrame,
-        columns: Sequence[Column],
-        rows: Sequence[Sequence[Cell | str]],
-        notes: Sequence[str],
-        latex: Callable[[], str] | None = None,
-    ) -> Sheet:
-        """Return the sheet of a frame with readable cells, of which all rows are shown."""
-        return cls(frame, Table(columns, rows, most=len(rows), notes=[Sentence(note) for note in notes]), latex)
+        return cls(frame, Table(columns, rows, most=len(rows), notes=[Sentence(note) for note in notes]))
 
 
-def number(value: object) -> str:
+def format_value(value: object) -> str:
     """Return the readable form of a value: floats with four decimals."""
-    if not isinstance(value, float):
-        return str(value)
-    if value != value:
-        return "-"
-    text = f"{value:.{DECIMALS}f}"
-    return text if float(text) or not text.startswith("-") else text[1:]  # no -0.0000
+    return fixed_point(value, DECIMALS) if isinstance(value, float) else str(value)
 
 
 def choose_format(name: str | None, output: str | None, formats: Mapping[str, str] = SUFFIXES) -> str:

@@ -22,11 +22,21 @@ from ..aspects import Aspects
 from ..collection.judgments import Judgments
 from ..errors import silenced
 from ..evaluation import evaluate
+from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.provenance import as_yaml, provenance
-from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
-from .options import ARGUMENTS, CHECK, MEASURES, QRELS, QRELS_ONLY, STDIN, Command, OutputFile, Requested
-from .significance import Significance
+from .options import (
+    ARGUMENTS,
+    CHECK,
+    MEASURES,
+    QRELS,
+    QRELS_ONLY,
+    STDIN,
+    Command,
+    OutputFile,
+    Requested,
+    Significance,
+)
 from .tables import SUFFIXES, choose_format, write
 from .wording import NAME, tell
 
@@ -148,7 +158,7 @@ def _write_provenance(inputs: Inputs, output: str) -> None:
         tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")
 
 
-def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
+def _qrels_and_runs(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
     """Return the first argument as qrels and the others as runs, if several arguments are possible."""
     several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
     if several is None or len(arguments) < 1 + several.required:
@@ -203,7 +213,7 @@ def verb(
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
             if options.get("qrels") == ():
-                options |= _first_as_qrels(options.get("runs", ()), params)
+                options |= _qrels_and_runs(options.get("runs", ()), params)
             output = options.get("output")
             format = choose_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)
@@ -212,15 +222,16 @@ def verb(
             if not inputs.requested and inputs.requested.groups is not None:
                 raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
             shown = function(inputs, **values) if shared else function(**values)
-            result = shown if isinstance(shown, Incomplete) else None
-            shown = shown if result is None else result.shown
+            errors = None
+            if isinstance(shown, Incomplete):
+                errors, shown = shown.errors, shown.shown
             if shown is not None:
                 write(shown, format, output)
                 if states_inputs and output is not None and not is_special(output):
                     _write_provenance(inputs, output)
-            for error in [] if result is None else result.errors:
+            for error in errors or ():
                 tell(f"error: {error}")
-            return int(result is not None)
+            return int(errors is not None)
 
         return Command(
             name or function.__name__,

@@ -121,7 +121,7 @@ def explain_mixed_directory(message: str, directories: Mapping[str, str]) -> str
     return f"{message}. If {mixed} also contains other files, give a pattern in quotes, such as '{mixed}/*.run'"
 
 
-def usage(error: click.UsageError) -> str:
+def usage_message(error: click.UsageError) -> str:
     """Return the message of an error in the arguments, which is the same for all versions of Click."""
     command = None if error.ctx is None else error.ctx.command
     if isinstance(error, click.NoSuchOption):

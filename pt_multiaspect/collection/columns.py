@@ -221,6 +221,6 @@ def text_mapping(column: str, texts: Sequence[str]) -> str:
     return f"qrels[{column!r}].map({dict(zip(texts, range(len(texts)), strict=True))!r})"
 
 
-def shortened(items: Sequence[str]) -> str:
+def join_some(items: Sequence[str]) -> str:
     """Join up to ten of `items`."""
     return ", ".join(items) if len(items) <= 10 else ", ".join([*items[:10], "…"])

@@ -27,7 +27,7 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     obj : object
         A DataFrame of pandas (returned unchanged, if no column is left out), Polars or narwhals, a Table of
         PyArrow, any object with ``to_pandas()`` and columns, or an object with Arrow data, which is read once; see
-        `in_memory`.
+        `materialise`.
 
     Returns
     -------
@@ -53,10 +53,10 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     if isinstance(obj, pd.DataFrame):
         frame = obj
     elif is_frame(obj):
-        read = in_memory(obj)
+        read = materialise(obj)
         if not hasattr(read, "columns"):
             raise MultiAspectError(f"expected a data frame, got a single column ({_type_name(obj)})")
-        frame = _with_texts(_converted(read))
+        frame = _decode_columns(_convert_frame(read))
     else:
         return None
     saved = [is_saved_index(name) for name in frame.columns]
@@ -109,7 +109,7 @@ def is_frame(obj: object) -> bool:
     return _is_arrow(obj)
 
 
-def in_memory(obj: Any) -> Any:
+def materialise(obj: Any) -> Any:
     """Read Arrow data, tensors and structured arrays into frames or arrays that can be read again and again.
 
     Arrow data are exported by the Arrow PyCapsule interface, for example by relations of DuckDB, tables of arro3,
@@ -134,7 +134,7 @@ def in_memory(obj: Any) -> Any:
         If the data cannot be read, or neither Polars nor PyArrow is installed.
     """
     if _is_tensor(obj):
-        return _array_of_tensor(obj)
+        return _tensor_array(obj)
     if isinstance(obj, np.ndarray) and obj.dtype.names is not None and not isinstance(obj, np.ma.MaskedArray):
         return pd.DataFrame(obj)
     if not _is_arrow(obj):
@@ -169,9 +169,9 @@ def plain_column(values: Any) -> Any:
     object
         An object of pandas or Polars for Arrow data; other objects are returned unchanged.
     """
-    values = values.to_native() if hasattr(values, "to_native") else in_memory(values)
+    values = values.to_native() if hasattr(values, "to_native") else materialise(values)
     if isinstance(values, list | tuple) and any(map(_is_tensor, values)):
-        values = [in_memory(value) for value in values]
+        values = [materialise(value) for value in values]
     # NumPy would read missing values of a dictionary-encoded column as its last distinct value.
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "to_pandas"):
         return values.to_pandas()
@@ -183,13 +183,15 @@ def is_saved_index(column: object) -> bool:
     return re.fullmatch(r"__index_level_\d+__", str(column)) is not None
 
 
-def _converted(obj: Any) -> pd.DataFrame:
+def _convert_frame(obj: Any) -> pd.DataFrame:
     """Convert a frame with columns to pandas."""
     if hasattr(obj, "to_native"):  # narwhals
-        return _converted(obj.to_native())
+        return _convert_frame(obj.to_native())
     if hasattr(obj, "iter_columns"):  # Polars, whose own conversion needs PyArrow
         # By position, as names may repeat.
-        frame = pd.DataFrame({position: _values(column) for position, column in enumerate(obj.iter_columns())})
+        frame = pd.DataFrame(
+            {position: _column_values(column) for position, column in enumerate(obj.iter_columns())}
+        )
         frame.columns = list(obj.columns)
         return frame
     if hasattr(obj, "to_pandas"):
@@ -205,7 +207,7 @@ def _converted(obj: Any) -> pd.DataFrame:
     )
 
 
-def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
+def _decode_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Decode columns of bytes, which some tools write to Parquet files instead of strings, if they are UTF-8."""
     columns = {position: frame.iloc[:, position] for position in range(frame.shape[1])}
     texts: dict[int, Any] = {}
@@ -227,7 +229,7 @@ def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _values(column: Any) -> np.ndarray[Any, Any]:
+def _column_values(column: Any) -> np.ndarray[Any, Any]:
     # A column of missing values only has no type, so it is not a column of numbers.
     if str(column.dtype) == "Null":
         return np.full(len(column), None, dtype=object)
@@ -243,7 +245,7 @@ def _is_tensor(obj: object) -> bool:
     return all(hasattr(obj, method) for method in ("detach", "cpu", "numpy"))
 
 
-def _array_of_tensor(tensor: Any) -> np.ndarray[Any, Any]:
+def _tensor_array(tensor: Any) -> np.ndarray[Any, Any]:
     """Return a tensor as an array, also if it requires a gradient or NumPy lacks its type."""
     tensor = tensor.detach().cpu()
     try:
@@ -260,13 +262,13 @@ def _is_arrow(obj: object) -> bool:
     return any(hasattr(obj, method) for method in _ARROW)
 
 
-def _by_polars(polars: Any, obj: Any) -> Any:
+def _read_by_polars(polars: Any, obj: Any) -> Any:
     series = polars.Series(obj)
     # A table is a column of structs.
     return series.struct.unnest() if series.dtype == polars.Struct else series
 
 
-def _by_pyarrow(pyarrow: Any, obj: Any) -> Any:
+def _read_by_pyarrow(pyarrow: Any, obj: Any) -> Any:
     if hasattr(obj, "__arrow_c_stream__"):
         column = pyarrow.chunked_array(obj)
     else:
@@ -279,7 +281,7 @@ def _by_pyarrow(pyarrow: Any, obj: Any) -> Any:
 
 
 #: In order of preference: Polars passes strings to the join without an object per row.
-_READERS: dict[str, Callable[[Any, Any], Any]] = {"polars": _by_polars, "pyarrow": _by_pyarrow}
+_READERS: dict[str, Callable[[Any, Any], Any]] = {"polars": _read_by_polars, "pyarrow": _read_by_pyarrow}
 
 #: Attributes that exist in versions that read Arrow data of other libraries.
 _IMPORTING: dict[str, Callable[[Any], tuple[Any, str]]] = {

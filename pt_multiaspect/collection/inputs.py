@@ -23,19 +23,19 @@ BY_QUERY = "Are the aspects the first level of a dict? Expected {qid: {docno: {a
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
     """Return qrels as a frame, and whether its label columns are unnamed."""
     with refuse_surrogates("qrels"):
-        frame, is_positional = _qrels_in_any_form(qrels)
+        frame, is_positional = _read_qrels(qrels)
     for position, column in enumerate(frame.columns):
         if column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
             check_strings(frame.iloc[:, position], "qrels")
     return frame, is_positional
 
 
-def _qrels_in_any_form(qrels: object) -> tuple[pd.DataFrame, bool]:
+def _read_qrels(qrels: object) -> tuple[pd.DataFrame, bool]:
     frame = to_pandas(qrels)
     if frame is not None:
         return frame, False
     if isinstance(qrels, Mapping):
-        return _frame_of_mapping(qrels)
+        return _mapping_frame(qrels)
     if isinstance(qrels, Iterable) and not isinstance(qrels, str | bytes):
         rows = list(qrels)
         fields = next((row._fields for row in rows if hasattr(row, "_fields")), None)
@@ -49,7 +49,7 @@ def _qrels_in_any_form(qrels: object) -> tuple[pd.DataFrame, bool]:
                 f"runs. {SWAPPED}"
             )
         raise MultiAspectError(
-            f"qrels: expected an iterable of namedtuples with the same fields, got {shown_row(rows[0])}"
+            f"qrels: expected an iterable of namedtuples with the same fields, got {describe_row(rows[0])}"
         )
     raise MultiAspectError(
         "qrels: expected a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, got "
@@ -57,9 +57,9 @@ def _qrels_in_any_form(qrels: object) -> tuple[pd.DataFrame, bool]:
     )
 
 
-def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
+def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     if _is_by_aspect(qrels):
-        qrels = _by_query(qrels)
+        qrels = _regroup_by_query(qrels)
     ids: list[tuple[Any, Any]] = []
     labels: list[Any] = []
     for qid, documents in qrels.items():
@@ -111,7 +111,7 @@ def _is_by_aspect(qrels: Mapping[Any, Any]) -> bool:
     )
 
 
-def _by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _regroup_by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return a dict ``{aspect: {qid: {docno: label}}}`` as ``{qid: {docno: {aspect: label}}}``."""
     labels: dict[Any, dict[Any, dict[Any, Any]]] = {}
     for aspect, queries in qrels.items():
@@ -128,7 +128,7 @@ def _by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     return labels
 
 
-def shown_row(row: object) -> str:
+def describe_row(row: object) -> str:
     """Return a description of a row that is not a namedtuple, for an error message."""
     if hasattr(row, "to_numpy"):
         return "columns, as ir-measures reads data frames of other libraries: convert them to pandas first"

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
-from ..aspects.aspect import Aspect, Scale
+from ..aspects.aspect import Aspect, Scale, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
 from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, refuse_unknown, warn_once
 from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
+from ..strings.order import inverse_permutation
 from ..strings.pairs import PairTable
 from ..strings.texts import Texts
 from .columns import (
@@ -32,8 +32,8 @@ from .columns import (
     doubt,
     id_column,
     is_numeric,
+    join_some,
     read_labels,
-    shortened,
     text_remedy,
     texts_like_labels,
 )
@@ -43,7 +43,7 @@ from .views import AspectView
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 
-def numbered(times: int) -> list[str]:
+def numbered_names(times: int) -> list[str]:
     """Return query names whose alphabetical order is that of their numbers."""
     return [f"{number:09d}" for number in range(times)]
 
@@ -81,44 +81,31 @@ class Judgments(Memo):
     """
 
     def __init__(self, qrels: object) -> None:
-        frame, self._positional = qrels_frame(qrels)
+        frame, positional = qrels_frame(qrels)
         if frame is qrels:
             # Labels are read later, when the caller may have sorted or changed the frame.
             frame = frame.copy()
-        of_relevance = [column for column in frame.columns if column in ("label", "relevance")]
-        if len(of_relevance) > 1 and "relevance" in of_relevance:
+        relevance_columns = [column for column in frame.columns if column in ("label", "relevance")]
+        if len(relevance_columns) > 1 and "relevance" in relevance_columns:
             raise MultiAspectError(
-                f"qrels: expected one column for the aspect relevance, got {' and '.join(of_relevance)}, which "
-                "both mean it: PyTerrier renames label to relevance. Before the evaluation, drop or rename one "
-                f"(columns: {choices(frame.columns)})"
+                f"qrels: expected one column for the aspect relevance, got {' and '.join(relevance_columns)}, "
+                "which both mean it: PyTerrier renames label to relevance. Before the evaluation, drop or rename "
+                f"one (columns: {choices(frame.columns)})"
             )
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
-        query, distinct = Texts.of_column(query_column, "qrels").codes()
+        query, distinct = Texts.from_column(query_column, "qrels").codes()
         qids = distinct.decode()
         docnos = identifiers(document_column, "qrels")
-        document, _ = Texts.of_strings(docnos).codes()
+        document, _ = Texts.from_strings(docnos).codes()
         by_name = np.argsort(qids)
-        rank_of = np.empty(len(qids), dtype=np.intp)
-        rank_of[by_name] = np.arange(len(qids))
-        #: The queries, sorted by name; all results are in this order.
-        self.qids: NDArray[np.object_] = qids[by_name]
-        self._query_index = pd.Index(self.qids, dtype=object)
-        pairs = rank_of[query] * (document.max(initial=0) + 1) + document
+        query = inverse_permutation(by_name)[query]
         # Rows of the frame that repeat a pair are merged.
-        _, self._first, self._pair = np.unique(pairs, return_index=True, return_inverse=True)
-        #: Query and document of each judged pair, sorted by query.
-        self.pool_query: Ints = rank_of[query[self._first]]
-        self.docnos: NDArray[np.object_] = docnos[self._first]
-        self._frame = frame
-        self._labels: dict[str, Floats] = {}
-        #: The judgments from which undeclared scales are inferred, if not these.
-        self._origin: Judgments | None = None
-        #: The queries as the user names them; different from `qids` if a query is repeated.
-        self.original_qids: NDArray[np.object_] = self.qids
-        #: The aspects of measures that do not name any.
-        self.label_names: tuple[str, ...] = self._names_of(frame)
+        _, first, pair = np.unique(
+            query * (document.max(initial=0) + 1) + document, return_index=True, return_inverse=True
+        )
+        self._set_arrays(frame, qids[by_name], query, first, pair, docnos, positional=positional)
         names = self.label_names
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(
@@ -126,9 +113,65 @@ class Judgments(Memo):
                 f"{choices(frame.columns)}. {SWAPPED}"
             )
 
+    def _set_arrays(
+        self,
+        frame: pd.DataFrame,
+        qids: NDArray[np.object_],
+        query: Ints,
+        first: Ints,
+        pair: Ints,
+        docnos: NDArray[np.object_] | None,
+        *,
+        positional: bool = False,
+    ) -> None:
+        """Set all attributes: the constructor from arrays, which subclasses call.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The columns of labels. Each row is a judgment.
+        qids : ndarray of str, shape (n_queries,)
+            The queries, sorted.
+        query : ndarray of int, shape (n_rows,)
+            The query of each row, as a position in `qids`.
+        first : ndarray of int, shape (n_pairs,)
+            The first row of each judged pair. Pairs are sorted by query.
+        pair : ndarray of int, shape (n_rows,)
+            The judged pair of each row.
+        docnos : ndarray of str, shape (n_rows,), optional
+            The document of each row. By default, documents are named by row number.
+        positional : bool, default False
+            Whether the columns of labels have no names.
+        """
+        self._frame, self._first, self._pair, self._positional = frame, first, pair, positional
+        self._row_docnos = docnos
+        #: The queries, sorted by name; all results are in this order.
+        self.qids: NDArray[np.object_] = qids
+        self._query_index = pd.Index(qids, dtype=object)
+        #: The query of each judged pair, non-decreasing.
+        self.pool_query: Ints = query[first]
+        self._labels: dict[str, Floats] = {}
+        #: The judgments from which undeclared scales are inferred, if not these.
+        self._origin: Judgments | None = None
+        #: The queries as the user names them; different from `qids` if a query is repeated.
+        self.original_qids: NDArray[np.object_] = qids
+        #: The aspects of measures that do not name any.
+        self.label_names: tuple[str, ...] = self._aspect_names()
+
+    @property
+    def docnos(self) -> NDArray[np.object_]:
+        """The document of each judged pair."""
+        docnos: NDArray[np.object_] = self.cached("docnos", self._pair_docnos)
+        return docnos
+
+    def _pair_docnos(self) -> NDArray[np.object_]:
+        if self._row_docnos is None:
+            return self._first.astype(str).astype(object)
+        return self._row_docnos[self._first]
+
     def __len__(self) -> int:
         """Return the number of judged (query, document) pairs."""
-        return len(self.docnos)
+        return len(self._first)
 
     def __repr__(self) -> str:
         return (
@@ -143,7 +186,7 @@ class Judgments(Memo):
 
     @property
     def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:
-        """Return everything that the values of measures depend on, for digests."""
+        """Everything that the values of measures depend on, for digests."""
         # Values do not depend on the row index.
         return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
@@ -165,16 +208,15 @@ class Judgments(Memo):
         except ValueError:  # pandas 2 cannot compare arrays within lists
             return False
 
-    def in_order(self) -> Judgments:
+    def with_sorted_documents(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
-        position = np.empty(len(self), dtype=np.intp)
-        position[np.lexsort((self.docno_codes, self.pool_query))] = np.arange(len(self))
+        position = inverse_permutation(np.lexsort((self.docno_codes, self.pool_query)))
         # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
         ordered = Judgments(self._frame.iloc[np.argsort(position[self._pair], kind="stable")])
         ordered._positional, ordered.original_qids = self._positional, self.original_qids
         return ordered
 
-    def of_queries(self, kept: Bools) -> Judgments:
+    def select_queries(self, kept: Bools) -> Judgments:
         """Return the judgments of some queries, whose scales are inferred from these alone.
 
         Parameters
@@ -191,7 +233,7 @@ class Judgments(Memo):
         result._positional, result.label_names = self._positional, self.label_names
         return result
 
-    def repeated(self, query: int, times: int) -> Judgments:
+    def repeat_query(self, query: int, times: int) -> Judgments:
         """Return judgments of `times` queries, each with the judged documents and the scales of one query.
 
         Parameters
@@ -210,24 +252,34 @@ class Judgments(Memo):
         rows = rows[np.argsort(self.docnos[self._pair[rows]], kind="stable")]
         frame = self._frame.iloc[np.tile(rows, times)].reset_index(drop=True)
         column = id_column(frame, QUERY_COLUMNS, "qrels").name
-        frame[column] = np.repeat(np.array(numbered(times), dtype=object), len(rows))
+        frame[column] = np.repeat(np.array(numbered_names(times), dtype=object), len(rows))
         result = Judgments(frame)
         result._origin, result._positional, result.label_names = self, self._positional, self.label_names
         result.original_qids = np.repeat(self.original_qids[query : query + 1], times)
         return result
 
+    def infer_scales_from(self, judgments: Judgments) -> None:
+        """Infer undeclared scales from the labels of other judgments instead of these.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The other judgments.
+        """
+        self._origin = judgments
+
     @property
     def docno_codes(self) -> Ints:
-        """Return one number per judged pair, in the order of the docnos, equal for equal docnos."""
+        """One number per judged pair, in the order of the docnos, equal for equal docnos."""
         return self.cached("docno codes", lambda: pd.factorize(self.docnos, sort=True)[0])
 
     @property
     def n_queries(self) -> int:
-        """Return the number of queries with judgments."""
+        """The number of queries with judgments."""
         return len(self.qids)
 
     def rows(self, columns: Sequence[str]) -> pd.DataFrame:
-        """Return columns of the qrels as they were given, in the order of `of_rows`.
+        """Return columns of the qrels as they were given, in the order of `row_values`.
 
         Parameters
         ----------
@@ -243,14 +295,14 @@ class Judgments(Memo):
 
     @property
     def columns(self) -> list[str]:
-        """Return the columns of the qrels."""
+        """The columns of the qrels."""
         return [str(column) for column in self._frame.columns]
 
-    def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+    def row_values(self, values: NDArray[Any]) -> NDArray[Any]:
         """Map values per judged pair to the rows of the qrels, in their original order."""
         return np.asarray(values[self._pair])
 
-    def relabelled(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
+    def with_labels(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
         """Return judgments of the same pairs with other labels, for rankings that are already joined.
 
         Parameters
@@ -267,14 +319,14 @@ class Judgments(Memo):
         """
         result = copy(self)  # without the cached properties
         result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
-        result._origin = scales
+        result.infer_scales_from(scales)
         return result
 
-    def queries_of(self, qids: NDArray[np.object_]) -> Ints:
+    def query_positions(self, qids: NDArray[np.object_]) -> Ints:
         """Return the position of each of `qids` among the judged queries, or -1."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
-    def query_of(self, qid: object) -> int:
+    def query_position(self, qid: object) -> int:
         """Return the position of a judged query.
 
         Parameters
@@ -294,12 +346,12 @@ class Judgments(Memo):
         """
         (name,) = identifiers(pd.Series([qid], name="qid"), "qid") if np.isscalar(qid) else [qid]
         refuse_unknown([name], self.qids, "a topic of the qrels", "qid")
-        return int(self.queries_of(np.array([name], dtype=object))[0])
+        return int(self.query_positions(np.array([name], dtype=object))[0])
 
     @property
     def pairs(self) -> PairTable:
-        """Return the judged pairs as a hash table."""
-        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.of_strings(self.docnos)))
+        """The judged pairs as a hash table."""
+        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
 
     # -- labels -----------------------------------------------------------------------------
 
@@ -309,30 +361,30 @@ class Judgments(Memo):
             self._labels[name] = self._read_labels(name)
         return self._labels[name]
 
-    def _names_of(self, frame: pd.DataFrame) -> tuple[str, ...]:
-        """Return the aspects of a frame, relevance first."""
+    def _aspect_names(self) -> tuple[str, ...]:
+        """Return the aspects of the columns, relevance first."""
         names: list[str] = []
-        for column in frame.columns:
+        for column in self._frame.columns:
             if isinstance(column, str) and column not in (*NOT_ASPECTS, KNOWN):
                 relevance = aspect_name(column) == "relevance"
-                if relevance or is_numeric(frame[column]):
-                    names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
+                if relevance or is_numeric(self._frame[column]):
+                    names.insert(0, "relevance") if relevance else names.append(self._column_aspect(column))
         return tuple(names)
 
-    def _aspect_of(self, column: str) -> str:
+    def _column_aspect(self, column: str) -> str:
         """Return the aspect of a column; credibility is misspelt in some qrels of ir_datasets."""
         return _CREDIBILITY if column == _MISSPELT and _CREDIBILITY not in self._frame.columns else column
 
-    def _column_of(self, name: str) -> str | None:
+    def _aspect_column(self, name: str) -> str | None:
         candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(
             name, (name,)
         )
         return next((column for column in candidates if column in self._frame.columns), None)
 
     def _read_labels(self, name: str) -> Floats:
-        column_name = self._column_of(name)
+        column_name = self._aspect_column(name)
         if column_name is None:
-            raise self._missing([name])
+            raise self._missing_aspect_error([name])
         if column_name == _MISSPELT and name == _CREDIBILITY:
             warn_once(
                 f"the column {_MISSPELT} of the qrels is read as {_CREDIBILITY}. Rename it, as in "
@@ -345,7 +397,7 @@ class Judgments(Memo):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]
             shown = "an integer beyond 1.8e308" if isinstance(value, int) else repr(value)
             raise MultiAspectError(
-                f"invalid label {shown} in column {column_name} for {self._where(self._pair[row])}: expected a "
+                f"invalid label {shown} in column {column_name} for {self._pair_text(self._pair[row])}: expected a "
                 "finite number, or NaN if unjudged"
             )
         result = values[self._first]
@@ -360,17 +412,17 @@ class Judgments(Memo):
             row = int(conflicts[0])
             columns = [subtopic for subtopic in SUBTOPIC_COLUMNS if subtopic in self._frame.columns]
             raise MultiAspectError(
-                f"expected one label in column {column} for {self._where(pair[row])}, got "
+                f"expected one label in column {column} for {self._pair_text(pair[row])}, got "
                 f"{spell(float(kept[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
                 + (f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}" if columns else "")
             )
 
-    def _where(self, row: int) -> str:
+    def _pair_text(self, row: int) -> str:
         return f"document {self.docnos[row]}, query {self.qids[self.pool_query[row]]}"
 
     @property
     def text_columns(self) -> dict[str, list[str]]:
-        """Return the columns of text that may be labels, with their distinct texts."""
+        """The columns of text that may be labels, with their distinct texts."""
 
         def make() -> dict[str, list[str]]:
             query = self.pool_query[self._pair]
@@ -386,7 +438,7 @@ class Judgments(Memo):
 
         return self.cached("text columns", make)
 
-    def _missing(self, missing: Sequence[str]) -> MultiAspectError:
+    def _missing_aspect_error(self, missing: Sequence[str]) -> MultiAspectError:
         from multiprocessing import current_process
 
         registered = choices(Aspects.registry)
@@ -408,8 +460,16 @@ class Judgments(Memo):
                 else ""
             )
             + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
-            + (f". {BY_QUERY}" if {*missing} <= {*self.qids} else "")
+            + (
+                f". {BY_QUERY}"
+                if {*missing} <= {*self.qids} or ("relevance" in missing and self._are_documents_queries())
+                else ""
+            )
         )
+
+    def _are_documents_queries(self) -> bool:
+        """Return whether the qrels look like a dict of aspects: most documents are judged for most queries."""
+        return self.columns[:2] == ["query_id", "doc_id"] and 2 * len(self) > self.n_queries * len({*self.docnos})
 
     # -- aspects ----------------------------------------------------------------------------
 
@@ -436,9 +496,9 @@ class Judgments(Memo):
         columns: Mapping[str, str] = {name: name for name in names}
         if self._positional and len(names) == len(self.label_names) and spec is not None:
             columns = dict(zip(names, self.label_names, strict=True))
-        missing = [name for name in names if self._column_of(columns[name]) is None]
+        missing = [name for name in names if self._aspect_column(columns[name]) is None]
         if missing:
-            raise self._missing(missing)
+            raise self._missing_aspect_error(missing)
         if not names:
             raise MultiAspectError(
                 "qrels: expected a numeric label column, such as label or relevance, got the columns "
@@ -495,7 +555,7 @@ class Judgments(Memo):
             labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
         if inferred:
-            aspect = self._inferred(name, column, aspect, labels)
+            aspect = self._infer_grades(name, column, aspect, labels)
         return AspectView(
             name=name,
             aspect=aspect,
@@ -506,7 +566,7 @@ class Judgments(Memo):
             grade_index=self._grade_index(name, labels, aspect.scale),
         )
 
-    def _inferred(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
+    def _infer_grades(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
         """Return the aspect with grades inferred from all labels."""
         if self._origin is not None:
             return self._origin._view(name, column, aspect).aspect
@@ -519,9 +579,9 @@ class Judgments(Memo):
             sign = 1.0 if scale.greater_is_better else -1.0
             above = sign * labels[row] > sign * scale.grades[-1]
             known = f"{spell(scale.grades[-1])} is its top grade" if above else "no grade is missing"
-            listed = shortened([spell(label) for label in np.unique(labels[wrong]).tolist()])
+            listed = join_some([spell(label) for label in np.unique(labels[wrong]).tolist()])
             raise MultiAspectError(
-                f"invalid {name} label {spell(float(labels[row]))} for {self._where(row)}, "
+                f"invalid {name} label {spell(float(labels[row]))} for {self._pair_text(row)}, "
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
                 f"first, {scale} {counted(len(wrong), 'label')}. Check first that these are the labels of {name}, "
                 f"not of another file or column, and that {known}: {listed} may belong to the grades. Declare them "

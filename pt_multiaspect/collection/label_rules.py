@@ -11,7 +11,7 @@ import numpy as np
 from .._numbers import spell
 from .._typing import Ints
 from ..aspects.aspect import Aspect
-from .columns import USUAL_GRADES, is_far_above, shortened
+from .columns import USUAL_GRADES, is_far_above, join_some
 
 #: Minimum number of judged documents to doubt a scale that is declared by its top grade alone.
 _MIN_DECLARED = 30
@@ -44,12 +44,12 @@ class LabelCounts:
 
     @property
     def n_judged(self) -> int:
-        """Return the number of documents judged on the aspect."""
+        """The number of documents judged on the aspect."""
         return int(self.counts.sum())
 
     @property
     def positive(self) -> float:
-        """Return the fraction of the judged documents that reach the threshold."""
+        """The fraction of the judged documents that reach the threshold."""
         return float(self.counts[self.aspect.scale.threshold :].sum() / max(self.n_judged, 1))
 
 
@@ -68,7 +68,7 @@ class LabelFinding:
     leave_out: bool = False
 
 
-def never_judged(labels: LabelCounts) -> LabelFinding | None:
+def find_unjudged(labels: LabelCounts) -> LabelFinding | None:
     """Find an aspect without any label, unless there are so few documents that this may be chance."""
     if labels.n_judged or labels.n_documents < MIN_POOL:
         return None
@@ -81,25 +81,25 @@ def never_judged(labels: LabelCounts) -> LabelFinding | None:
     )
 
 
-def labels_below(labels: LabelCounts) -> LabelFinding | None:
+def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
     """Find labels below the lowest grade, which are unlikely to mean that grade."""
     below = [label for label in labels.below if label not in JUNK]
     if not below:
         return None
     aspect, lowest = labels.aspect, spell(labels.aspect.scale.grades[0])
     grades, codes = [label for label in below if label >= 0], [label for label in below if label < 0]
-    listed = shortened(list(map(spell, below)))
+    listed = join_some(list(map(spell, below)))
     return LabelFinding(
         "warning",
         f"{labels.name} has labels below its lowest grade {lowest}, which are evaluated as that grade: {listed}",
         (f"If they are grades, add them to the declared ones ({aspect.scale}). " if grades else "")
         + f"If they mean 'not judged', declare Aspect(unjudged=[{listed}]); if they are codes of another kind, map "
         "them to grades",
-        rescaled(labels, [*grades, *(aspect.grades or ())], codes),
+        rescale_aspect(labels, [*grades, *(aspect.grades or ())], codes),
     )
 
 
-def far_above(labels: LabelCounts) -> LabelFinding | None:
+def find_far_label(labels: LabelCounts) -> LabelFinding | None:
     """Find a label of relevance far above the others; other columns with such labels are unlikely to be aspects."""
     present = labels.aspect.scale.grades[np.flatnonzero(labels.counts)]
     if labels.name != "relevance" or not labels.inferred or not is_far_above(present):
@@ -109,11 +109,11 @@ def far_above(labels: LabelCounts) -> LabelFinding | None:
         "warning",
         f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 to {top}",
         f"If it means 'not judged', declare Aspect(unjudged=[{top}]); if it is a grade, declare the grades",
-        rescaled(labels, [], [float(present[-1])]),
+        rescale_aspect(labels, [], [float(present[-1])]),
     )
 
 
-def constant(labels: LabelCounts) -> LabelFinding | None:
+def find_constant(labels: LabelCounts) -> LabelFinding | None:
     """Find an aspect with one grade for all documents; qrels may list the relevant documents only."""
     grade = np.flatnonzero(labels.counts)
     if len(grade) != 1 or labels.below:
@@ -126,12 +126,12 @@ def constant(labels: LabelCounts) -> LabelFinding | None:
     return LabelFinding("warning", text, advice, leave_out=True)
 
 
-def doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
+def find_doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
     """Find a threshold that hardly separates the documents, and its likely cause."""
-    return starts_above_zero(labels) or _threshold(labels)
+    return find_start_above_zero(labels) or _find_extreme_threshold(labels)
 
 
-def start_at_one(labels: LabelCounts) -> Aspect | None:
+def aspect_from_one(labels: LabelCounts) -> Aspect | None:
     """Return the aspect on a scale that starts at 1, if it was not said that it starts at 0, but no label is 0.
 
     The scale is inferred, or declared by its top grade alone. Then, some of at least 30 labels must be 1. A short
@@ -155,19 +155,19 @@ def start_at_one(labels: LabelCounts) -> Aspect | None:
     return Aspect(range(1, len(scale)), greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged)
 
 
-def starts_at_one_note(aspects: Iterable[LabelCounts]) -> str:
+def start_at_one_note(aspects: Iterable[LabelCounts]) -> str:
     """Return further sentences of a warning about inferred scales, one per aspect without a label 0."""
     return "".join(
         f". No label of {labels.name} is 0: if its scale starts at 1, declare {start!r}, which changes values; if "
         f"0 is a grade, declare {labels.aspect!r}"
         for labels in aspects
-        if (start := start_at_one(labels)) is not None
+        if (start := aspect_from_one(labels)) is not None
     )
 
 
-def starts_above_zero(labels: LabelCounts) -> LabelFinding | None:
+def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
     """Find a scale that may start at 1, although it was inferred or declared to start at 0."""
-    start = start_at_one(labels)
+    start = aspect_from_one(labels)
     if start is None:
         return None
     scale = labels.aspect.scale
@@ -201,7 +201,7 @@ def is_doubtful(positive: float, n_judged: int, n_grades: int) -> bool:
     )
 
 
-def _threshold(labels: LabelCounts) -> LabelFinding | None:
+def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
     aspect, n_judged, positive = labels.aspect, labels.n_judged, labels.positive
     scale, n_grades = aspect.scale, len(aspect.scale)
     # A threshold that is declared, or is the only one possible, is doubtful because of the documents alone.
@@ -224,7 +224,7 @@ def _threshold(labels: LabelCounts) -> LabelFinding | None:
         f"the scale {scale}",
         f"{check}Declare the lowest positive grade, as in "
         f"{_with_threshold(aspect, 1 if rare else index or n_grades // 2)}",
-        None if index is None else Aspect(**{**_spec(short(labels)), "threshold": float(scale.grades[index])}),
+        None if index is None else Aspect(**{**_spec(as_short(labels)), "threshold": float(scale.grades[index])}),
     )
 
 
@@ -248,13 +248,13 @@ def as_given(labels: LabelCounts) -> Aspect:
     return Aspect(**{**_spec(labels.aspect), "grades": None}) if labels.inferred else labels.aspect
 
 
-def short(labels: LabelCounts) -> Aspect:
+def as_short(labels: LabelCounts) -> Aspect:
     """Return the aspect; without its grades if they were inferred and are too many fractions to list."""
     scale = labels.aspect.scale
     return as_given(labels) if scale.is_fractional and len(scale) > USUAL_GRADES else labels.aspect
 
 
-def rescaled(labels: LabelCounts, grades: Sequence[float], unjudged: Sequence[float]) -> Aspect | None:
+def rescale_aspect(labels: LabelCounts, grades: Sequence[float], unjudged: Sequence[float]) -> Aspect | None:
     """Return an aspect with further codes of unjudged documents and, if its scale is declared, other grades.
 
     The threshold is kept if possible. Return None if the aspect declares gains or probabilities, as those of

@@ -77,7 +77,7 @@ def answered_topics(rankings: Rankings) -> Bools:
     """Return a mask of the judged topics that a run has."""
     judgments = rankings.judgments
     answered = np.zeros(judgments.n_queries, dtype=np.bool_)
-    answered[judgments.queries_of(np.intersect1d(rankings.source.qids, judgments.qids))] = True
+    answered[judgments.query_positions(np.intersect1d(rankings.source.qids, judgments.qids))] = True
     return answered
 
 
@@ -143,15 +143,17 @@ def warn_of_answers(documents: Collection[Mapping[str, str]], labels: Iterable[s
     documents : collection of mapping of str to str
         The `single_documents` of each run.
     labels : iterable of str
-        The measures whose values depend on the documents of other runs.
+        The measures whose values depend on the documents of other runs; read if the documents look like answers.
     """
-    named = list(labels)
-    if not named or len(documents) < 2 or not all(documents):
+    if len(documents) < 2 or not all(documents):
         return
     distinct = [docno for run in documents for docno in {*run.values()}]
     topics = Counter(qid for run in documents for qid in run)
     n_shared = sum(times > 1 for times in topics.values())
     if len(set(distinct)) < len(distinct) or n_shared < _MIN_SHARED or 2 * n_shared <= len(topics):
+        return
+    named = list(labels)
+    if not named:
         return
     warn_once(
         f"each of the {len(documents)} runs has one document per topic, and no document is in two runs, as if the "
@@ -171,7 +173,7 @@ def are_grades(values: Floats) -> bool:
 def warn_if_swapped(rankings: Rankings, name: str) -> None:
     """Warn if the labels of the judgments look like scores, and the scores of the run `name` like labels."""
     judgments, run = rankings.judgments, rankings.source
-    if not judgments.cached("labels like scores", lambda: _like_scores(judgments)) or len(run) < _MIN_ROWS:
+    if not judgments.cached("labels like scores", lambda: _has_scores_as_labels(judgments)) or len(run) < _MIN_ROWS:
         return
     pairs = np.unique(np.stack([run.query, run.score]), axis=1).shape[1]
     if are_grades(run.score) and 2 * pairs <= len(run):
@@ -186,7 +188,7 @@ def warn_if_swapped(rankings: Rankings, name: str) -> None:
         )
 
 
-def _like_scores(judgments: Judgments) -> bool:
+def _has_scores_as_labels(judgments: Judgments) -> bool:
     """Return whether nearly all documents of a query have distinct labels."""
     if len(judgments.label_names) != 1 or len(judgments) < _MIN_POOL * judgments.n_queries:
         return False

@@ -13,7 +13,7 @@ from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
 from ..kernels.memo import Memo
-from ..strings.order import Scores, begins, heads, positions
+from ..strings.order import Scores, heads, inverse_permutation, positions, query_starts
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words
 from .judgments import Judgments
@@ -28,12 +28,12 @@ class Ranking(Hits):
 
     @property
     def judgments(self) -> Judgments:
-        """Return the judgments."""
+        """The judgments of the run."""
         return self.run.judgments
 
     @property
     def ties(self) -> Ints:
-        """Return one number per retrieved document of the run, which is equal for tied documents of a query."""
+        """One number per retrieved document of the run, which is equal for tied documents of a query."""
         return self.run.levels
 
     def labels(self, column: str) -> Floats:
@@ -41,8 +41,8 @@ class Ranking(Hits):
         return self.judgments.labels(column)
 
     def frame(self) -> pd.DataFrame:
-        """Return the whole run as a frame with decreasing integer scores, see `Rankings.rescored`."""
-        return self.run.rescored()
+        """Return the whole run as a frame with decreasing integer scores, see `Rankings.frame_by_rank`."""
+        return self.run.frame_by_rank()
 
 
 ScoreType = type[np.float32] | type[np.float64]
@@ -71,62 +71,74 @@ class Rankings(Memo):
     """
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
-        self.judgments = judgments
-        #: The rows of the run.
-        self.source = source = Run.of(run)
-        docnos, scores = source.docnos, _rounded(source, dtype)
-        position = judgments.queries_of(source.qids)
-        #: The number of queries that the run and the qrels have in common.
-        self.n_common = int((position >= 0).sum())
-        query = position[source.query]
-        if self.n_common < len(source.qids):
+        source = Run.of(run)
+        docnos, scores = source.docnos, _round_scores(source, dtype)
+        common = judgments.query_positions(source.qids)
+        n_common = int((common >= 0).sum())
+        query = common[source.query]
+        if n_common < len(source.qids):
             kept = query >= 0
             query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
         row, keys = judgments.pairs.lookup(query, docnos)
         first = heads(query)
         # Rows of a query are mostly adjacent.
-        last = _last_occurrences(query, docnos, keys, first if len(first) == self.n_common else None)
+        last = _last_occurrences(query, docnos, keys, first if len(first) == n_common else None)
         if last is not None:
             query, scores, docnos, row = query[last], scores[last], docnos.take(last), row[last]
             first = heads(query)
         n_ret = np.bincount(query, minlength=judgments.n_queries)
-        #: The position of each row in the order by query and rank.
-        self._position: Ints = positions(query, scores, docnos, n_ret, first)
-        self._rows: tuple[Ints, Scores, Texts] = query, scores, docnos
-        hits = np.flatnonzero(row >= 0)
-        hit_position = self._position[hits]
-        if np.any(hit_position[1:] < hit_position[:-1]):
-            hits = hits[np.argsort(hit_position)]
-        #: The judged documents with their ranks.
-        self.hits = Hits(
+        position = positions(query, scores, docnos, n_ret, first)
+        judged = np.flatnonzero(row >= 0)
+        judged_position = position[judged]
+        if np.any(judged_position[1:] < judged_position[:-1]):
+            judged = judged[np.argsort(judged_position)]
+        hits = Hits(
             n_queries=judgments.n_queries,
             pool_query=judgments.pool_query,
-            query=query[hits],
-            rank=self._position[hits] - begins(n_ret)[query[hits]] + 1,
-            row=row[hits],
+            query=query[judged],
+            rank=position[judged] - query_starts(n_ret)[query[judged]] + 1,
+            row=row[judged],
             n_ret=n_ret,
         )
+        self._set_arrays(judgments, query, scores, position, hits, n_common)
+        # Subclasses define these as properties.
+        self.source, self._docnos = source, docnos
+
+    def _set_arrays(
+        self, judgments: Judgments, query: Ints, scores: Scores, position: Ints, hits: Hits, n_common: int
+    ) -> None:
+        """Set all attributes but `source` and `_docnos`: the constructor from arrays, which subclasses call.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged pairs.
+        query, scores : ndarray, shape (n_rows,)
+            The query of each row, as a position among those of the judgments, and its score.
+        position : ndarray of int, shape (n_rows,)
+            The position of each row in the order by query and rank.
+        hits : Hits
+            The judged documents with their ranks.
+        n_common : int
+            The number of queries that the run and the qrels have in common.
+        """
+        self.judgments, self.hits, self.n_common = judgments, hits, n_common
+        self._query, self._scores, self._position = query, scores, position
 
     @property
     def some_documents(self) -> list[str]:
-        """Return some documents retrieved for judged queries, for warnings."""
-        documents: list[str] = self._rows[2].take(self._order[:3]).decode().tolist()
+        """Some documents retrieved for judged queries, for warnings."""
+        documents: list[str] = self._docnos.take(self._order[:3]).decode().tolist()
         return documents
 
     @property
     def _order(self) -> Ints:
-        """Return the rows in the order by query and rank."""
-
-        def make() -> Ints:
-            order = np.empty(len(self._position), dtype=np.intp)
-            order[self._position] = np.arange(len(order))
-            return order
-
-        order: Ints = self.cached("order", make)
+        """The rows in the order by query and rank."""
+        order: Ints = self.cached("order", lambda: inverse_permutation(self._position))
         return order
 
-    def relabelled(self, judgments: Judgments) -> Rankings:
-        """Return the same rankings with `judgments` of the same pairs, see `Judgments.relabelled`."""
+    def with_judgments(self, judgments: Judgments) -> Rankings:
+        """Return the same rankings with `judgments` of the same pairs, see `Judgments.with_labels`."""
         result = copy(self)  # without the cached properties
         result.judgments = judgments
         return result
@@ -136,63 +148,62 @@ class Rankings(Memo):
         hits: Hits = self.hits if cutoff is None else self.cached(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
-    def ranked(self, query: int) -> tuple[NDArray[np.object_], Scores]:
+    def ranked_documents(self, query: int) -> tuple[NDArray[np.object_], Scores]:
         """Return the documents retrieved for a query in the order of their ranks, and their scores."""
         end = int(np.cumsum(self.hits.n_ret)[query])
-        of_query = slice(end - int(self.hits.n_ret[query]), end)
-        rows = self._order[of_query]
-        return self._rows[2].take(rows).decode(), self._rows[1][rows]
+        rows = self._order[end - int(self.hits.n_ret[query]) : end]
+        return self._docnos.take(rows).decode(), self._scores[rows]
 
     def documents(self, cutoff: int | None) -> tuple[Ints, Ints, NDArray[np.object_]]:
         """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
         order = self._order
-        query = self._rows[0][order]
-        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[query]
+        query = self._query[order]
+        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[query]
         if cutoff is not None:
             kept = rank <= cutoff
             order, query, rank = order[kept], query[kept], rank[kept]
-        return query, rank, self._rows[2].take(order).decode()
+        return query, rank, self._docnos.take(order).decode()
 
     def cut(self, cutoff: int) -> Rankings:
         """Return the rankings cut at rank `cutoff`, with documents below it not retrieved."""
         order = self._order
-        query, scores, docnos = self._rows
-        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[query[order]]
+        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[self._query[order]]
         kept = order[rank <= cutoff]
-        queries, codes = np.unique(query[kept], return_inverse=True)
-        run = Run(self.judgments.qids[queries], codes, docnos.take(kept), scores[kept].astype(np.float64))
+        queries, codes = np.unique(self._query[kept], return_inverse=True)
+        scores = self._scores[kept]
+        run = Run(self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64))
         return Rankings(run, self.judgments, dtype=np.float64 if scores.dtype == np.float64 else np.float32)
 
     @property
     def levels(self) -> Ints:
-        """Return one number per retrieved document, equal for tied documents of a query."""
+        """One number per retrieved document, equal for tied documents of a query."""
 
         def make() -> Ints:
-            query, score = (column[self._order] for column in self._rows[:2])
+            query, score = self._query[self._order], self._scores[self._order]
             begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
             return np.concatenate([np.zeros(min(len(score), 1), dtype=np.intp), np.cumsum(begins)])
 
         levels: Ints = self.cached("levels", make)
         return levels
 
-    def rescored(self) -> pd.DataFrame:
+    def frame_by_rank(self) -> pd.DataFrame:
         """Return the run as a frame whose scores count down to 1, for measures computed by other libraries.
 
         Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
         """
         order, n_ret = self._order, self.hits.n_ret
-        query = self._rows[0][order]
+        query = self._query[order]
         ends = np.cumsum(n_ret)
         return pd.DataFrame(
             {
                 "query_id": self.judgments.qids[query],
-                "doc_id": self._rows[2].take(order).decode(),
+                "doc_id": self._docnos.take(order).decode(),
                 "score": (ends[query] - np.arange(len(order))).astype(np.float64),
             }
         )
 
 
-def _rounded(run: Run, dtype: ScoreType) -> Scores:
+def _round_scores(run: Run, dtype: ScoreType) -> Scores:
     """Return the scores in the precision of comparisons."""
     with np.errstate(over="ignore"):
         # -0 and 0 are the same score, also if a small number is rounded to one of them.

@@ -17,8 +17,8 @@ from ..errors import SWAPPED, MultiAspectError, choices, counted, refuse_surroga
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts, as_bytes
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
-from .frames import in_memory, to_pandas
-from .inputs import check_strings, shown_row
+from .frames import materialise, to_pandas
+from .inputs import check_strings, describe_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,9 @@ class Run:
         """
         if isinstance(run, Run):
             return run
-        run = in_memory(run)
-        if not columns and (of_polars := _of_polars(run)) is not None:
-            return of_polars
+        run = materialise(run)
+        if not columns and (polars_run := _read_polars(run)) is not None:
+            return polars_run
         with refuse_surrogates("the run"):
             frame = _frame(run)
         check_distinct_columns(frame, "a run")
@@ -65,8 +65,8 @@ class Run:
         for column in (queries, documents):
             if not is_arrow(column):  # bytes of Arrow strings are compared
                 check_strings(column, "a run")
-        codes, distinct = Texts.of_column(queries, "the run").codes()
-        qids, docnos = distinct.decode(), Texts.of_column(documents, "the run")
+        codes, distinct = Texts.from_column(queries, "the run").codes()
+        qids, docnos = distinct.decode(), Texts.from_column(documents, "the run")
         score = _scores(frame, lambda row: f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}")
         missing = [name for name in columns if name not in frame.columns]
         if missing:
@@ -89,10 +89,10 @@ class Run:
         # As bytes: joblib would write arrays to files, and keep the files until all runs are evaluated.
         heads = np.flatnonzero(np.diff(self.query, prepend=-1))
         blocks = as_bytes(self.query[heads]), as_bytes(np.diff(heads, append=len(self)))
-        return _restored, (self.qids.tolist(), *blocks, self.docnos, self.score.tobytes(), self.others)
+        return _restore_run, (self.qids.tolist(), *blocks, self.docnos, self.score.tobytes(), self.others)
 
 
-def _restored(
+def _restore_run(
     qids: list[str],
     block_query: tuple[bytes, str],
     block_size: tuple[bytes, str],
@@ -107,7 +107,7 @@ def _restored(
 
 
 @contextmanager
-def about_run(title: str) -> Iterator[None]:
+def name_run_in_errors(title: str) -> Iterator[None]:
     """Begin errors about a run with its title or file instead of the word run."""
     try:
         yield
@@ -138,7 +138,7 @@ def _frame(run: object) -> pd.DataFrame:
         if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
             return pd.DataFrame(documents, columns=list(fields))
         raise MultiAspectError(
-            f"run: expected an iterable of namedtuples with the same fields, got {shown_row(documents[0])}"
+            f"run: expected an iterable of namedtuples with the same fields, got {describe_row(documents[0])}"
         )
     raise MultiAspectError(
         "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, got "
@@ -167,7 +167,7 @@ def _scores(frame: pd.DataFrame, where: Any) -> Floats:
     return scores
 
 
-def _of_polars(frame: Any) -> Run | None:
+def _read_polars(frame: Any) -> Run | None:
     """Read a Polars frame without an object per row; None if it must be read in another way."""
     if not hasattr(frame, "iter_columns") or type(frame).__module__.partition(".")[0] != "polars":
         return None
@@ -185,12 +185,12 @@ def _of_polars(frame: Any) -> Run | None:
         return None
     # Rows of a query are mostly adjacent.
     sizes, queries_of_blocks = query.rle().struct.unnest()
-    codes, distinct = _texts_of(queries_of_blocks).codes()
-    return Run(distinct.decode(), np.repeat(codes, sizes.to_numpy()), _texts_of(docno), values)
+    codes, distinct = _polars_texts(queries_of_blocks).codes()
+    return Run(distinct.decode(), np.repeat(codes, sizes.to_numpy()), _polars_texts(docno), values)
 
 
-def _texts_of(series: Any) -> Texts:
+def _polars_texts(series: Any) -> Texts:
     """Return Polars strings, none of which is missing, as bytes."""
     joined = series.str.join("").item().encode()
     offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
-    return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
+    return Texts.from_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)

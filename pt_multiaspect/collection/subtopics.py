@@ -160,11 +160,11 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     frame, _ = qrels_frame(qrels)
     what = "qrels by subtopic"
     check_distinct_columns(frame, what)
-    table = _by_subtopic(frame, what)
+    table = _subtopic_table(frame, what)
     positive = set(table["subtopic"][table["label"] > 0])
     if not positive:
         raise MultiAspectError(f"{what}: expected at least one positive label, got none in {len(table)} rows")
-    names = {subtopic: _aspect_of(subtopic) for subtopic in sorted(positive, key=_in_order)}
+    names = {subtopic: _subtopic_aspect(subtopic) for subtopic in sorted(positive, key=_subtopic_key)}
     if len(set(names.values())) < len(names):
         raise MultiAspectError(f"{what}: expected subtopics with different names of aspects, got {choices(names)}")
     wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
@@ -174,7 +174,7 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     return wide
 
 
-def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
+def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
     """Return the relevance labels by subtopic, for the diversity measures of ir-measures.
 
     Parameters
@@ -212,7 +212,7 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
             f"{measure} measures diversity: expected one column of subtopics, got {choices(present)}; drop others"
         )
     label = id_column(frame, _LABEL_COLUMNS, "qrels")
-    table = _by_subtopic(frame[label.notna().to_numpy()], "qrels")
+    table = _subtopic_table(frame[label.notna().to_numpy()], "qrels")
     distinct = table[["qid", "subtopic"]].drop_duplicates()
     if not distinct.duplicated("qid").any():
         raise MultiAspectError(
@@ -236,7 +236,7 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
     return table
 
 
-def _by_subtopic(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+def _subtopic_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return long qrels as a table ``qid docno subtopic label`` without repetitions."""
     query, document, subtopic, label = (
         id_column(frame, columns, what)
@@ -275,13 +275,13 @@ def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
         )
 
 
-def _in_order(subtopic: str) -> tuple[int, int, str]:
+def _subtopic_key(subtopic: str) -> tuple[int, int, str]:
     """Return a sort key: numbers by value, then names."""
     is_number = subtopic.isascii() and subtopic.isdigit()
     return (0, int(subtopic), "") if is_number else (1, 0, subtopic)
 
 
-def _aspect_of(subtopic: str) -> str:
+def _subtopic_aspect(subtopic: str) -> str:
     """Return the name of the aspect of a subtopic."""
     name = f"subtopic_{subtopic}" if re.match(r"\d", subtopic) else subtopic
     if not name.strip() or name in (*NOT_ASPECTS, KNOWN):

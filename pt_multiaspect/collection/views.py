@@ -17,12 +17,12 @@ from .label_rules import (
     MIN_POOL,
     LabelCounts,
     LabelFinding,
-    constant,
-    doubtful_threshold,
-    far_above,
-    labels_below,
-    never_judged,
-    starts_above_zero,
+    find_constant,
+    find_doubtful_threshold,
+    find_far_label,
+    find_labels_below,
+    find_start_above_zero,
+    find_unjudged,
 )
 
 
@@ -46,7 +46,7 @@ class AspectView:
 
     @property
     def grade(self) -> Ints:
-        """Return grade indices; 0 for the lowest grade, labels below it, and missing labels.
+        """Grade indices; 0 for the lowest grade, labels below it, and missing labels.
 
         Issues a warning about labels that are likely to be codes. Measures that use the labels themselves, such as
         preference codes, do not call it.
@@ -55,9 +55,9 @@ class AspectView:
         return self.grade_index
 
     def _warn_of_codes(self) -> None:
-        if (finding := far_above(self.label_counts)) is not None:
+        if (finding := find_far_label(self.label_counts)) is not None:
             self._warn(finding, key=str(self.scale), group="codes")
-        finding = labels_below(self.label_counts)
+        finding = find_labels_below(self.label_counts)
         if finding:
             self._warn(finding, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
 
@@ -67,7 +67,7 @@ class AspectView:
 
     @cached_property
     def label_counts(self) -> LabelCounts:
-        """Return the number of documents per grade, for the rules of labels."""
+        """The number of documents per grade, for the rules of labels."""
         if self.ungated is not None:
             return self.ungated.label_counts
         label, lowest = self.label, self.scale.grades[0]
@@ -83,22 +83,22 @@ class AspectView:
 
     @property
     def scale(self) -> Scale:
-        """Return the aspect's scale as arrays."""
+        """The scale of the aspect as arrays."""
         return self.aspect.scale
 
     @cached_property
     def known(self) -> Bools:
-        """Return a mask of the documents with a label."""
+        """A mask of the documents with a label."""
         return ~np.isnan(self.label)
 
     @cached_property
     def positive(self) -> Bools:
-        """Return a mask of the documents at or above the threshold."""
+        """A mask of the documents at or above the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
 
     def check_start(self) -> None:
         """Warn if the scale is declared by its top grade alone, but may start at 1."""
-        if not self.inferred and (finding := starts_above_zero(self.label_counts)) is not None:
+        if not self.inferred and (finding := find_start_above_zero(self.label_counts)) is not None:
             self._warn(finding, key=str(self.scale), group="threshold")
 
     def check_threshold(self) -> None:
@@ -108,12 +108,12 @@ class AspectView:
 
     @cached_property
     def _threshold_finding(self) -> LabelFinding | None:
-        finding = doubtful_threshold(self.label_counts)
-        return finding and (constant(self.label_counts) or finding)
+        finding = find_doubtful_threshold(self.label_counts)
+        return finding and (find_constant(self.label_counts) or finding)
 
     @cached_property
     def probability(self) -> Floats:
-        """Return P of the gain family; the last element is for unjudged documents."""
+        """The probability P of the gain family per document; the last element is for unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
         self._warn_of_codes()
@@ -129,7 +129,7 @@ class AspectView:
 
     @cached_property
     def top_probability(self) -> float:
-        """Return the maximum P of the scale."""
+        """The maximum probability P of the scale."""
         return 1.0 if self.scale.identity else float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
@@ -141,7 +141,7 @@ class AspectView:
 
     def check_judged(self) -> None:
         """Warn if no document is judged on this aspect."""
-        finding = never_judged(self.label_counts)
+        finding = find_unjudged(self.label_counts)
         if finding:
             warn_once(f"{finding.text}. {finding.advice}", key=f"not judged: {self.name}")
 
@@ -167,7 +167,7 @@ class AspectView:
 
     @cached_property
     def junk(self) -> Floats:
-        """Return the negative part of labels (from the lowest grade if lower is better), or 0; NaN if unjudged."""
+        """The negative part of labels (from the lowest grade if lower is better), or 0; NaN if unjudged."""
         upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
         return np.minimum(upwards, 0.0)
 
@@ -203,7 +203,7 @@ class AspectView:
             gain[self.label == label] = max(value, 0.0)
         return gain
 
-    def gated(self, passed: Bools) -> AspectView:
+    def with_gate(self, passed: Bools) -> AspectView:
         """Return the aspect with the lowest grade for documents that do not pass; unjudged ones remain so."""
         lowest = np.where(self.known, self.scale.grades[0], np.nan)
         return replace(
@@ -215,7 +215,7 @@ class AspectView:
 
     @cached_property
     def target(self) -> Target:
-        """Return the gains of the aspect as the input of base measures."""
+        """The gains of the aspect as the input of base measures."""
         gains = self.scale.gains if self.aspect.has_negative_gains else np.maximum(self.scale.gains, 0.0)
         return Target(
             n_queries=self.n_queries,

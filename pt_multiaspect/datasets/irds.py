@@ -138,7 +138,7 @@ def from_irds(
     50
     >>> ma.evaluate(runs, judged.qrels, ma.uRBP(aspects=judged.aspects))  # doctest: +SKIP
     """
-    name, source = _loaded(dataset)
+    name, source = _identify_dataset(dataset)
     records, definitions = _records(name, source)
     kind, fields = type(records[0]).__name__, [_COLUMNS.get(field, field) for field in records[0]._fields]
     qrels = pd.DataFrame(records, columns=fields)
@@ -174,7 +174,7 @@ def from_irds(
     return WideQrels(name, qrels.drop(columns=left_out), Aspects(scales), tuple(notes))
 
 
-def _loaded(dataset: object) -> tuple[str, Any]:
+def _identify_dataset(dataset: object) -> tuple[str, Any]:
     """Return the identifier and the dataset."""
     if not isinstance(dataset, str):
         if not hasattr(dataset, "qrels_iter"):

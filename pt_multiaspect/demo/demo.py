@@ -22,7 +22,7 @@ def _show(stream: TextIO, *blocks: Block) -> None:
     print(f"\n{text_of(blocks, _WIDTH)}", file=stream)
 
 
-def _best_marked(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]) -> Table:
+def _mark_best(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]) -> Table:
     """Return a table with a mark at the maximum of each row (for all measures here, higher is better)."""
     columns = [Column(corner, left=True, shorten=12), *map(Column, heads)]
     return Table(
@@ -126,7 +126,7 @@ def _experiment(
         verbose=False,
     )
     rows = [(str(measure), table[str(measure)].tolist()) for measure in measures]
-    _show(stream, title, _best_marked("", table["name"], rows))
+    _show(stream, title, _mark_best("", table["name"], rows))
 
 
 def _tuning(
@@ -150,7 +150,7 @@ def _tuning(
     )
     reranker.weight = before  # GridScan does not restore the original setting
     rows = [(metric, scan[metric].astype(float).tolist()) for metric in metrics]
-    _show(stream, title, _best_marked("weight", [f"{weight:.1f}" for weight in weights], rows))
+    _show(stream, title, _mark_best("weight", [f"{weight:.1f}" for weight in weights], rows))
     picked = {metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics}
     lines = [f'GridSearch(metric="{metric}") picks weight {weight:.1f}' for metric, weight in picked.items()]
     _show(stream, *map(Sentence, lines))

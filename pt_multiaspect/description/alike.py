@@ -27,7 +27,7 @@ _MENDS = (
 )
 
 
-def plain(text: str) -> str:
+def simplify(text: str) -> str:
     """Remove blanks, case, leading zeros and decimal points of an identifier."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\ufeff", "").replace("\u200b", "")
@@ -37,7 +37,7 @@ def plain(text: str) -> str:
     return _ZEROS.sub(r"\1", text) if "0" in text else text
 
 
-def mend(first: str, second: str) -> str:
+def mending_calls(first: str, second: str) -> str:
     """Return the method calls on a string column that make two similar identifiers equal."""
     calls = ""
     for change, call in _MENDS:
@@ -50,11 +50,11 @@ def mend(first: str, second: str) -> str:
     return ".str.normalize('NFKC')" + calls
 
 
-def plain_ids(texts: Sequence[str]) -> list[str]:
-    """Apply `plain` to many identifiers, if possible at once."""
+def simplify_all(texts: Sequence[str]) -> list[str]:
+    """Apply `simplify` to many identifiers, if possible at once."""
     blob = "\n".join(texts)
     if not blob.isascii() or blob.count("\n") != len(texts) - 1:
-        return [plain(text) for text in texts]
+        return [simplify(text) for text in texts]
     blob = re.sub(r"[^\S\n]+", "", blob.casefold())
     result = blob.split("\n")
     # Removing zeros and decimal points changes the length, so it is not needed if all lengths are equal.
@@ -66,43 +66,42 @@ def plain_ids(texts: Sequence[str]) -> list[str]:
 
 def _codes(texts: Strings) -> Ints:
     """Return one code per identifier, the same for those that look alike."""
-    return np.asarray(pd.factorize(np.array(plain_ids(texts.tolist()), dtype=object))[0], dtype=np.intp)
+    return np.asarray(pd.factorize(np.array(simplify_all(texts.tolist()), dtype=object))[0], dtype=np.intp)
 
 
-def in_judgments(judgments: Judgments) -> pd.DataFrame:
+def judged_lookalikes(judgments: Judgments) -> pd.DataFrame:
     """Return the queries of the qrels, and the documents of one query, that look alike.
 
     Columns: ``where`` ('qrels'), ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example) and ``count``.
     """
     rows = []
     qids = pd.DataFrame({"id": judgments.qids, "plain": _codes(judgments.qids)})
-    rows += _repeated(qids, ["plain"], "qid")
+    rows += _first_lookalikes(qids, ["plain"], "qid")
     code, distinct = pd.factorize(judgments.docnos)
     plain_code = _codes(np.asarray(distinct, dtype=object))
     if plain_code.max(initial=-1) + 1 < len(distinct):
         documents = pd.DataFrame({"query": judgments.pool_query, "plain": plain_code[code], "id": judgments.docnos})
-        rows += _repeated(documents, ["query", "plain"], "docno")
+        rows += _first_lookalikes(documents, ["query", "plain"], "docno")
     return _table(rows)
 
 
-def _repeated(table: pd.DataFrame, keys: list[str], what: str) -> list[tuple[str, str, str, str, int]]:
-    again = table.duplicated(keys, keep=False)
-    if not again.any():
+def _first_lookalikes(ids: pd.DataFrame, within: list[str], kind: str) -> list[tuple[str, str, str, str, int]]:
+    """Return one row with two ids of a group that look alike, and the number of further ones, if there are any."""
+    ids = ids[ids.duplicated(within, keep=False)]
+    if not len(ids):
         return []
-    table = table[again]
-    row = table.iloc[0]
-    same = table[(table[keys] == row[keys]).all(axis=1)]["id"].tolist()
-    return [("qrels", what, same[0], same[1], len(table) - table.groupby(keys).ngroups)]
+    first, second = ids[(ids[within] == ids.iloc[0][within]).all(axis=1)]["id"].iloc[:2]
+    return [("qrels", kind, first, second, len(ids) - ids.groupby(within).ngroups)]
 
 
-def in_run(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
-    """Return queries and documents of a run that look like judged ones; columns as `in_judgments`."""
+def run_lookalikes(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
+    """Return queries and documents of a run that look like judged ones; columns as `judged_lookalikes`."""
     rows = []
     query_code, qids = pd.factorize(run["query_id"].to_numpy(dtype=object))
-    position = judgments.queries_of(np.asarray(qids, dtype=object))
-    judged_as = dict(zip(map(plain, judgments.qids.tolist()), judgments.qids.tolist(), strict=True))
+    position = judgments.query_positions(np.asarray(qids, dtype=object))
+    judged_as = dict(zip(map(simplify, judgments.qids.tolist()), judgments.qids.tolist(), strict=True))
     strangers = [qid for qid, at in zip(qids.tolist(), position.tolist(), strict=True) if at < 0]
-    alike = [(qid, judged_as[plain(qid)]) for qid in strangers if plain(qid) in judged_as]
+    alike = [(qid, judged_as[simplify(qid)]) for qid in strangers if simplify(qid) in judged_as]
     if alike:
         rows.append((name, "qid", *alike[0], len(alike)))
     query = position[query_code]

@@ -62,7 +62,7 @@ class Cells:
         both = first.known & second.known
         return cls.count(first.pool_query[both], first.grade[both], second.grade[both], first.n_queries)
 
-    def turned(self) -> Cells:
+    def transpose(self) -> Cells:
         """Return the same cells with x and y exchanged."""
         order = np.lexsort((self.x, self.y, self.group))
         return Cells(self.group[order], self.y[order], self.x[order], self.weight[order], self.n_groups)
@@ -113,7 +113,7 @@ def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Float
     return result
 
 
-def between(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
+def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return tables of pairs of aspects, and of their highest labels compared on other aspects."""
     rows, tops = [], []
     for first, second in combinations(judged.views, 2):
@@ -134,7 +134,7 @@ def between(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
                 "same": same_labels(first, second, cells),
             }
         )
-        tops += [top_label(first, second, cells), top_label(second, first, cells.turned())]
+        tops += [top_label(first, second, cells), top_label(second, first, cells.transpose())]
     top_rows = [row for row in tops if row]
     return pd.DataFrame(rows, columns=PAIR_COLUMNS), pd.DataFrame(top_rows, columns=TOP_COLUMNS)
 
@@ -218,13 +218,13 @@ def association(cells: Cells, x: Floats, y: Floats, kept: Bools | None = None) -
     weight = cells.weight if kept is None else np.where(kept, cells.weight, 0)
     size = sums(cells.group, weight, cells.n_groups)
 
-    def centred(values: Floats) -> Floats:
+    def center(values: Floats) -> Floats:
         mean = sums(cells.group, weight * values, cells.n_groups) / np.maximum(size, 1)
         return np.asarray(values - mean[cells.group], dtype=np.float64)
 
-    dx, dy = centred(x), centred(y)
-    of_x, of_y = (sums(cells.group, weight * d * d, cells.n_groups) for d in (dx, dy))
-    return float((weight * dx) @ dy), float(np.sqrt((of_x * of_y / np.maximum(size - 1, 1)).sum()))
+    dx, dy = center(x), center(y)
+    spread_x, spread_y = (sums(cells.group, weight * d * d, cells.n_groups) for d in (dx, dy))
+    return float((weight * dx) @ dy), float(np.sqrt((spread_x * spread_y / np.maximum(size - 1, 1)).sum()))
 
 
 def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, object] | None:

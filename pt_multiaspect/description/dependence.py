@@ -55,7 +55,7 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
             views = measure.views(judged.judgments)
         except MultiAspectError:
             continue
-        properties = depends_on(measure, views)
+        properties = scale_dependences(measure, views)
         rows += [{"measure": label, "aspect": v.name, "inferred": v.inferred, **properties[v.name]} for v in views]
     return pd.DataFrame(rows, columns=COLUMNS), refused
 
@@ -69,29 +69,29 @@ def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> 
     return None
 
 
-def depends_on(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
+def scale_dependences(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
     """Return, by aspect, whether a measure depends on each property of its scale; None if unknown.
 
     The measure is evaluated on small random rankings, once with the original scales and once with each property
     changed. It does not depend on properties whose changes leave all values equal.
     """
-    scales = {view.name: _thinned(view.aspect) for view in views}
+    scales = {view.name: _thin_scale(view.aspect) for view in views}
     generator = random.Random(0)
     rankings = _probe(scales, generator)
     reference = _values(measure, scales, rankings)
     result = {}
     for name, aspect in scales.items():
         result[name] = {
-            changed: _reads(
+            changed: _is_affected(
                 reference,
-                [_values(measure, {**scales, name: variant}, rankings) for variant in _changed(aspect, changed)],
+                [_values(measure, {**scales, name: variant}, rankings) for variant in _variants(aspect, changed)],
             )
             for changed in PROPERTIES
         }
     return result
 
 
-def _reads(reference: Floats | None, changed: list[Floats | None]) -> bool | None:
+def _is_affected(reference: Floats | None, changed: list[Floats | None]) -> bool | None:
     """Return whether any of the changed values differ; None if this is unknown."""
     values = [result for result in changed if result is not None]
     if reference is not None and any(np.abs(reference - result).max() > 1e-12 for result in values):
@@ -103,14 +103,14 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
     """Return the values of the measure on `scales`; None if it rejects them."""
     aspects = Aspects(scales)
     try:
-        if "aspects" in measure.SUPPORTED_PARAMS:
+        if measure.accepts_aspects:
             return measure(aspects=aspects).evaluate(rankings)
         return On(base=measure, aspects=aspects).evaluate(rankings)
     except MultiAspectError:
         return None
 
 
-def _thinned(aspect: Aspect) -> Aspect:
+def _thin_scale(aspect: Aspect) -> Aspect:
     """Return the aspect with its grades, gains, probabilities and threshold, at most `_LONGEST` grades."""
     scale = aspect.scale
     kept = np.unique(np.linspace(0, len(scale) - 1, min(len(scale), _LONGEST)).astype(int))
@@ -136,7 +136,7 @@ def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, thresho
     )
 
 
-def _changed(aspect: Aspect, what: str) -> list[Aspect]:
+def _variants(aspect: Aspect, what: str) -> list[Aspect]:
     """Return the aspect with one property changed, in all ways that may have an effect."""
     scale = aspect.scale
     grades, gains, upwards = scale.grades, scale.gains, scale.greater_is_better

@@ -8,10 +8,10 @@ import pandas as pd
 
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..collection.label_rules import as_given, short
-from . import aspect_rules, run_rules
+from ..collection.label_rules import as_given, as_short
+from . import rules
 from .figures import LOOK, Figures, Finding, declaration
-from .scales import read
+from .scales import read_judged
 
 #: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note": for information.
 SEVERITIES = ("error", "warning", "note")
@@ -20,45 +20,45 @@ Rule = Callable[[Figures], Iterator[Finding]]
 
 #: The rules in the order of findings with equal severity.
 RULES: tuple[Rule, ...] = (
-    aspect_rules.out_of_scale,
-    run_rules.look_alike,
-    run_rules.other_collection,
-    aspect_rules.different_documents,
-    aspect_rules.copied,
-    run_rules.refused,
-    aspect_rules.reversed_scale,
-    aspect_rules.code_on_top,
-    aspect_rules.labels,
-    run_rules.inferred_scales,
-    run_rules.unequal_axes,
-    run_rules.sparse_top,
-    run_rules.repeated,
-    aspect_rules.no_positive,
-    aspect_rules.no_label_column,
-    aspect_rules.text_column,
-    run_rules.tied,
+    rules.find_labels_out_of_scale,
+    rules.find_lookalike_ids,
+    rules.find_other_collections,
+    rules.find_different_documents,
+    rules.find_copied_labels,
+    rules.find_refused_measures,
+    rules.find_reversed_scales,
+    rules.find_codes_on_top,
+    rules.find_label_warnings,
+    rules.find_inferred_scales,
+    rules.find_unequal_axes,
+    rules.find_sparse_tops,
+    rules.find_repeated_documents,
+    rules.find_missing_positives,
+    rules.find_doubtful_columns,
+    rules.find_text_columns,
+    rules.find_tied_scores,
 )
 
 #: The rules that propose other scales.
 _DECLARING: tuple[Rule, ...] = (
-    aspect_rules.out_of_scale,
-    aspect_rules.copied,
-    aspect_rules.reversed_scale,
-    aspect_rules.code_on_top,
-    aspect_rules.labels,
+    rules.find_labels_out_of_scale,
+    rules.find_copied_labels,
+    rules.find_reversed_scales,
+    rules.find_codes_on_top,
+    rules.find_label_warnings,
 )
 
 #: Maximum number of times that the proposed scales are checked.
 _MOST_ROUNDS = 20
 
 
-def findings(figures: Figures, rules: Sequence[Rule] = RULES) -> list[Finding]:
-    """Apply rules."""
-    found = [finding for rule in rules for finding in rule(figures)]
+def apply_rules(figures: Figures, applied: Sequence[Rule] = RULES) -> list[Finding]:
+    """Return the findings of rules, most serious first."""
+    found = [finding for rule in applied for finding in rule(figures)]
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def proposed(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
+def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
     """Return the scales with the changes of findings, applied one after another until none is left.
 
     Changes depend on each other: if a code is removed or a scale reversed, its threshold differs.
@@ -77,12 +77,12 @@ def proposed(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
             given = judged.given
             labels = pd.DataFrame({"query_id": given.qids[given.pool_query], "doc_id": given.docnos})
             labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
-        scales, judged = kept, read(labels, Aspects(kept))
-        found = findings(Figures.of(judged, figures.retrieved), _DECLARING)
-    return {view.name: short(view.label_counts) for view in judged.views}
+        scales, judged = kept, read_judged(labels, Aspects(kept))
+        found = apply_rules(Figures.of(judged, figures.retrieved), _DECLARING)
+    return {view.name: as_short(view.label_counts) for view in judged.views}
 
 
-def tabulated(found: Sequence[Finding], scales: Aspects) -> pd.DataFrame:
+def findings_table(found: Sequence[Finding], scales: Aspects) -> pd.DataFrame:
     """Return findings as a table with the columns ``severity aspects finding remedy``."""
     rows = []
     for finding in found:

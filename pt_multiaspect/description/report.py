@@ -14,19 +14,20 @@ from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import is_frame
+from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
+from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from ..views import Block, View
 from .between import contingency, gap_shares
 from .dependence import dependences
-from .figures import Figures, Finding, has_distance
-from .findings import findings, proposed, tabulated
-from .retrieved import retrieved
-from .scales import Judged, read
+from .figures import Figures, Finding, has_distance, run_figures
+from .findings import apply_rules, findings_table, propose_scales
+from .scales import Judged, read_judged
 from .view import blocks
 
 
@@ -88,20 +89,21 @@ def describe(
     """
     named: Mapping[str, object] = {}
     if runs is not None or topics is not None:
-        of_topics, qrels = NamedRuns.on_topics({} if runs is None else runs, qrels, topics)
-        named = dict(of_topics)
+        given = NamedRuns.read({} if runs is None else runs, topics)
+        qrels = qrels if topics is None else select_topics(Judgments.of(qrels), given.topics)
+        named = dict(given)
     with silenced():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
-        judged = read(qrels, spec)
+        judged = read_judged(qrels, spec)
         labelled = {} if measures is None else parse_all(measures)
         table, refused = dependences(labelled, judged)
         figures = Figures.of(
-            judged, retrieved(named, judged), measures=labelled, dependences=table, refused=refused
+            judged, run_figures(named, judged), measures=labelled, dependences=table, refused=refused
         )
-        found = findings(figures)
+        found = apply_rules(figures)
         name = spec.name if isinstance(spec, Aspects) else None
-        return Description(figures, found, proposed(figures, found), _shares(figures), name)
+        return Description(figures, found, propose_scales(figures, found), _shares(figures), name)
 
 
 def _refuse_runs(aspects: object) -> None:
@@ -220,7 +222,7 @@ class Description(View):
         self._figures = figures
         self._name = name
         self.proposed = self.aspects if scales == dict(self.aspects) else Aspects(scales)
-        self.findings = tabulated(found, self.proposed)
+        self.findings = findings_table(found, self.proposed)
         self.per_aspect = figures.per_aspect
         self.labels = figures.labels
         self.between = figures.between

@@ -49,7 +49,7 @@ class Judged:
         return next((view for view in self.views if view.name == name), None)
 
 
-def read(qrels: object, spec: AspectSpec) -> Judged:
+def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     """Read judgments as the evaluation does, but count labels that are not grades instead of rejecting them."""
     qrels = as_pandas(qrels)
     # A copy, as warnings about the views are issued only once, and should be issued by an evaluation.
@@ -62,7 +62,7 @@ def read(qrels: object, spec: AspectSpec) -> Judged:
         if not isinstance(spec, Aspects):
             raise
         plain = judgments.views(names)
-        off = {view.name: _off_scale(view.label, spec[view.name]) for view in plain}
+        off = {view.name: _is_off_scale(view.label, spec[view.name]) for view in plain}
         if not any(marked.any() for marked in off.values()):
             raise
     frame = pd.DataFrame({"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos})
@@ -72,7 +72,7 @@ def read(qrels: object, spec: AspectSpec) -> Judged:
     return Judged(kept, kept.views(spec), judgments, set_aside, columns)
 
 
-def _off_scale(labels: Floats, aspect: Aspect) -> Bools:
+def _is_off_scale(labels: Floats, aspect: Aspect) -> Bools:
     """Return a mask of the labels above or between the grades."""
     marked = np.zeros(len(labels), dtype=np.bool_)
     if aspect.grades is not None:
@@ -92,14 +92,14 @@ def records(table: pd.DataFrame) -> list[Any]:
     return [SimpleNamespace(**{str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
 
 
-def below_scale(view: AspectView) -> Bools:
+def is_below_scale(view: AspectView) -> Bools:
     """Return a mask of the labels below the lowest grade, which count as that grade."""
     sign = 1.0 if view.scale.greater_is_better else -1.0
     with np.errstate(invalid="ignore"):
         return np.asarray(sign * view.label < sign * view.scale.grades[0], dtype=np.bool_)
 
 
-def per_aspect(judged: Judged) -> pd.DataFrame:
+def aspect_table(judged: Judged) -> pd.DataFrame:
     """Count judged pairs, topics and positive documents, one row per aspect."""
     n_pairs, n_topics = len(judged.judgments), judged.judgments.n_queries
     rows = []
@@ -117,7 +117,7 @@ def per_aspect(judged: Judged) -> pd.DataFrame:
                 "threshold": view.scale.grades[view.scale.threshold] if has_threshold else np.nan,
                 "judged": n_known,
                 "missing": n_pairs - n_known - n_off,
-                "below_scale": int(below_scale(view).sum()),
+                "below_scale": int(is_below_scale(view).sum()),
                 "out_of_scale": n_off,
                 "distinct": len(used_labels(view)[0]),
                 "topics": int(topics.sum()),

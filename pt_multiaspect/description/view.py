@@ -34,7 +34,7 @@ def blocks(
         Sentence(choices(counts)),
         *_findings(findings, proposed, in_shell),
         *(block for row in records(figures.per_aspect) for block in _aspect(figures, row)),
-        *_between(figures.between),
+        *_pairs(figures.between),
         *_shares(shares),
         *_runs(figures.retrieved.runs, figures.retrieved.judged_at),
         *_measures(figures.dependences),
@@ -126,7 +126,7 @@ def _name(head: str) -> Column:
     return Column(head, left=True, shorten=_NAME)
 
 
-def _between(between: pd.DataFrame) -> list[Block]:
+def _pairs(between: pd.DataFrame) -> list[Block]:
     if between.empty:
         return []
     heads = ["both", "first only", "second only", "tau-b (topics)"]
@@ -170,14 +170,14 @@ def _runs(runs: pd.DataFrame, judged: pd.DataFrame) -> list[Block]:
     rows = [[row.name, *(str(getattr(row, count)) for count in counts), percent(row.tied)] for row in records(runs)]
     cutoffs = [column for column in judged.columns if column.startswith("judged@")]
     judged_rows: list[list[str]] = []
-    for name, of_run in judged.groupby("name", sort=False):
-        values = of_run[cutoffs]
-        if len(of_run) > 1 and (values == values.iloc[0]).all(axis=None):
+    for name, fractions in judged.groupby("name", sort=False):
+        values = fractions[cutoffs]
+        if len(fractions) > 1 and (values == values.iloc[0]).all(axis=None):
             judged_rows.append([str(name), "all aspects", *map(percent, values.iloc[0])])
         else:
             judged_rows += [
                 [str(name), str(row[0]), *map(percent, row[1:])]
-                for row in of_run[["aspect", *cutoffs]].itertuples(index=False, name=None)
+                for row in fractions[["aspect", *cutoffs]].itertuples(index=False, name=None)
             ]
     return [
         Heading("Runs"),

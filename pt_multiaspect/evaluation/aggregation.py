@@ -1,9 +1,10 @@
-"""Aggregates over topics, and their confidence intervals."""
+"""Aggregates over topics, groups of topics, seeds and folds, and their confidence intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from os import PathLike
@@ -12,18 +13,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
+from pandas.api.types import is_scalar
 
+from .._numbers import number
 from .._typing import Floats
 from .._validation import choice, proportion
 from ..bases.adapters import adapter_of
-from ..errors import MultiAspectError, choices, cut, errors_of, number_of, refuse_taken, warn_once
-from ..integration.aggregators import aggregated
+from ..errors import (
+    MultiAspectError,
+    choices,
+    counted,
+    cut,
+    errors_of,
+    number_of,
+    refuse_taken,
+    refuse_unknown,
+    shown,
+    warn_once,
+)
+from ..groups.names import check_group_types, name_of_group
+from ..integration.aggregators import aggregate_values
 from ..integration.provider import supports
+from ..io.file_contents import as_text, load
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from .aggregates import check_repeats, mean_and_spread, over_topics, read_weights
-from .labels import recorded
-from .long_frames import COLUMNS, check_distinct, read_long_frame
-from .topic_groups import ALL, read_topic_groups, rows_by_group
+from .long_frames import COLUMNS, check_distinct, measures_by_label, read_long_frame
+
+#: The name of the rows of all topics.
+ALL = "all"
 
 _ONE_VALUE = ["name", "measure", "qid"]
 
@@ -166,8 +182,8 @@ def aggregate(
     interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
-    perquery = without_missing(perquery, "aggregate")
-    known = recorded(perquery, measures)
+    perquery = drop_missing(perquery, "aggregate")
+    known = measures_by_label(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
         raise MultiAspectError(
@@ -202,14 +218,14 @@ def aggregate(
                 [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
             )
             with errors_of(f"{label} of {name}{within}"):
-                aggregates = [over_topics(measure, part, weight) for part in parts]
+                aggregates = [weighted_aggregate(measure, part, weight) for part in parts]
             rows[name][label] = aggregates[0]
             if over is not None:
                 rows[name].update(zip((label, *columns[label]), mean_and_spread(aggregates), strict=True))
             if confidence is not None and (group == ALL or len(values) > 1):
                 with errors_of(f"no interval for {label} of {name}{within}"):
-                    at_ends = partial(interval, confidence=confidence, limits=limits[label])
-                    ends = _interval(measure, values["value"].tolist(), at_ends)
+                    interval_of_mean = partial(interval, confidence=confidence, limits=limits[label])
+                    ends = _interval(measure, values["value"].tolist(), interval_of_mean)
                 rows[name].update(zip(columns[label], ends, strict=True))
         return pd.DataFrame(list(rows.values()))
 
@@ -220,7 +236,7 @@ def aggregate(
     return pd.concat([*parts, whole.assign(group=ALL)], ignore_index=True)[["group", *whole]]
 
 
-def without_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
+def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
     """Warn about values that are NaN, and leave them out; the warning begins with the name of the caller."""
     missing = perquery[perquery["value"].isna()]
     if not len(missing):
@@ -254,8 +270,8 @@ def check_one_value(perquery: pd.DataFrame) -> None:
 def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
     """Warn if runs have values of a measure for different topics, as their means cannot be compared."""
     topics = perquery.groupby(["measure", "name"], sort=False)["qid"].agg(frozenset).reset_index()
-    for label, of_runs in topics.groupby("measure", sort=False):
-        names, sets = of_runs["name"].tolist(), of_runs["qid"].tolist()
+    for label, run_topics in topics.groupby("measure", sort=False):
+        names, sets = run_topics["name"].tolist(), run_topics["qid"].tolist()
         others = [name for name, qids in zip(names, sets, strict=True) if qids != sets[0]]
         if others:
             warn_once(
@@ -325,13 +341,13 @@ def _interval(
             f"expected at least two topics, got {len(values)}; evaluate more topics, or omit ci="
         )
 
-    def at(mean: float) -> float:
-        return aggregated(measure, [mean] * len(values))
+    def aggregate_of_mean(mean: float) -> float:
+        return aggregate_values(measure, [mean] * len(values))
 
-    at_mean, plain = at(float(values.mean())), aggregated(measure, values.tolist())
-    if not math.isclose(at_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
+    from_mean, plain = aggregate_of_mean(float(values.mean())), aggregate_values(measure, values.tolist())
+    if not math.isclose(from_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(at, ends(values)))
+    return sorted(map(aggregate_of_mean, ends(values)))
 
 
 def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float, float]:
@@ -344,3 +360,200 @@ def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float
     if values.min() < low - _ROUNDING or values.max() > high + _ROUNDING:
         return (-math.inf, math.inf)
     return low, high
+
+
+def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
+    """Check the weights of topics.
+
+    Parameters
+    ----------
+    weights : mapping or Series
+        The weight of each topic of the frame.
+    perquery : DataFrame
+        The long frame.
+
+    Returns
+    -------
+    dict of str to float
+        Non-negative weights by query id.
+    """
+    if not isinstance(weights, Mapping | pd.Series):
+        raise MultiAspectError(f"weights: expected a mapping {{qid: weight}}, got {type(weights).__name__}")
+    pairs = [(str(qid), number(weight, f"the weight of topic {qid}")) for qid, weight in weights.items()]
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise MultiAspectError("weights: expected one weight per topic, got several for some")
+    negative = [qid for qid, weight in pairs if weight < 0]
+    if negative:
+        raise MultiAspectError(
+            f"weights: expected weights of at least 0, got {result[negative[0]]:g} for {negative[0]}"
+        )
+    for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
+        qids = set(map(str, group["qid"]))
+        missing, surplus = sorted(qids - set(result)), sorted(set(result) - qids)
+        if missing or surplus:
+            raise MultiAspectError(
+                f"weights: expected one weight for each topic of {label} for {name}"
+                + (f", got none for {choices(missing[:5])} {counted(len(missing), 'topic')}" if missing else "")
+                + (f", got weights for {choices(surplus[:5])} {counted(len(surplus), 'topic')}, "
+                   "which have no value" if surplus else "")
+            )  # fmt: skip
+    return result
+
+
+def weighted_aggregate(
+    measure: AnyMeasure | None, topics: pd.DataFrame, weights: Mapping[str, float] | None
+) -> float:
+    """Return the aggregate of a measure over the topics of one run, seed or fold, which may have weights.
+
+    Raises
+    ------
+    MultiAspectError
+        If the weights sum to 0, or if the aggregate is not a function of the mean over topics, such as a sum.
+    """
+    values = topics["value"].tolist()
+    if weights is None:
+        return aggregate_values(measure, values)
+    topic_weights = [weights[str(qid)] for qid in topics["qid"]]
+    total = math.fsum(topic_weights)
+    if total == 0:
+        raise MultiAspectError("expected at least one topic with a positive weight")
+    mean = math.fsum(values) / len(values)
+    plain, from_mean = aggregate_values(measure, values), aggregate_values(measure, [mean])
+    if np.isfinite(mean) and not math.isclose(plain, from_mean, rel_tol=1e-9, abs_tol=1e-12):
+        raise MultiAspectError(
+            "weights are only defined for aggregates that are a function of the mean over topics"
+        )
+    products = [weight * value for weight, value in zip(topic_weights, values, strict=True) if weight]
+    return aggregate_values(measure, [math.fsum(products) / total])
+
+
+def check_repeats(perquery: pd.DataFrame, over: str) -> None:
+    """Check that all runs have the same seeds (on the same topics) or the same folds (on distinct topics)."""
+    if perquery[over].isna().any():
+        raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
+    check_distinct(perquery, ["name", "measure", "qid", over], "keep one of them")
+    expected: set[Any] = set(perquery[over])
+    if len(expected) < 2:
+        raise MultiAspectError(f"expected at least two values of {over}, got {choices(expected)}; omit over=")
+    for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
+        topics: dict[Hashable, frozenset[Any]] = {
+            repeat: frozenset(part["qid"]) for repeat, part in group.groupby(over, sort=False, observed=True)
+        }
+        missing = [str(repeat) for repeat in expected if repeat not in topics]
+        if missing:
+            raise MultiAspectError(
+                f"expected the same values of {over} for all runs and measures, got no {label} of {name} for "
+                f"{over} {choices(sorted(missing))}"
+            )
+        distinct = set(topics.values())
+        if len(distinct) > 1 and sum(map(len, topics.values())) > len(frozenset().union(*distinct)):
+            first, second = next(
+                (first, second) for first in topics for second in topics
+                if topics[first] & topics[second] and topics[first] != topics[second]
+            )  # fmt: skip
+            raise MultiAspectError(
+                f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but for "
+                f"{name}, {over} {first} and {second} share only some topics. Evaluate all of them on the same "
+                "topics"
+            )
+
+
+def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the standard deviation (with n − 1) of values; for a single value, the latter is NaN."""
+    if len(values) == 1:
+        return values[0], math.nan
+    if max(values) == min(values):  # their deviations from the mean could be rounding errors
+        return values[0], 0.0
+    return math.fsum(values) / len(values), float(np.std(values, ddof=1))
+
+
+def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
+    """Return the group of each topic.
+
+    Parameters
+    ----------
+    by : str, path, mapping or Series
+        A further column of the frame, or groups by query id, also in a file: lines of a query id, white space and
+        the name of its group, which may contain blanks.
+    topics : DataFrame
+        A long frame, or another frame with a column ``qid``.
+
+    Returns
+    -------
+    dict of str to str
+        Groups by query id, in the given order.
+
+    Raises
+    ------
+    MultiAspectError
+        If a topic has no group or several, a group is named 'all', a topic is unknown, or groups are numbers and
+        text that reads as one of them.
+    """
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(by, Mapping | pd.Series):
+        pairs = by.items()
+    elif isinstance(by, str) and by in topics.columns and by not in COLUMNS:
+        pairs = zip(topics["qid"], topics[by], strict=True)
+    elif isinstance(by, PathLike) or (isinstance(by, str) and os.path.isfile(os.path.expanduser(by))):
+        pairs = read_topic_names(by, "by", "group")
+    else:
+        raise MultiAspectError(
+            "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics and groups, got "
+            f"{shown(by)} (columns: {choices(topics.columns)})"
+        )
+    groups: dict[str, str] = {}
+    distinct = dict.fromkeys(_read_pairs(pairs))
+    check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), "by")
+    for qid, value in distinct:
+        group = "" if value is None else name_of_group(value).strip()
+        if groups.setdefault(qid, group) != group:
+            raise MultiAspectError(f"by: expected one group per topic, got {groups[qid]} and {group} for {qid}")
+    qids = dict.fromkeys(map(str, topics["qid"]))
+    refuse_unknown(groups, qids, "topics that have values", "by")
+    missing = [qid for qid in qids if not groups.get(qid)]
+    if missing:
+        raise MultiAspectError(
+            f"by: expected a group for each topic, got none for {choices(missing[:5])} "
+            f"{counted(len(missing), 'topic')}; give them one, such as 'other'"
+        )
+    if ALL in groups.values():
+        raise MultiAspectError(f"by: the group {ALL!r} has the name of the row of all topics; rename it")
+    return groups
+
+
+def _read_pairs(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each topic and its group, which is None if it is missing."""
+    for qid, group in pairs:
+        if not is_scalar(group):
+            raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
+        yield str(qid), None if pd.isna(group) else group
+
+
+def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterator[tuple[str, str]]:
+    """Yield the query id and the name of each line of a file, such as that of the topic's group.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    what, noun : str
+        The beginning of errors, and what is named.
+    """
+    with errors_of(what):
+        text = as_text(*load(path))
+    for line_number, line, fields in text.lines():
+        if len(fields) < 2:
+            raise MultiAspectError(
+                f"{what}: {text.name}:{line_number}: expected a query id, a blank and the name of its {noun}, got "
+                f"{shown(line.decode())}"
+            )
+        qid, group = line.decode().split(maxsplit=1)
+        yield qid, group
+
+
+def rows_by_group(perquery: pd.DataFrame, groups: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each group of topics and its rows of a long frame."""
+    group = perquery["qid"].map(str).map(groups)
+    for name in dict.fromkeys(groups.values()):
+        yield name, perquery[group == name]

@@ -54,7 +54,7 @@ def content_digest(value: object) -> str:
 
 def installed_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those that compute values, by name."""
-    versions = {name: _installed(name) for name in _COMPUTING}
+    versions = {name: _installed_version(name) for name in _COMPUTING}
     return {"python": sys.version.partition(" ")[0], "pt-multiaspect": __version__} | {
         name: version for name, version in versions.items() if version
     }
@@ -174,7 +174,7 @@ def _definition(value: type | FunctionType) -> tuple[object, ...]:
                 "out=, or define it in a file or a notebook"
             ) from error
         # A class of a notebook has no source, but its functions have.
-        source = {key: _function(member) for key, member in vars(value).items() if _is_written(key, member)}
+        source = {key: _plain_function(member) for key, member in vars(value).items() if _is_written(key, member)}
     return name, _version(module), source
 
 
@@ -185,7 +185,7 @@ def _is_written(key: str, member: object) -> bool:
     return key not in ("_help", "_abc_impl")
 
 
-def _function(value: Any) -> Any:
+def _plain_function(value: Any) -> Any:
     """Return the function of a property or method."""
     for attribute in ("fget", "func", "__func__"):
         value = getattr(value, attribute, value)
@@ -211,10 +211,10 @@ def _versions() -> tuple[str, ...]:
     folder = Path(__file__).resolve().parent.parent
     for path in sorted(folder.rglob("*.py")):
         own.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return own.hexdigest(), sys.version.partition(" ")[0], *map(_installed, _COMPUTING)
+    return own.hexdigest(), sys.version.partition(" ")[0], *map(_installed_version, _COMPUTING)
 
 
-def _installed(distribution: str) -> str:
+def _installed_version(distribution: str) -> str:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

@@ -1,27 +1,44 @@
-"""The function `evaluate`."""
+"""The function `evaluate`, and the evaluation of runs one by one, in this process or by the workers of joblib."""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from os import PathLike
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
+from numpy.typing import NDArray
 
 from .._validation import choice
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_answers, warn_of_unlabelled_topics
+from ..collection.run import Run
 from ..errors import Cause, MultiAspectError, reissue, warn, warn_of_runs
-from ..integration.parsing import parse_all
+from ..integration.parsing import parse_all, record_measures
 from ..integration.provider import supports
-from ..integration.records import record
-from ..io.runs import NamedRuns, titled
-from .plan import Outcome, Plan
-from .processes import check_n_jobs, outcomes
-from .store import Store
+from ..io.pipelines import select_topics
+from ..io.runs import NamedRuns, run_of, run_title
+from .digests import digest_of
+from .plan import Outcome, Plan, forget_plan, pack_plan, unpack_plan
+from .store import RunFiles, Store, evaluate_stored
 from .topics import check_average_over
+
+#: Number of tasks per worker, if there are enough runs, without the smaller first and last ones (overhead).
+_TASKS_PER_WORKER = 8
+#: Maximum number of runs per task, and if the total is unknown; limits the loss if interrupted.
+_MOST_RUNS, _RUNS_OF_UNKNOWN_NUMBER = 64, 8
+#: Maximum number of rows per task, which limits the memory of waiting tasks.
+_MOST_ROWS = 1_000_000
+
+#: Backends that send a large array once, by a file in memory.
+_SHARING_ARRAYS = ("LokyBackend", "MultiprocessingBackend")
 
 
 def evaluate(
@@ -134,12 +151,12 @@ def evaluate(
     skip = errors == "skip"
     average_over = check_average_over(average_over, measures)
     labelled = parse_all(measures)
-    named, qrels = NamedRuns.on_topics(runs, qrels, topics, progress=progress)
+    named = NamedRuns.read(runs, topics, progress=progress)
     if not skip:
         named.check_files()
     if out is None and not collect:
         raise MultiAspectError("collect=False discards the values: expected a directory to write them to, out=...")
-    plan = Plan(Judgments.of(qrels), labelled, average_over)
+    plan = Plan(select_topics(Judgments.of(qrels), named.topics), labelled, average_over)
     own = filter(supports, labelled.values())
     warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)
@@ -147,14 +164,14 @@ def evaluate(
     evaluated: dict[str, Outcome] = {}
     skipped: list[str] = []
     reasons: list[str] = []
-    of_runs: list[tuple[str, Cause]] = []
+    run_causes: list[tuple[str, Cause]] = []
     try:
-        for outcome in _shown(evaluations, named.total, progress and topics is None):
+        for outcome in _show_progress(evaluations, named.total, progress and topics is None):
             for cause in outcome.causes:
                 if cause.remedy is None:
                     reissue(cause)
                 else:
-                    of_runs.append((titled(outcome.name), cause))
+                    run_causes.append((run_title(outcome.name), cause))
             if outcome.values is None:
                 skipped.append(outcome.name)
                 reasons.append(outcome.reason)
@@ -163,18 +180,16 @@ def evaluate(
             while evaluated and reasons:  # if no run can be evaluated, that is an error
                 warn(f"skipped: {reasons.pop(0)}")
     finally:
-        warn_of_runs(of_runs)
-    warn_of_answers(
-        [outcome.documents for outcome in evaluated.values()],
-        dict.fromkeys(label for outcome in evaluated.values() for label in outcome.relative),
-    )
+        warn_of_runs(run_causes)
+    documents = [outcome.documents for outcome in evaluated.values()]
+    warn_of_answers(documents, plan.relative_measures(documents))
     if not evaluated:
         raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
     if collect:
         result = plan.frame(
             list(evaluated), [outcome.values for outcome in evaluated.values() if outcome.values is not None]
         )
-        record(result, labelled)
+        record_measures(result, labelled)
     else:
         result = pd.DataFrame(
             {"name": list(evaluated), "reused": [outcome.reused for outcome in evaluated.values()]}
@@ -184,7 +199,7 @@ def evaluate(
     return result
 
 
-def _shown(evaluations: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:
+def _show_progress(evaluations: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:
     """Yield evaluations, and show their number if `progress`."""
     if not progress:
         yield from evaluations
@@ -199,3 +214,190 @@ def _shown(evaluations: Iterator[Outcome], total: int | None, progress: bool) ->
             if outcome.reused:
                 bar.set_postfix(reused=n_reused, refresh=False)
             bar.update()
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """Raise an error unless `n_jobs` is None or a nonzero integer."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise MultiAspectError(
+            f"n_jobs: expected a number of processes, None or a negative integer as in joblib, got {n_jobs!r}"
+        )
+
+
+def outcomes(
+    plan: Plan, runs: NamedRuns, *, n_jobs: int | None, skip: bool, store: Store | None = None
+) -> Iterator[Outcome]:
+    """Evaluate runs, in their order.
+
+    Parameters
+    ----------
+    plan : Plan
+        The judgments and measures.
+    runs : NamedRuns
+        The runs, which are read when their turn comes.
+    n_jobs : int or None
+        As in joblib.
+    skip : bool
+        See `Plan.evaluate`.
+    store : Store, optional
+        The directory where values are stored, and read from if they are still valid.
+    """
+    if n_jobs != 1:
+        from joblib import effective_n_jobs
+
+        n_workers = effective_n_jobs(n_jobs)
+        if n_workers > 1:
+            if runs.topics is not None:  # joblib iterates in other threads, in which pipelines may not work
+                runs = NamedRuns.read(list(runs))
+            yield from _evaluate_in_parallel(plan, runs, n_jobs, n_workers, skip, store)
+            return
+    for name, run in runs:
+        item = _Item.read(name, run, plan.run_columns, skip, store)
+        del run
+        outcome = _evaluate_item(plan, item, skip)
+        del item  # before the next one is read
+        yield outcome
+
+
+@dataclass(frozen=True, eq=False)
+class _Item:
+    """A run to be sent to a worker; an outcome if it could not be read."""
+
+    name: str
+    run: Any
+    files: RunFiles | None
+    #: The digest of the run; None for paths, or if values are not stored.
+    digest: str | None = None
+
+    @classmethod
+    def read(
+        cls,
+        name: str,
+        run: object,
+        columns: list[str],
+        skip: bool,
+        store: Store | None,
+    ) -> _Item:
+        """Read a run, unless it is a path, which the evaluating process reads."""
+        files = None if store is None else store.run_files(name)
+        if isinstance(run, str | PathLike):
+            return cls(name, run, files)
+        try:
+            run = run_of(name, run, columns)
+            digest = None if files is None else digest_of(run)
+        except MultiAspectError as error:
+            if files is not None:
+                files.clear()
+            if not skip:
+                raise
+            return cls(name, Outcome(name, reason=str(error)), None)
+        return cls(name, run, files, digest)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows to send; 0 for a path."""
+        return len(self.run) if isinstance(self.run, Run) else 0
+
+
+def _evaluate_in_parallel(
+    plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, skip: bool, store: Store | None
+) -> Iterator[Outcome]:
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    failures: list[Exception] = []
+    backend = get_active_backend()[0]
+    key, array = pack_plan(plan)
+    # Dask would keep an array only on some workers, which may be lost: bytes are sent with every task.
+    content = array if type(backend).__name__ in _SHARING_ARRAYS else array.tobytes()
+    items = _tasks(runs, plan.run_columns, n_workers, skip, store, failures)
+    tasks = (delayed(_evaluate_task)(content, key, task, skip) for task in items)
+    try:
+        if backend.supports_return_generator:
+            with _blocked_interrupts() if type(backend).__name__ == "LokyBackend" else nullcontext():
+                results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks)
+            for done in results:
+                yield from done
+        else:
+            # Several tasks per worker at a time, so that results arrive early.
+            with Parallel(n_jobs=n_jobs, batch_size=1) as parallel:
+                while some := list(islice(tasks, n_workers * _TASKS_PER_WORKER // 2)):
+                    for done in parallel(some):
+                        yield from done
+    finally:
+        forget_plan(key)
+    for failure in failures:
+        raise failure
+
+
+@contextmanager
+def _blocked_interrupts() -> Iterator[None]:
+    """Let worker processes inherit that Ctrl-C, after which this process ends them, is blocked: no tracebacks."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as resource_tracker_of_loky
+
+    for tracker in (resource_tracker, resource_tracker_of_loky):
+        tracker.ensure_running()  # starting later, they would unblock it
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+
+
+def _n_runs(done: int, total: int | None, n_workers: int) -> int:
+    """Return the number of runs of the next task, small for the first and last tasks so that no worker is idle."""
+    if total is None:
+        return min(_RUNS_OF_UNKNOWN_NUMBER, done + 1)
+    most = min(-(-total // (_TASKS_PER_WORKER * n_workers)), _MOST_RUNS)
+    return max(1, min(most, done + 1, -(-(total - done) // n_workers)))
+
+
+def _tasks(
+    runs: NamedRuns,
+    columns: list[str],
+    n_workers: int,
+    skip: bool,
+    store: Store | None,
+    failures: list[Exception],
+) -> Iterator[list[_Item]]:
+    """Yield the runs in groups.
+
+    joblib calls this in a separate thread, where an error would be lost: it is kept for the caller.
+    """
+    task: list[_Item] = []
+    done = 0
+    try:
+        for name, run in runs:
+            if isinstance(run, str | PathLike):  # workers may have been started in another directory
+                run = os.path.abspath(os.path.expanduser(run))
+            task.append(_Item.read(name, run, columns, skip, store))
+            del run
+            full = len(task) >= _n_runs(done, runs.total, n_workers)
+            if full or sum(item.n_rows for item in task) >= _MOST_ROWS:
+                done += len(task)
+                yield task
+                task = []
+    except Exception as error:
+        failures.append(error)
+    if task:
+        yield task
+
+
+def _evaluate_task(content: NDArray[np.uint8] | bytes, key: str, task: list[_Item], skip: bool) -> list[Outcome]:
+    """Evaluate some runs in a worker."""
+    plan = unpack_plan(key, content)
+    return [_evaluate_item(plan, item, skip) for item in task]
+
+
+def _evaluate_item(plan: Plan, item: _Item, skip: bool) -> Outcome:
+    """Evaluate a run, unless its values are stored already or it could not be read."""
+    if isinstance(item.run, Outcome):
+        return item.run
+    if item.files is not None:
+        return evaluate_stored(plan, item.name, item.run, item.files, item.digest, skip=skip)
+    return plan.evaluate(item.name, item.run, skip=skip)

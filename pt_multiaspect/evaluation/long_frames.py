@@ -1,16 +1,19 @@
-"""Long frames: one row per run, topic and measure."""
+"""Long frames: one row per run, topic and measure, and the measures that their labels refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+import ir_measures
 import numpy as np
 import pandas as pd
 
 from .._typing import Floats
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, counted
+from ..errors import MultiAspectError, choices, counted, warn_once
+from ..integration.aggregators import lower_is_better
+from ..integration.parsing import RECORD, MeasureName, parse, parse_all
 
 #: The columns of a long frame, and those that identify a value.
 COLUMNS = ["name", "qid", "measure", "value"]
@@ -52,10 +55,10 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     check_filled(frame, KEYS)
     # Groups of categories include those without rows in pandas 2.
     names = {column: frame[column].astype(object) for column in KEYS}
-    return frame.assign(**names, value=values_of(frame)).reset_index(drop=True)
+    return frame.assign(**names, value=float_values(frame)).reset_index(drop=True)
 
 
-def values_of(perquery: pd.DataFrame) -> Floats:
+def float_values(perquery: pd.DataFrame) -> Floats:
     """Return the values of a long frame as floats.
 
     Raises
@@ -93,3 +96,82 @@ def check_distinct(perquery: pd.DataFrame, keys: Sequence[str], remedy: str) -> 
             f"expected one value of {measure} for {name} on topic {qid}{within}, got several "
             f"{counted(len(repeated), 'row')}; {remedy}"
         )
+
+
+def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
+    """Return whether the frame has a record of the measure of a label."""
+    written = perquery.attrs.get(RECORD)
+    return isinstance(written, Mapping) and label in written
+
+
+def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
+    """Look up the measures of a long frame.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        A frame with a column ``measure``.
+    measures : optional
+        Measures in any form accepted by `parse_all`, used instead of the recorded measures.
+
+    Returns
+    -------
+    dict of str to Measure or None
+        The measure of every label of the frame, or None if unknown.
+
+    Raises
+    ------
+    MultiAspectError
+        If `measures` does not contain all labels of the frame.
+    """
+    labels = [str(label) for label in perquery["measure"].unique()]
+    if measures is not None:
+        labelled = parse_all(measures)
+        check_labels(labels, labelled)
+        return {label: labelled[label] for label in labels}
+    written = perquery.attrs.get(RECORD)
+    if not isinstance(written, Mapping):
+        written = {}
+    known: dict[str, ir_measures.Measure | None] = {}
+    for label in labels:
+        if label in written and written[label] is None:
+            known[label] = None
+            continue
+        text = written.get(label)
+        measure = text.measure if isinstance(text, MeasureName) else find_measure(label if text is None else text)
+        if measure is None and text is not None:
+            warn_once(
+                f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
+                "and higher values count as better; pass measures={label: measure}, or import or declare what the "
+                "measure requires"
+            )
+        known[label] = measure
+    return known
+
+
+def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
+    """Raise an error if measures= does not contain all labels of a long frame."""
+    missing = [label for label in labels if label not in known]
+    if missing:
+        raise MultiAspectError(
+            f"measures= lacks {choices(missing)}: expected all measures of the long frame ({choices(labels)}), "
+            f"got {choices(known)}"
+        )
+
+
+def is_measure_name(text: str) -> bool:
+    """Return whether a name refers to a measure, or (like "P") to several with the same direction."""
+    try:
+        members = parse(text)
+    except MultiAspectError:
+        return False
+    return len(set(map(lower_is_better, members))) == 1
+
+
+def find_measure(text: object) -> ir_measures.Measure | None:
+    """Return the measure that a name refers to, or None."""
+    try:
+        members = parse(str(text))
+    except MultiAspectError:
+        return None
+    return members[0] if len(members) == 1 else None

@@ -18,15 +18,13 @@ from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..errors import Cause, MultiAspectError, choices, collected, counted, refuse_unknown, warn_of_runs
-from ..integration.parsing import parse_all
+from ..integration.parsing import parse_all, record_measures
 from ..integration.provider import supports
-from ..integration.records import record
-from ..io.runs import join, no_common_query, run_of, titled
+from ..io.runs import join, no_common_query, run_of, run_title
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
 from .long_frames import COLUMNS
-from .packing import forget_plan, pack_plan, unpack_plan
-from .plan import Plan, long_frame
+from .plan import Plan, forget_plan, long_frame, pack_plan, unpack_plan
 from .topics import check_all_topics
 
 #: The columns of the result as Spark declares them.
@@ -119,7 +117,6 @@ class Evaluator:
     """A callable that evaluates the runs of a table; see `evaluator`.
 
     It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
-    It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
     value`` of the same library (of pandas for Arrow data of other libraries), with one row per run, measure and
     query. For a frame without rows, the result has no rows. Rows may be in any order, but a run, or with
     ``by="query"`` a query of a run, must be in one frame.
@@ -144,11 +141,11 @@ class Evaluator:
             key, content = pack_plan(self._plan)
             forget_plan(key)
             self._packed = key, content.tobytes()
-        return _restore, (*self._packed, self._by)
+        return _restore_evaluator, (*self._packed, self._by)
 
     @property
     def meta(self) -> pd.DataFrame:
-        """Return the result for a frame without rows, which Dask requires."""
+        """The result for a frame without rows, which Dask requires."""
         return self._plan.frame(["run"], [np.zeros((len(self._plan.labels), self._plan.judgments.n_queries))]).iloc[
             :0
         ]
@@ -186,21 +183,21 @@ class Evaluator:
         qids: list[Any] = []
         values: list[Floats] = []
         for name, part in zip(names, parts, strict=True):
-            run_qids, run_values = self._evaluated(str(name), rows.iloc[part])
+            run_qids, run_values = self._evaluate_run(str(name), rows.iloc[part])
             qids.append(run_qids)
             values.append(run_values)
         result = (
             long_frame([str(name) for name in names], self._plan.labels, qids, values) if len(names) else self.meta
         )
-        return _like(frame, result if len(result) else self.meta)
+        return _convert_like(frame, result if len(result) else self.meta)
 
-    def _evaluated(self, name: str, run: pd.DataFrame) -> tuple[Any, Floats]:
+    def _evaluate_run(self, name: str, run: pd.DataFrame) -> tuple[Any, Floats]:
         """Return the queries and values of a run."""
         judgments = self._plan.judgments
         if self._by == "run":
             return judgments.qids, self._plan.values(join(name, run, judgments, self._plan.run_columns))
         rankings = Rankings(run_of(name, run, self._plan.run_columns), judgments)
-        position = judgments.queries_of(rankings.source.qids)
+        position = judgments.query_positions(rankings.source.qids)
         present = np.sort(position[position >= 0])
         if not len(present):
             return rankings.source.qids[:1], np.full((len(self._plan.labels), 1), np.nan)
@@ -236,21 +233,19 @@ class Evaluator:
             With ``by="query"``, in one message for all runs, if runs lack judged topics, as in `evaluate`.
         """
         rows = to_pandas(perquery)
-        missing = [column for column in COLUMNS if rows is None or column not in rows.columns]
-        if rows is None or missing:
+        if rows is None or not {*COLUMNS} <= {*rows.columns}:
             raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
         rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
         labels, judgments = self._plan.labels, self._plan.judgments
-        run_names = rows["name"].unique()
-        order = sorted(run_names) if names is None else [str(name) for name in names]
-        refuse_unknown(run_names, order, "values of the runs")
-        unjudged = rows["value"].isna() & ~rows["qid"].isin(judgments.qids)
-        rows, others = rows[~unjudged], rows[unjudged]
+        order = sorted(rows["name"].unique()) if names is None else [str(name) for name in names]
+        refuse_unknown(rows["name"].unique(), order, "values of the runs")
+        is_unjudged = rows["value"].isna() & ~rows["qid"].isin(judgments.qids)
+        rows, unjudged = rows[~is_unjudged], rows[is_unjudged]
         check_one_value(rows)
-        run_names = rows["name"].unique()
-        lost = [name for name in order if name not in set(run_names)]
+        evaluated = set(rows["name"])
+        lost = [name for name in order if name not in evaluated]
         for name in lost:
-            qids = others.loc[others["name"] == name, "qid"].unique().tolist()
+            qids = unjudged.loc[unjudged["name"] == name, "qid"].unique().tolist()
             if qids:
                 raise no_common_query(name, judgments, qids)
         if not order:
@@ -288,16 +283,16 @@ class Evaluator:
                     f"expected values for every judged query, got none for run {order[run]}, query "
                     f"{judgments.qids[query]}: a part of the results was lost"
                 )
-            of_empty_ranking = self._plan.values(Rankings({}, judgments))
-            values = np.where(empty[:, None, :], of_empty_ranking[None], values)
+            empty_values = self._plan.values(Rankings({}, judgments))
+            values = np.where(empty[:, None, :], empty_values[None], values)
             warned: list[tuple[str, Cause]] = []
             for name, answered in zip(order, ~empty, strict=True):
                 with collected() as causes:
                     warn_of_missing_topics(judgments, answered, np.any(self._plan.counted, axis=0))
-                warned += [(titled(name), cause) for cause in causes]
+                warned += [(run_title(name), cause) for cause in causes]
             warn_of_runs(warned)
         result = self._plan.frame(order, list(values))
-        record(result, dict(zip(labels, self._plan.measures, strict=True)))
+        record_measures(result, dict(zip(labels, self._plan.measures, strict=True)))
         return result
 
 
@@ -319,14 +314,14 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     return rows
 
 
-def _restore(key: str, content: bytes, by: str) -> Evaluator:
+def _restore_evaluator(key: str, content: bytes, by: str) -> Evaluator:
     """Restore an evaluator in another process; copies share the judgments."""
     restored = Evaluator(unpack_plan(key, content), by)
     restored._packed = key, content
     return restored
 
 
-def _like(frame: Any, result: pd.DataFrame) -> Any:
+def _convert_like(frame: Any, result: pd.DataFrame) -> Any:
     """Return the result as a frame of the library of `frame`."""
     library = type(frame).__module__.partition(".")[0]
     if library not in ("polars", "pyarrow"):

@@ -1,13 +1,18 @@
-"""Plan of an evaluation: judgments and measures, prepared once for any number of runs."""
+"""Plan of an evaluation: judgments and measures, prepared once for any number of runs and processes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import hashlib
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
+from numpy.typing import NDArray
 
 from .._typing import Bools, Floats
 from ..bases.delegated import (
@@ -19,6 +24,7 @@ from ..bases.delegated import (
     run_inputs,
 )
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
+from ..bases.pickling import pickled
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
 from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
@@ -28,6 +34,15 @@ from ..integration.provider import supports
 from ..io.runs import join
 from .long_frames import COLUMNS
 from .topics import TOPICS, counted_topics
+
+#: The maximum number of runs that are evaluated again, to tell whether measures depend on the documents of others.
+_MOST_COMPARED = 20
+
+#: Plans by key: those that this process created or received.
+_plans: dict[str, Plan] = {}
+
+#: The maximum number of plans that a process keeps.
+_MOST_PLANS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +60,6 @@ class Outcome:
     reused: bool = False
     #: The document of each topic if there is only one, see `single_documents`.
     documents: Mapping[str, str] = field(default_factory=dict)
-    #: The measures whose values would differ if only these documents were judged.
-    relative: Collection[str] = ()
 
 
 class Plan:
@@ -106,40 +119,43 @@ class Plan:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
             warn_of_missing_topics(self.judgments, answered_topics(rankings), np.any(self.counted, axis=0))
-            documents = single_documents(rankings)
-            values = self.values(rankings)
-            relative = self._relative_measures(rankings, values) if documents else ()
-            return Outcome(name, values, causes, documents=documents, relative=relative)
+            return Outcome(name, self.values(rankings), causes, documents=single_documents(rankings))
 
-    def _relative_measures(self, rankings: Rankings, values: Floats) -> list[str]:
-        """Return the measures whose values would differ if only the documents of this run were judged.
+    def relative_measures(self, documents: Iterable[Mapping[str, str]]) -> Iterator[str]:
+        """Yield the measures whose values differ if only the documents of one run are judged.
 
-        These are divided by an ideal or by the number of relevant documents. Functions of users are not called
-        again, and diversity measures read the qrels by subtopic.
+        These are divided by an ideal or by the number of relevant documents. Functions of users are not called,
+        and diversity measures read the qrels by subtopic.
+
+        Parameters
+        ----------
+        documents : iterable of mapping of str to str
+            The `single_documents` of each run, of which the first ones are evaluated.
         """
         judgments = self.judgments
-        rows = {
-            label: row
-            for row, (label, measure) in enumerate(zip(self.labels, self.measures, strict=True))
+        labelled = {
+            label: measure
+            for label, measure in zip(self.labels, self.measures, strict=True)
             if function_of(measure) is None and not is_diversity_measure(measure)
         }
-        kept = np.zeros(len(judgments), dtype=np.bool_)
-        kept[rankings.hits.row] = True
-        try:
-            with silenced():
-                alone = judgments.relabelled(
-                    {
-                        name: judgments.of_rows(np.where(kept, judgments.labels(name), np.nan))
-                        for name in judgments.label_names
-                    },
-                    scales=judgments,
+        for run in islice(documents, _MOST_COMPARED):
+            if not labelled:
+                return
+            relative: list[str] = []
+            with silenced(), suppress(MultiAspectError):  # a measure may not do without the other documents
+                rankings = Rankings({qid: {docno: 1.0} for qid, docno in run.items()}, judgments)
+                kept = np.zeros(len(judgments), dtype=np.bool_)
+                kept[rankings.hits.row] = True
+                labels = {name: np.where(kept, judgments.labels(name), np.nan) for name in judgments.label_names}
+                alone = judgments.with_labels(
+                    {name: judgments.row_values(values) for name, values in labels.items()}, scales=judgments
                 )
-                plan = Plan(alone, {label: self.measures[row] for label, row in rows.items()})
-                expected = plan.values(rankings.relabelled(alone)) if rows else values[:0]
-        except MultiAspectError:  # a measure cannot do without the other documents, such as a list of ideal ranks
-            return []
-        alike = np.isclose(values[[*rows.values()]], expected)
-        return [label for label, equal in zip(rows, alike, strict=True) if not equal.all()]
+                values = Plan(judgments, labelled).values(rankings)
+                values_alone = Plan(alone, labelled).values(rankings.with_judgments(alone))
+                pairs = zip(labelled, values, values_alone, strict=True)
+                relative = [label for label, row, row_alone in pairs if not np.allclose(row, row_alone)]
+            yield from relative
+            labelled = {label: measure for label, measure in labelled.items() if label not in relative}
 
     def values(self, rankings: Rankings) -> Floats:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
@@ -150,7 +166,7 @@ class Plan:
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:
-            elsewhere.update(self._diverse.values(rankings.rescored()))
+            elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
         return np.stack(
             [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
         )
@@ -213,3 +229,35 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
             f"{choices(sorted(map(str, others)))} on such labels, where possible"
         )
     return StandardMeasures(others, judgments, labels)
+
+
+def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
+    """Return a key and the bytes of a plan.
+
+    The bytes are an array, which joblib sends to each worker only once. Measures that are defined in a
+    notebook or script are sent with their code.
+    """
+    content = pickled(plan)
+    key = hashlib.sha256(content).hexdigest()
+    _keep(key, plan)
+    return key, np.frombuffer(content, dtype=np.uint8)
+
+
+def unpack_plan(key: str, content: NDArray[np.uint8] | bytes) -> Plan:
+    """Return a plan, restored once per process."""
+    plan = _plans.get(key)
+    if plan is None:
+        plan = pickle.loads(content if isinstance(content, bytes) else content.data)
+        _keep(key, plan)
+    return plan
+
+
+def forget_plan(key: str) -> None:
+    """Remove a plan from those that this process keeps."""
+    _plans.pop(key, None)
+
+
+def _keep(key: str, plan: Plan) -> None:
+    _plans[key] = plan
+    for earlier in list(_plans)[:-_MOST_PLANS]:  # threads of the caller may add and remove others meanwhile
+        _plans.pop(earlier, None)

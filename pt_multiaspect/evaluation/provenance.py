@@ -22,7 +22,7 @@ from ..collection.judgments import Judgments
 from ..collection.run import Run
 from ..integration.provider import supports
 from ..io.file_contents import as_text, load
-from ..io.trec_files import without_metadata
+from ..io.trec_files import split_metadata
 from .digests import content_digest, installed_versions
 
 #: Numbers of YAML 1.2 that are strings in YAML 1.1.
@@ -83,8 +83,8 @@ def provenance(
         "pt_multiaspect": {
             "measures": {label: str(measure) for label, measure in measures.items()},
             "scales": _scales(judgments, measures),
-            "qrels": {aspects: _digested(source) for aspects, source in qrels.items()},
-            "runs": {name: _digested(run) for name, run in runs.items()},
+            "qrels": {aspects: _entry(source) for aspects, source in qrels.items()},
+            "runs": {name: _entry(run) for name, run in runs.items()},
         },
     }
 
@@ -93,7 +93,7 @@ def _source(source: object) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "in memory"
 
 
-def _digested(source: object) -> dict[str, Any]:
+def _entry(source: object) -> dict[str, Any]:
     """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of an object in memory."""
     if not isinstance(source, str | os.PathLike):
         rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
@@ -104,7 +104,7 @@ def _digested(source: object) -> dict[str, Any]:
     entry: dict[str, Any] = {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
     content = load(io.BytesIO(data))
     if b"ir_metadata.start" in content.data[:100]:
-        entry["ir_metadata"], _ = without_metadata(as_text(*content))
+        entry["ir_metadata"], _ = split_metadata(as_text(*content))
     return entry
 
 

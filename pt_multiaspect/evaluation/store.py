@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 
 from .._writing import TEMPORARY, write_file
-from ..collection.run import about_run
+from ..collection.run import name_run_in_errors
 from ..errors import Cause, MultiAspectError, choices, collected, number_of, shown, warn
-from ..integration.records import record
+from ..integration.parsing import record_measures
 from ..io.file_contents import load
-from ..io.runs import titled
+from ..io.runs import run_title
 from .digests import digest_of
 from .plan import Outcome, Plan, counted_frame
 
@@ -81,7 +81,7 @@ class Store:
         foreign: list[str] = []
         others: list[str] = []
         temporary: list[str] = []
-        with _writing():
+        with _file_errors():
             folder.mkdir(parents=True, exist_ok=True)
             for name in sorted(os.listdir(folder)):
                 match = _FILE.fullmatch(name)
@@ -97,16 +97,18 @@ class Store:
                 f"{choices(foreign[:3])}; use another directory"
             )
         if others:
-            with _writing():
-                _supersede(folder, others)
+            with _file_errors():
+                _move_superseded(folder, others)
         if others or files:  # other programs may name temporary files alike
             _remove_abandoned([folder / name for name in temporary])
         return cls(folder, evaluation, files)
 
-    def files_of(self, name: str) -> RunFiles:
+    def run_files(self, name: str) -> RunFiles:
         """Return the files of the values of a run."""
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return RunFiles(self.directory, f"{_readable(name)}.{digest}.{self.evaluation}", self.files.get(digest, []))
+        return RunFiles(
+            self.directory, f"{_readable_name(name)}.{digest}.{self.evaluation}", self.files.get(digest, [])
+        )
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
     """
     if digest is None:
         try:
-            with about_run(titled(name)):
+            with name_run_in_errors(run_title(name)):
                 run = load(run)  # read once, so that the content and its digest match
         except MultiAspectError as error:
             files.clear()
@@ -159,7 +161,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
             return Outcome(name, reason=str(error))
         digest = hashlib.sha256(run.data).hexdigest()
     file = files.file(digest)
-    with _writing(), collected() as causes:
+    with _file_errors(), collected() as causes:
         if file in files.earlier:
             part = _read(files.directory / file)
             if part is not None:
@@ -168,13 +170,12 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 values[plan.counted] = part["value"]
                 about = json.loads(part["about"].tobytes())
                 earlier = [Cause(*cause) for cause in about["causes"]]
-                single = {key: about[key] for key in ("documents", "relative") if key in about}
-                return Outcome(name, values, earlier, reused=True, **single)
+                return Outcome(name, values, earlier, reused=True, documents=about["documents"])
         # After this, readers no longer find values of earlier content under this name.
         files.clear()
     outcome = plan.evaluate(name, run, skip=skip)
     if outcome.values is not None:
-        with _writing():
+        with _file_errors():
             write_file(files.directory / file, _content(file, plan, outcome))
     return replace(outcome, causes=[*causes, *outcome.causes])
 
@@ -203,7 +204,7 @@ def read_directory(directory: str | os.PathLike[str]) -> pd.DataFrame:
     for row, part in zip(values, parts, strict=True):
         row[counted] = part["value"]
     result = counted_frame([run["name"] for run in about], labels, qids, list(values), counted)
-    record(result, about[0]["measures"])
+    record_measures(result, about[0]["measures"])
     return result
 
 
@@ -219,7 +220,6 @@ def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
         "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
         "causes": outcome.causes,
         "documents": outcome.documents,
-        "relative": outcome.relative,
     }
     content = io.BytesIO()
     assert outcome.values is not None
@@ -254,7 +254,7 @@ def _read(path: Path) -> Any:
 
 
 @contextmanager
-def _writing() -> Iterator[None]:
+def _file_errors() -> Iterator[None]:
     """Convert errors of files into errors of the parameter ``out=``."""
     try:
         yield
@@ -265,7 +265,7 @@ def _writing() -> Iterator[None]:
         raise MultiAspectError(f"out: cannot write {error.filename}: {error.strerror or error}{remedy}") from error
 
 
-def _readable(name: str) -> str:
+def _readable_name(name: str) -> str:
     """Return the readable part of the name of a run's file."""
     return re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_")[:60] or "run"
 
@@ -289,7 +289,7 @@ def _remove_abandoned(files: list[Path]) -> None:
                 file.unlink()
 
 
-def _supersede(folder: Path, files: list[str]) -> None:
+def _move_superseded(folder: Path, files: list[str]) -> None:
     (folder / SUPERSEDED).mkdir(exist_ok=True)
     for file in files:
         try:

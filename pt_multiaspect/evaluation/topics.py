@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import ir_measures
 import numpy as np
 
 from .._typing import Bools
 from .._validation import choice
-from ..bases.diversity import is_diversity_measure
+from ..bases.standard import topics_with_positive
 from ..collection.judgments import Judgments, MissingAspectError
-from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from ..integration.provider import supports
 
@@ -19,9 +19,6 @@ from ..integration.provider import supports
 TOPICS = ("judged", "positive")
 
 _check = choice("average_over", *TOPICS)
-
-#: Measures that can be above 0 without a relevant document.
-_OF_ALL_DOCUMENTS = ("Judged", "NumRet", "NumQ")
 
 
 def check_average_over(average_over: object, measures: object) -> str:
@@ -66,7 +63,8 @@ def counted_topics(
     counted = {}
     for label, measure in labelled.items():
         try:
-            counted[label] = _positive(measure, judgments)
+            states = measure.topics_with_positive if supports(measure) else partial(topics_with_positive, measure)
+            counted[label] = states(judgments)
         except MissingAspectError as error:  # the measure has no value on any topic
             raise MultiAspectError(f"{label}: {error}") from None
         except MultiAspectError as error:
@@ -77,26 +75,3 @@ def counted_topics(
                 "the measure out, or use average_over='judged'"
             )
     return counted
-
-
-def _positive(measure: ir_measures.Measure, judgments: Judgments) -> Bools:
-    """Return a mask of the queries with a judged document that is positive for a measure."""
-    if measure.NAME in _OF_ALL_DOCUMENTS:
-        return np.ones(judgments.n_queries, dtype=np.bool_)
-    if is_diversity_measure(measure):
-        table = judged_by_subtopic(judgments, measure)
-        positive = table["label"].to_numpy() >= measure["rel"]
-        return np.isin(judgments.qids, table["qid"].to_numpy()[positive])
-    if not supports(measure):  # evaluated by ir-measures on the labels of relevance
-        labels = judgments.labels("relevance")
-        gains = measure.params.get("gains")
-        if gains is None:
-            positive = labels >= measure.params.get("rel", 1)
-        else:
-            positive = np.isin(labels, [label for label, gain in gains.items() if gain > 0])
-        return np.bincount(judgments.pool_query[positive], minlength=judgments.n_queries) > 0
-    terms = measure.terms(judgments)
-    if not terms:
-        raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")
-    empty = np.stack([term.base.empty(term.target) for term in terms])
-    return np.asarray(~(np.any if measure.EVERY_TERM_COUNTS else np.all)(empty, axis=0), dtype=np.bool_)

@@ -110,14 +110,14 @@ def read_values(
     rows = list(_json_rows(text) if format == "jsonl" else _split_rows(text, format))
     columns = {column: [row[column] for *_, row in rows] for column in COLUMNS if rows and column in rows[0][2]}
     if not rows:
-        raise MultiAspectError(f"{text.name}: the file is empty; expected {_described(format)}")
+        raise MultiAspectError(f"{text.name}: the file is empty; expected {_layout(format)}")
     if "name" in columns and name is not None:
         raise MultiAspectError(f"name: expected None, as the lines of {text.name} name their runs, got {name!r}")
     is_topic = [qid != _ALL for qid in columns["qid"]]
     if all(is_topic) and _ALL in columns["measure"]:
         number, line, _ = rows[columns["measure"].index(_ALL)]
         raise MultiAspectError(
-            f"{text.name}:{number}: expected {_described(format)}, got the measure all: {excerpt(line)}; use "
+            f"{text.name}:{number}: expected {_layout(format)}, got the measure all: {excerpt(line)}; use "
             "another format="
         )
     kept = [row for row, counts in zip(rows, is_topic, strict=True) if counts]
@@ -129,7 +129,7 @@ def read_values(
     if "name" not in columns:
         with refuse_surrogates("name"):
             (name or "").encode()
-        run = name or _run_named(text, columns) or Path(text.name).name
+        run = name or _run_name(text, columns) or Path(text.name).name
         kept = [(number, line, {"name": run, **row}) for number, line, row in kept]
     texts = {
         column: np.array([row[column] for *_, row in kept] + [None], dtype=object)[:-1] for column in COLUMNS[:3]
@@ -148,7 +148,7 @@ def _split_rows(text: Text, format: str) -> Iterator[_Row]:
         if len(values) != len(fields):
             aggregates = "; aggregates have no topic, --by_query prints values of topics"
             raise MultiAspectError(
-                f"{text.name}:{number}: expected {_described(format)}, got {len(values)} fields: {excerpt(line)}"
+                f"{text.name}:{number}: expected {_layout(format)}, got {len(values)} fields: {excerpt(line)}"
                 + (aggregates if format == "ir_measures" and len(values) == 2 else "")
             )
         yield number, line, dict(zip(fields, (field.decode() for field in values), strict=True))
@@ -170,13 +170,13 @@ def _json_rows(text: Text) -> Iterator[_Row]:
         names = [row.get(column) for column in COLUMNS[:3] if column in row]
         if not complete or any(isinstance(value, bool) or not isinstance(value, str | int) for value in names):
             raise MultiAspectError(
-                f"{text.name}:{number}: expected {_described('jsonl')}, got {excerpt(line)}"
+                f"{text.name}:{number}: expected {_layout('jsonl')}, got {excerpt(line)}"
                 + (", other keys than in lines before" if isinstance(item, dict) and keys and not complete else "")
             )
         yield number, line, {column: value if column == "value" else str(value) for column, value in row.items()}
 
 
-def _described(format: str) -> str:
+def _layout(format: str) -> str:
     if format == "jsonl":
         return "JSON objects with the keys run_id, topic_id, measure and value"
     optional = " (or without the run)" if format == "ir_measures" else ""
@@ -184,7 +184,7 @@ def _described(format: str) -> str:
     return f"lines `{' '.join(words.get(field, field) for field in _FIELDS[format])}`{optional}"
 
 
-def _run_named(text: Text, columns: dict[str, list[Any]]) -> str:
+def _run_name(text: Text, columns: dict[str, list[Any]]) -> str:
     """Return the run that a line of trec_eval names, or an empty string."""
     named = {
         value for measure, value in zip(columns["measure"], columns["value"], strict=True) if measure == _RUNID
@@ -213,7 +213,7 @@ def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
     )
 
 
-def written_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str:
+def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str:
     """Write values in the format of another tool: per run, the values of topics, then the aggregates (topic all).
 
     Parameters
@@ -255,11 +255,11 @@ def written_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> st
     lines = []
     for name, *aggregates in means.itertuples(index=False, name=None):
         rows = by_run.get(name, values.iloc[:0])
-        of_topics = zip(rows["qid"], rows["measure"], rows["value"].tolist(), strict=True)
-        of_run = [(_ALL, label, float(value)) for label, value in zip(labels, aggregates, strict=True)]
+        topic_rows = zip(rows["qid"], rows["measure"], rows["value"].tolist(), strict=True)
+        run_rows = [(_ALL, label, float(value)) for label, value in zip(labels, aggregates, strict=True)]
         if format == "trec_eval":
-            of_run.insert(0, (_ALL, _RUNID, name))
-        lines += [_WRITERS[format](name, *row) for row in (*of_topics, *of_run)]
+            run_rows.insert(0, (_ALL, _RUNID, name))
+        lines += [_WRITERS[format](name, *row) for row in (*topic_rows, *run_rows)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -10,8 +10,7 @@ import pandas as pd
 
 from .._validation import count
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, warn_once
-from ..evaluation.labels import recorded
-from ..evaluation.long_frames import read_long_frame
+from ..evaluation.long_frames import measures_by_label, read_long_frame
 
 
 def largest_differences(
@@ -89,7 +88,9 @@ def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) ->
     labels = [str(label) for label in perquery["measure"].unique()]
     if measure is None and len(labels) == 1:
         return labels[0]
-    matching = [label for label, known in recorded(perquery).items() if measure is not None and known == measure]
+    matching = [
+        label for label, known in measures_by_label(perquery).items() if measure is not None and known == measure
+    ]
     if str(measure) not in labels and len(matching) == 1:
         return matching[0]
     refuse_unknown(

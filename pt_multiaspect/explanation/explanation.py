@@ -15,6 +15,7 @@ from ..errors import MultiAspectError, choices, shown, silenced, warn_once
 from ..evaluation import evaluate
 from ..integration.parsing import as_measure, parse_one
 from ..integration.provider import supports
+from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
 from ..measures import Measure
 from ..views import Block, View
@@ -109,15 +110,15 @@ def explain(
     parsed = parse_one(measure)
     explained = as_measure(parsed)
     explained.validate_params()
-    runs, qrels = NamedRuns.on_topics(run, qrels, topics)
-    judgments = Judgments.of(qrels)
+    runs = NamedRuns.read(run, topics)
+    judgments = select_topics(Judgments.of(qrels), runs.topics)
     named = dict(runs)
     if len(named) > 1:
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
     ((name, source),) = named.items()
     rankings = join(name, source, judgments)
-    query = judgments.query_of(qid)
-    docnos, scores = rankings.ranked(query)
+    query = judgments.query_position(qid)
+    docnos, scores = rankings.ranked_documents(query)
     title = "run" if name == "run 1" else name  # the default name
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..collection.judgments import Judgments, numbered
+from ..collection.judgments import Judgments, numbered_names
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
@@ -51,7 +51,7 @@ class Topic:
 
     def as_only_topic(self) -> Topic:
         """Return the topic with judgments of this topic only, on the same scales."""
-        return replace(self, judgments=self.judgments.repeated(self.query, 1), query=0)
+        return replace(self, judgments=self.judgments.repeat_query(self.query, 1), query=0)
 
     @property
     def is_alone(self) -> bool:
@@ -103,8 +103,8 @@ class Topic:
         parts = []
         for start in range(0, n_ranks + 1, at_once):
             lengths = list(range(start, min(start + at_once, n_ranks + 1)))
-            judgments = self.judgments.repeated(self.query, len(lengths))
-            parts.append(evaluate(judgments, self._join(judgments, numbered(len(lengths)), lengths)))
+            judgments = self.judgments.repeat_query(self.query, len(lengths))
+            parts.append(evaluate(judgments, self._join(judgments, numbered_names(len(lengths)), lengths)))
         return np.concatenate(parts, axis=1)[:, None]
 
     def best(self) -> Topic | None:

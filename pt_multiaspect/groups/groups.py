@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._numbers import number
 from .._typing import Floats, Ints
-from ..aspects.names import NameRegistry
+from ..aspects.names import Named, NameRegistry
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
@@ -52,7 +52,7 @@ class Dimension:
         return np.repeat(index, count), self.group[row], self.share[row]
 
 
-class Groups:
+class Groups(Named):
     """Groups of documents, in one or several dimensions, and the target distribution over them.
 
     Memberships are properties of documents, whether or not they are judged.
@@ -181,12 +181,12 @@ class Groups:
 
     @property
     def has_target(self) -> bool:
-        """Return whether the target is given, rather than derived from the relevant documents."""
+        """Whether the target is given, rather than derived from the relevant documents."""
         return self._targets is not None
 
     @property
     def n_cells(self) -> int:
-        """Return the number of combinations of groups, one of each dimension."""
+        """The number of combinations of groups, one of each dimension."""
         return int(np.prod([len(dimension.groups) for dimension in self.dimensions]))
 
     def cells(self, docnos: NDArray[np.object_]) -> tuple[Ints, Ints, Floats]:
@@ -250,25 +250,22 @@ class Groups:
         )
         return f"Groups({self.name!r}: {summary})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Groups) and (self._digest, self.name) == (other._digest, other.name)
+    @property
+    def _content_key(self) -> str:
+        return self._digest
 
-    def __hash__(self) -> int:
-        return hash((self._digest, self.name))
+    @property
+    def _state(self) -> dict[str, Any]:
+        return dict(self.__dict__)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickling registers the name in the other process.
-        return _restore, (dict(self.__dict__),)
-
-
-def _restore(content: dict[str, Any]) -> Groups:
-    restored = object.__new__(Groups)
-    restored.__dict__.update(content)
-    Groups.registry.restore(restored)
-    return restored
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Groups:
+        restored = object.__new__(cls)
+        restored.__dict__.update(state)
+        return restored
 
 
-Groups.registry = NameRegistry("groups")
+Groups.registry = NameRegistry(Groups, "groups")
 
 
 # -- memberships ---------------------------------------------------------------------------------------
@@ -278,7 +275,7 @@ def _memberships(dimension: str, members: object) -> tuple[pd.DataFrame, tuple[s
     """Return the columns docno, group and share of a dimension and, if its groups are columns, these in order."""
     frame, columns = to_pandas(members), []
     if frame is None:
-        docnos, groups, shares = _of_mapping(dimension, members)
+        docnos, groups, shares = _read_mapping(dimension, members)
     else:
         check_distinct_columns(frame, dimension)
         documents = id_column(frame, DOCUMENT_COLUMNS, dimension)
@@ -300,7 +297,7 @@ def _memberships(dimension: str, members: object) -> tuple[pd.DataFrame, tuple[s
     return pd.DataFrame({**ids, "share": shares}), tuple(columns)
 
 
-def _of_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], NDArray[np.object_], Floats]:
+def _read_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], NDArray[np.object_], Floats]:
     if not isinstance(members, Mapping):
         raise MultiAspectError(
             f"{dimension}: expected a mapping of documents to groups, or a DataFrame, got {type(members).__name__}"
@@ -308,12 +305,12 @@ def _of_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], N
     rows: list[tuple[str, str, float]] = []
     for docno, membership in members.items():
         if isinstance(membership, str):
-            of_document: Mapping[Any, Any] = {membership: 1.0}
+            shares_by_group: Mapping[Any, Any] = {membership: 1.0}
         elif isinstance(membership, Mapping):
-            of_document = membership
+            shares_by_group = membership
         elif isinstance(membership, Iterable):
             listed = list(membership)
-            of_document = dict.fromkeys(listed, 1.0)
+            shares_by_group = dict.fromkeys(listed, 1.0)
             refuse_repeated(listed, f"groups for document {docno}", dimension)
         else:
             raise MultiAspectError(
@@ -322,7 +319,7 @@ def _of_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], N
             )
         rows += [
             (str(docno), group_name(dimension, group), number(share, f"{dimension}: the share of document {docno}"))
-            for group, share in of_document.items()
+            for group, share in shares_by_group.items()
         ]
     docnos, groups, shares = zip(*rows, strict=True) if rows else ((), (), ())
     return np.array(docnos, dtype=object), np.array(groups, dtype=object), np.array(shares, dtype=np.float64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._numbers import number
 from .._typing import Floats
 from ..collection.columns import QUERY_COLUMNS, as_floats, id_column
-from ..collection.frames import in_memory, to_pandas
+from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated
 from ..strings.identifiers import identifiers
 from .names import group_names
@@ -45,7 +45,7 @@ class GroupTarget:
     def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> GroupTarget:
         """Read a target over the dimensions `names`; `ordered` has the groups of dimensions given as columns."""
         made = cls(names, {}, {})
-        target = in_memory(target)
+        target = materialise(target)
         frame = to_pandas(target)
         if frame is not None and any(column in frame.columns for column in QUERY_COLUMNS):
             qids = identifiers(id_column(frame, QUERY_COLUMNS, "target"), "target")
@@ -61,9 +61,9 @@ class GroupTarget:
     def _add(self, qid: str | None, distribution: object, ordered: Mapping[str, tuple[str, ...]]) -> None:
         frame = to_pandas(distribution)
         if frame is not None:
-            self.shares[qid] = self._of_frame(frame)
+            self.shares[qid] = self._read_frame(frame)
         elif isinstance(distribution, Mapping):
-            self.shares[qid] = self._of_mapping(distribution)
+            self.shares[qid] = self._read_mapping(distribution)
         elif isinstance(distribution, str | float | int) or distribution is None:
             raise MultiAspectError(
                 f"target: expected the shares of groups for each dimension ({choices(self.names)}), as in "
@@ -91,7 +91,7 @@ class GroupTarget:
             self.groups[name] = tuple(dict.fromkeys((*self.groups.get(name, ()), *distinct)))
             self.is_ordered &= [group for group in self.groups[name] if group in set(distinct)] == distinct
 
-    def _of_mapping(self, distribution: Mapping[Any, Any]) -> dict[tuple[str, ...], float]:
+    def _read_mapping(self, distribution: Mapping[Any, Any]) -> dict[tuple[str, ...], float]:
         if set(distribution) != set(self.names) or not all(
             isinstance(value, Mapping) for value in distribution.values()
         ):
@@ -112,7 +112,7 @@ class GroupTarget:
             }
         return product
 
-    def _of_frame(self, frame: pd.DataFrame) -> dict[tuple[str, ...], float]:
+    def _read_frame(self, frame: pd.DataFrame) -> dict[tuple[str, ...], float]:
         missing = [column for column in (*self.names, "share") if column not in frame.columns]
         if missing:
             raise MultiAspectError(

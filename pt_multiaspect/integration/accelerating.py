@@ -14,13 +14,13 @@ from ir_measures import Measure as AnyMeasure
 from ir_measures import Metric
 from ir_measures.providers import Evaluator, Provider
 
-from ..bases.delegated import computed_together
+from ..bases.delegated import measure_groups
 from ..bases.standard import StandardMeasures, standard_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
 from ..strings.identifiers import is_arrow
-from .last_judgments import LastJudgments
+from .provider import LastJudgments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -86,14 +86,14 @@ class Acceleration:
     """
 
     def __init__(self) -> None:
-        self._began = not _installed()
+        self._began = not _installed_providers()
         if self._began:
             # Before pytrec_eval's provider; ir-measures tries the providers in order.
             ir_measures.DefaultPipeline.providers.insert(0, _AcceleratedProvider())
 
     def undo(self) -> None:
         """End the acceleration, also if another call of `accelerate` began it."""
-        for provider in _installed():
+        for provider in _installed_providers():
             ir_measures.DefaultPipeline.providers.remove(provider)
 
     def __enter__(self) -> Self:
@@ -104,7 +104,7 @@ class Acceleration:
             self.undo()
 
 
-def _installed() -> list[Provider]:
+def _installed_providers() -> list[Provider]:
     providers = ir_measures.DefaultPipeline.providers
     return [provider for provider in providers if isinstance(provider, _AcceleratedProvider)]
 
@@ -129,7 +129,7 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
         wanted = set(measures) if isinstance(measures, Iterator) else measures
         ours = frozenset(measure for measure in wanted if _is_accelerated(measure))
         if ours:
-            qrels = _repeatable(qrels)
+            qrels = _as_repeatable(qrels)
             prepared = self._prepare(ours, qrels)
             if prepared is not None:
                 return _AcceleratedEvaluator(wanted, prepared)
@@ -170,12 +170,12 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
     @cached_property
     def _original(self) -> Evaluator:
-        """Return the evaluator of pytrec_eval for all measures, for runs that are not plain."""
+        """The evaluator of pytrec_eval for all measures, for runs that are not plain."""
         return ir_measures.pytrec_eval.evaluator(self.measures, self._prepared.frame)
 
     @cached_property
     def _originals_of_others(self) -> list[Evaluator]:
-        groups = computed_together(self._others)
+        groups = measure_groups(self._others)
         return [ir_measures.pytrec_eval.evaluator(group, self._prepared.frame) for group in groups]
 
     @cached_property
@@ -183,7 +183,7 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         return _order_of_pytrec_eval(self.measures)
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
-        run = _repeatable(run)
+        run = _as_repeatable(run)
         frame = _plain_run(run)
         if frame is None:
             yield from self._original._iter_calc(run)
@@ -191,12 +191,12 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         judgments = self._prepared.judgments
         rankings = Rankings(frame, judgments)
         qids = rankings.source.qids
-        position = judgments.queries_of(qids)
-        answered = [(qid, at) for qid, at in zip(qids.tolist(), position.tolist(), strict=True) if at >= 0]
+        position = judgments.query_positions(qids)
+        answered = [(qid, query) for qid, query in zip(qids.tolist(), position.tolist(), strict=True) if query >= 0]
         values: dict[tuple[AnyMeasure, str], float] = {}
         for measure, column in self._prepared.standard.values(rankings, lambda: frame).items():
-            of_query = column.tolist()
-            values.update(((measure, qid), of_query[at]) for qid, at in answered)
+            query_values = column.tolist()
+            values.update(((measure, qid), query_values[query]) for qid, query in answered)
         for original in self._originals_of_others:
             for metric in original._iter_calc(run):
                 values[metric.measure, metric.query_id] = metric.value
@@ -225,7 +225,7 @@ def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasur
     return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
 
 
-def _repeatable(data: Any) -> object:
+def _as_repeatable(data: Any) -> object:
     """Return qrels or a run in a form that can be read repeatedly."""
     return list(data) if isinstance(data, Iterator) else data
 

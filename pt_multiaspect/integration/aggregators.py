@@ -9,7 +9,7 @@ from ir_measures import Measure
 from ir_measures.measures import MeanAgg
 
 
-def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
+def aggregate_values(measure: Measure | None, values: Sequence[float]) -> float:
     """Return the aggregate of a measure over topics."""
     aggregator = MeanAgg() if measure is None else measure.aggregator()
     for value in values:
@@ -20,7 +20,7 @@ def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
 
 def aggregate_is_mean(measure: Measure | None) -> bool:
     """Return whether the aggregate of a measure is the mean over topics (True if the measure is unknown)."""
-    return math.isclose(aggregated(measure, [0.25, 0.5]), 0.375)
+    return math.isclose(aggregate_values(measure, [0.25, 0.5]), 0.375)
 
 
 def lower_is_better(measure: Measure | None) -> bool:

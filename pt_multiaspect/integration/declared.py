@@ -9,7 +9,6 @@ import ir_measures
 from ..aspects import Aspect, Aspects
 from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError, choices, warn_once
-from ..measures.declaring import declare
 from .provider import supports
 
 
@@ -47,7 +46,7 @@ def with_aspects(
         return dict(measures)
     check_aspects(aspects, judged, option)
     bound = {
-        label: declare(measure, aspects, option) if supports(measure) else measure
+        label: measure.declare(aspects, option) if supports(measure) else measure
         for label, measure in measures.items()
     }
     if isinstance(aspects, tuple):

@@ -47,8 +47,8 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     {'nDCG@10': nDCG@10, 'map': AP, 'ours': CAM(base='AP')@10}
     """
     labelled: dict[str, ir_measures.Measure] = {}
-    for text in chain.from_iterable(map(split, texts)):
-        for label, measure in _labelled(text):
+    for text in chain.from_iterable(map(split_measures, texts)):
+        for label, measure in _parse_labelled(text):
             earlier = labelled.setdefault(label, measure)
             if earlier != measure or type(earlier) is not type(measure):
                 raise MultiAspectError(
@@ -59,7 +59,7 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     return labelled
 
 
-def split(text: str) -> list[str]:
+def split_measures(text: str) -> list[str]:
     """Split a text at whitespace and commas outside brackets and quotes.
 
     Parameters
@@ -80,8 +80,8 @@ def split(text: str) -> list[str]:
 
     Examples
     --------
-    >>> from pt_multiaspect.integration.measure_lists import split
-    >>> split("nDCG@10, TOMA(aspects={'relevance': 2}) @ 10")
+    >>> from pt_multiaspect.integration.measure_lists import split_measures
+    >>> split_measures("nDCG@10, TOMA(aspects={'relevance': 2}) @ 10")
     ['nDCG@10', "TOMA(aspects={'relevance': 2})@10"]
     """
     parts = [""]
@@ -113,7 +113,7 @@ def split(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
+def _parse_labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
     """Yield the measures of one text, with their labels."""
     match = _LABELLED.fullmatch(text)
     if match is None:

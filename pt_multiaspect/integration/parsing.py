@@ -1,4 +1,4 @@
-"""Parsing of measures given as objects, ir-measures or trec_eval names, sequences or labelled mappings."""
+"""Parsing of measures given as objects, names, sequences or labelled mappings, and their record in long frames."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from contextlib import suppress
 from typing import Any
 
 import ir_measures
+import pandas as pd
 from ir_measures import RBP
 
+from ..bases.base import is_measure
 from ..bases.delegated import function_of
 from ..bases.pickling import pickled
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_taken, shown, warn_once
 from ..measures import CAM, NLRE, NWCS, Measure
-from ..measures.on import on_relevance
+from ..measures.on import measure_on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
+
+#: Key of the record in ``DataFrame.attrs``.
+RECORD = "measures"
 
 
 class MeasureName(str):
@@ -37,7 +42,7 @@ class MeasureName(str):
         name = str.__str__(self)
         if function_of(self.measure) is None:
             return type(self), (self.measure, name)
-        return _restored, (pickled(self.measure), name)
+        return _restore_name, (pickled(self.measure), name)
 
     def __copy__(self) -> MeasureName:
         return self
@@ -46,7 +51,7 @@ class MeasureName(str):
         return self
 
 
-def _restored(content: bytes, name: str) -> MeasureName:
+def _restore_name(content: bytes, name: str) -> MeasureName:
     return MeasureName(pickle.loads(content), name)
 
 
@@ -148,7 +153,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     >>> parse("TOMA(distance=1)@10")
     [TOMA(distance='manhattan')@10]
     """
-    if hasattr(measure, "SUPPORTED_PARAMS"):
+    if is_measure(measure):
         return [_check_complete(check_params(measure))]
     if isinstance(measure, MeasureName):
         return [measure.measure]
@@ -322,4 +327,15 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
     if is_from_1 and "rel" not in measure.params:
         measure = measure(rel=1)
-    return on_relevance(measure)
+    return measure_on_relevance(measure)
+
+
+def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
+    """Record in the frame the measures of its labels; None for a label that does not name a measure.
+
+    Printed measures, as read from files, are parsed when they are looked up.
+    """
+    perquery.attrs[RECORD] = {
+        label: measure if measure is None or isinstance(measure, str) else MeasureName(measure)
+        for label, measure in labelled.items()
+    }

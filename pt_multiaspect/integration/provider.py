@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
+from copy import copy
 from itertools import pairwise
 from typing import Any, TypeGuard
 
@@ -21,7 +23,33 @@ from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_q
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
-from .last_judgments import LastJudgments
+
+
+class LastJudgments(threading.local):
+    """The judgments of the last qrels of each thread.
+
+    PyTerrier creates an evaluator for each run, from frames with the same content. As frames can be changed in
+    place, their content is compared.
+    """
+
+    _judgments: Judgments | None = None
+
+    def of(self, qrels: pd.DataFrame) -> Judgments:
+        """Return the judgments of a frame, with all cached results."""
+        if self._judgments is None or not self._judgments.is_of(qrels):
+            self._judgments = None  # so that both are not in memory at once
+            self._judgments = Judgments(qrels)
+        return self._judgments
+
+    def fresh_copy(self, qrels: object) -> Judgments:
+        """Return judgments without the cached results of measures, as a user's class may have changed since."""
+        if not isinstance(qrels, pd.DataFrame):
+            return Judgments.of(qrels)
+        last = self.of(qrels)
+        result = copy(last)
+        result.cached("pairs", lambda: last.pairs)
+        return result
+
 
 _last = LastJudgments()
 
@@ -74,7 +102,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
         return True
 
     def _evaluator(self, measures: Iterable[Measure], qrels: object) -> MultiAspectEvaluator:
-        return MultiAspectEvaluator(measures, _last.fresh(qrels))
+        return MultiAspectEvaluator(measures, _last.fresh_copy(qrels))
 
     def qrel_inputs(self, measures: Iterable[Measure]) -> list[str]:
         """Return the required qrels columns: the identifiers and the aspects of the measures.
@@ -121,25 +149,25 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
         return _original(measures, qrels)
     measures = list(measures)
     # These measures are defined on all columns.
-    on_all = [measure for measure in measures if supports(measure) or function_of(measure) is not None]
-    on_relevance = [measure for measure in measures if measure not in on_all]
-    if not on_relevance:
+    unrestricted = [measure for measure in measures if supports(measure) or function_of(measure) is not None]
+    restricted = [measure for measure in measures if measure not in unrestricted]
+    if not restricted:
         return _original(measures, qrels)
     labelled = qrels[qrels["relevance"].notna()]
     labels = as_floats(labelled["relevance"])
     others = labels[(labels != np.floor(labels)) | np.isinf(labels)]
     if len(others):
-        _check_integers(on_relevance, others[0])
+        _check_integers(restricted, others[0])
     else:
         labelled = labelled.assign(relevance=labels.astype(np.int64))
         # pytrec_eval reads beyond its memory on topics with only negative labels, which count as 0.
         best = labelled.groupby("query_id")["relevance"].transform("max")
         labelled["relevance"] = labelled["relevance"].where(best >= 0, 0)
-    if not on_all:
+    if not unrestricted:
         return _original(measures, labelled)
-    _warn_of_other_topics(on_relevance, qrels, labelled)
+    _warn_of_other_topics(restricted, qrels, labelled)
     # Defaults are added for the topics of the first evaluator.
-    return FallbackEvaluator(measures, [_original(on_relevance, labelled), _original(on_all, qrels)])
+    return FallbackEvaluator(measures, [_original(restricted, labelled), _original(unrestricted, qrels)])
 
 
 def _has_other_labels(qrels: Any) -> bool:

@@ -23,10 +23,9 @@ from pt_multiaspect_pyterrier import Call
 from ..collection.columns import LABELLED_TOPICS
 from ..errors import MultiAspectError, choices, warn
 from ..measures import ALL
-from .aggregators import aggregated, lower_aggregate_is_better, lower_is_better
-from .parsing import MeasureName, parse
+from .aggregators import aggregate_values, lower_aggregate_is_better, lower_is_better
+from .parsing import MeasureName, parse, record_measures
 from .provider import supports
-from .records import record
 
 __all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
 
@@ -80,16 +79,6 @@ _running: ContextVar[_Experiment | None] = ContextVar("_running", default=None)
 def experiment(call: Call) -> Any:
     """Call `pt.Experiment` so that its averages are the aggregates of the measures.
 
-    Parameters
-    ----------
-    call : Call
-        The call.
-
-    Returns
-    -------
-    object
-        The result of `pt.Experiment`.
-
     Warns
     -----
     MultiAspectWarning
@@ -126,7 +115,7 @@ def experiment(call: Call) -> Any:
         )
     perquery = result if has_values else getattr(result, "perquery", None)
     if isinstance(perquery, pd.DataFrame):
-        record(perquery, measures)  # for `aggregate` and others, as labels may be unknown
+        record_measures(perquery, measures)  # for `aggregate` and others, as labels may be unknown
     return result
 
 
@@ -159,62 +148,44 @@ def aggregates(
         return average(perquery)
     # None if another package calls the original pt.Experiment.
     running = _running.get() or _Experiment(_other_aggregates(_by_column(columns)), set(), False)
-    values_of = {
+    values_by_column = {
         column: {qid: values[column] for qid, values in perquery.items() if column in values} for column in columns
     }
-    fewer = [column for column in columns if len(values_of[column]) < len(perquery)]
+    fewer = [column for column in columns if len(values_by_column[column]) < len(perquery)]
     if fewer and running.has_baseline:
         raise MultiAspectError(
             f"baseline=: expected a value of every measure for every topic, got {choices(fewer)} for some topics "
             f"only. Leave out the topics without a label of relevance, as in {LABELLED_TOPICS}"
         )
     averages = {}
-    for column, values in values_of.items():
+    for column, values in values_by_column.items():
         averages.update(average({qid: {column: value} for qid, value in values.items()}))
         if column in averages and column in running.measures:
             running.done.add(column)
-            averages[column] = aggregated(running.measures[column], list(values.values()))
+            averages[column] = aggregate_values(running.measures[column], list(values.values()))
     return averages
 
 
 def grid_scan(call: Call) -> Any:
-    """Call `pt.GridScan` with names that other processes also know.
-
-    Parameters
-    ----------
-    call : Call
-        The call.
-
-    Returns
-    -------
-    object
-        The result of `pt.GridScan`.
-    """
+    """Call `pt.GridScan` with names that other processes also know."""
     metrics = call.arguments["metrics"]
     _by_column(metrics)
-    call.replace("metrics", list(map(_named, metrics)) if isinstance(metrics, list | tuple) else _named(metrics))
+    call.replace(
+        "metrics",
+        list(map(_carry_measure, metrics)) if isinstance(metrics, list | tuple) else _carry_measure(metrics),
+    )
     return call()
 
 
 def grid_search(call: Call) -> Any:
     """Call `pt.GridSearch` or `pt.KFoldGridSearch` with a name that other processes also know.
 
-    Parameters
-    ----------
-    call : Call
-        The call.
-
-    Returns
-    -------
-    object
-        The result of the function.
-
     Warns
     -----
     MultiAspectWarning
         If lower aggregates of the measure are better.
     """
-    metric = _named(call.arguments["metric"])
+    metric = _carry_measure(call.arguments["metric"])
     call.replace("metric", metric)
     if isinstance(metric, MeasureName) and lower_aggregate_is_better(metric.measure):
         _warn_of_lower(
@@ -225,7 +196,7 @@ def grid_search(call: Call) -> Any:
     return call()
 
 
-def _named(metric: object) -> object:
+def _carry_measure(metric: object) -> object:
     """Return the name of a measure that carries the measure; PyTerrier uses it as a key and sends it to workers.
 
     Anything but a single measure is returned unchanged, for PyTerrier to reject or expand.

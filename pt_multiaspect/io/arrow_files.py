@@ -21,7 +21,7 @@ from ..collection.columns import (
     read_labels,
 )
 from ..collection.frames import as_frame, is_saved_index
-from ..collection.run import Run, about_run
+from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
@@ -80,7 +80,7 @@ def read_arrow(name: str, data: bytes) -> Any:
 
 def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
     """Return the run of a file's table with further columns; the errors name the file."""
-    with about_run(name):
+    with name_run_in_errors(name):
         run = Run.of(table, columns)
     if not len(run):
         raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and score")
@@ -125,7 +125,7 @@ def labels_of_table(
         If a column is missing, a label is not a finite number, or a pair has different labels; if a pair of one of
         several files has several subtopics.
     """
-    frame = _pandas(name, table)
+    frame = _as_pandas(name, table)
     check_distinct_columns(frame, name)
     query, document = (id_column(frame, names, name) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
     if not len(frame):
@@ -145,7 +145,7 @@ def labels_of_table(
         )
     for source, column in label_columns.items():
         if columns is not None or is_numeric(frame[source]):
-            rows[column] = _checked_labels(name, frame[source], rows)
+            rows[column] = _read_finite_labels(name, frame[source], rows)
         else:
             rows[column] = frame[source].to_numpy()
     keys = ["qid", "docno"]
@@ -183,7 +183,7 @@ def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> s
     return str(candidates[0])
 
 
-def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> Any:
+def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> Any:
     values = read_labels(column)
     faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
     if len(faulty):
@@ -195,6 +195,6 @@ def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> An
     return values
 
 
-def _pandas(name: str, table: Any) -> pd.DataFrame:
-    with about_run(name):
+def _as_pandas(name: str, table: Any) -> pd.DataFrame:
+    with name_run_in_errors(name):
         return as_frame(table, name)

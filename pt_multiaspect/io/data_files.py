@@ -49,7 +49,7 @@ class Repository:
 
     @property
     def url(self) -> str:
-        """Return the page of the commit."""
+        """The page of the commit."""
         return f"https://github.com/{self.name}/tree/{self.commit}"
 
 
@@ -70,7 +70,7 @@ class DataFile:
 
     @property
     def url(self) -> str:
-        """Return the address of the file."""
+        """The address of the file."""
         return f"{_SERVER}/{self.repository.name}/{self.repository.commit}/{quote(self.path)}"
 
     def read(self) -> Text:
@@ -85,15 +85,15 @@ class DataFile:
         path = folder / self.name
         for copy in (path, path.with_name(f"{path.name}.gz")):
             if copy.is_file():
-                return self._checked(copy, "Delete the file, and it will be downloaded again")
+                return self._load_checked(copy, "Delete the file, and it will be downloaded again")
         self._download(path)
         try:
-            return self._checked(path, "The server, or a proxy, sent something else; the file was deleted")
+            return self._load_checked(path, "The server, or a proxy, sent something else; the file was deleted")
         except MultiAspectError:
             path.unlink(missing_ok=True)
             raise
 
-    def _checked(self, path: Path, remedy: str) -> Text:
+    def _load_checked(self, path: Path, remedy: str) -> Text:
         try:
             text = as_text(*load(path))
         except MultiAspectError as error:

@@ -42,7 +42,7 @@ class Text:
             if fields := line.split():
                 yield number, line, fields
 
-    def after(self, end: int) -> Text:
+    def rest(self, end: int) -> Text:
         """Return the text from a position on, the beginning of a line."""
         return Text(self.name, self.data[end:] or b"\n", self.line_number(end) - 1)
 
@@ -73,7 +73,7 @@ def load(source: Source) -> Content:
     name, data = _read_bytes(source)
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
-            return Content(name, _decompressed(name, data, form, decompress))
+            return Content(name, _decompress(name, data, form, decompress))
     return Content(name, data)
 
 
@@ -106,7 +106,7 @@ def _check_encoding(name: str, data: bytes) -> None:
 _EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
 
 
-def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]) -> bytes:
+def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]) -> bytes:
     most = max(_EXPANSION_BYTES, _EXPANSION_FACTOR * len(data))
     pieces, size = [], 0
     try:

@@ -1,4 +1,4 @@
-"""PyTerrier pipelines in place of runs, without importing PyTerrier."""
+"""PyTerrier pipelines in place of runs, and their topics, without importing PyTerrier."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy, id_column
-from ..collection.frames import as_frame, to_pandas
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy
+from ..collection.frames import as_frame
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of
 from ..strings.identifiers import identifiers
@@ -21,7 +21,7 @@ def is_pipeline(run: object) -> bool:
     return transformer is not None and isinstance(run, transformer)
 
 
-def topics_frame(topics: Any) -> pd.DataFrame:
+def read_topics(topics: Any) -> pd.DataFrame:
     """Return topics in the form of `pt.Experiment`, from a frame or a PyTerrier dataset.
 
     Raises
@@ -43,42 +43,37 @@ def topics_frame(topics: Any) -> pd.DataFrame:
     return frame
 
 
-def qrels_of_topics(qrels: object, topics: pd.DataFrame) -> object:
-    """Return the qrels of some topics, as `pt.Experiment` evaluates them.
+def select_topics(judgments: Judgments, topics: pd.DataFrame | None) -> Judgments:
+    """Return the judgments of some topics, as `pt.Experiment` evaluates them.
 
     Parameters
     ----------
-    qrels : DataFrame, dict, iterable or Judgments
-        The qrels.
-    topics : DataFrame
-        The topics, in a column ``qid``.
+    judgments : Judgments
+        The judgments.
+    topics : DataFrame or None
+        The topics, in a column ``qid``; None for all.
 
     Returns
     -------
-    DataFrame or Judgments
-        A frame if `qrels` is a frame.
+    Judgments
+        Their scales are inferred from the judgments of these topics.
 
     Raises
     ------
     MultiAspectError
         If no topic is judged.
     """
-    wanted = identifiers(topics["qid"], "topics")
-    frame = to_pandas(qrels)
-    judgments = Judgments.of(qrels) if frame is None else frame
-    judged = (
-        judgments.qids
-        if isinstance(judgments, Judgments)
-        else identifiers(id_column(judgments, QUERY_COLUMNS, "qrels"), "qrels")
-    )
-    kept = np.isin(judged, wanted)
+    if topics is None:
+        return judgments
+    qids = identifiers(topics["qid"], "topics")
+    kept = np.isin(judgments.qids, qids)
     if not kept.any():
         raise MultiAspectError(
-            f"the topics and the qrels have no query in common: the topics have queries such as "
-            f"{choices(wanted[:3])}, the qrels have queries such as {choices(pd.unique(judged)[:3])}. Check the "
+            "the topics and the qrels have no query in common: the topics have queries such as "
+            f"{choices(qids[:3])}, the qrels have queries such as {choices(judgments.qids[:3])}. Check the "
             "query ids"
         )
-    return judgments.of_queries(kept) if isinstance(judgments, Judgments) else judgments[kept]
+    return judgments.select_queries(kept)
 
 
 def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:

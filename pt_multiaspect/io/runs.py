@@ -1,7 +1,9 @@
-"""Several runs: their names, and their join with judgments."""
+"""Several runs: their names and files, and their join with judgments."""
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -12,15 +14,14 @@ from typing import Any
 
 import pandas as pd
 
-from ..collection.frames import in_memory, is_frame
+from ..collection.frames import is_frame, materialise
 from ..collection.judgments import Judgments
 from ..collection.overlap import by_query_remedy, warn_if_swapped, warn_of_no_common_document
 from ..collection.rankings import Rankings
-from ..collection.run import Run, about_run
+from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
 from .file_contents import Content, name_in_utf8
-from .pipelines import is_pipeline, progress_bar, qrels_of_topics, retrieve, topics_frame
-from .run_files import check_readable, is_read_once, run_files
+from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
 from .trec_files import load_run, read_run
 
 
@@ -38,89 +39,68 @@ class NamedRuns:
     progress: bool = True
 
     @classmethod
-    def on_topics(
-        cls, runs: object, qrels: object, topics: object, *, progress: bool = True
-    ) -> tuple[NamedRuns, object]:
+    def read(cls, runs: object, topics: object = None, *, progress: bool = True) -> NamedRuns:
         """Read runs and pipelines; each pipeline runs on `topics` once, when its turn comes.
 
         Parameters
         ----------
         runs : object
-            The runs, as for `of`.
-        qrels : DataFrame, dict, iterable or Judgments
-            The qrels.
-        topics : DataFrame, dataset of PyTerrier or None
+            The runs, in any form that `pt_multiaspect.evaluate` takes.
+        topics : DataFrame or dataset of PyTerrier, optional
             As in `pt.Experiment`. Pipelines require it.
         progress : bool, default True
             Whether to show a progress bar, if there are topics.
 
-        Returns
-        -------
-        NamedRuns
-            The runs.
-        object
-            The qrels; only those of `topics`, if given.
-
         Raises
         ------
         MultiAspectError
-            If the topics cannot be read, or none is judged; during the iteration over the runs, for pipelines
-            without topics.
+            If there is no run, a directory or pattern has no files, or the topics cannot be read; during the
+            iteration over the runs, for pipelines without topics.
         """
-        named = cls.of(runs)
-        if topics is None:
-            return named, qrels
-        frame = topics_frame(topics)
-        return replace(named, topics=frame, progress=progress), qrels_of_topics(qrels, frame)
+        named = cls._read(runs)
+        return named if topics is None else replace(named, topics=read_topics(topics), progress=progress)
 
     @classmethod
-    def of(cls, runs: object) -> NamedRuns:
-        """Read runs in any form that `pt_multiaspect.evaluate` takes.
-
-        Raises
-        ------
-        MultiAspectError
-            If there is no run, or a directory or pattern has no files.
-        """
+    def _read(cls, runs: object) -> NamedRuns:
         if isinstance(runs, NamedRuns):
             return runs
         if is_pipeline(runs):  # a pipeline may be an iterable of its parts
-            return cls._known([_named(runs, 1)])
+            return cls._from_pairs([_name_run(runs, 1)])
         if isinstance(runs, Mapping) and not _is_one_run(runs):
             if isinstance(runs, dict):
-                return cls._known([(str(name), run) for name, run in runs.items()])
+                return cls._from_pairs([(str(name), run) for name, run in runs.items()])
             # One by one, as mappings of other classes may read a run on access.
             return cls(((str(name), runs[name]) for name in runs), len(runs))
         if isinstance(runs, str | PathLike):
-            return cls._listed([runs])
+            return cls._from_list([runs])
         several = isinstance(runs, Iterable) and not isinstance(runs, Mapping) and not hasattr(runs, "read")
         if not several or is_frame(runs):
-            return cls._known([("run 1", runs)])
+            return cls._from_pairs([("run 1", runs)])
         if isinstance(runs, list | tuple):
-            return cls._listed(runs)
+            return cls._from_list(runs)
         remaining: Iterator[Any] = iter(runs)  # type: ignore[call-overload]
         first = next(remaining, None)
         if isinstance(first, str | PathLike) or hasattr(first, "_fields"):  # paths, or the rows of one run
-            return cls._listed([first, *remaining])
-        return cls(_all_named([first], remaining), len(runs) if isinstance(runs, Sized) else None)
+            return cls._from_list([first, *remaining])
+        return cls(_name_runs([first], remaining), len(runs) if isinstance(runs, Sized) else None)
 
     @classmethod
-    def _known(cls, pairs: list[tuple[str, object]]) -> NamedRuns:
+    def _from_pairs(cls, pairs: list[tuple[str, object]]) -> NamedRuns:
         return cls(pairs, len(pairs))
 
     @classmethod
-    def _listed(cls, runs: list[Any] | tuple[Any, ...]) -> NamedRuns:
+    def _from_list(cls, runs: list[Any] | tuple[Any, ...]) -> NamedRuns:
         if runs and hasattr(runs[0], "_fields"):
-            return cls._known([("run 1", list(runs))])
+            return cls._from_pairs([("run 1", list(runs))])
         expanded: list[Any] = []
         for run in runs:
             expanded += run_files(run) if isinstance(run, str | PathLike) else [run]
         paths = [Path(run) for run in expanded if isinstance(run, str | PathLike)]
         # Run files in different folders often have the same name.
         alike = len({path.name for path in paths}) < len(paths)
-        return cls._known(
+        return cls._from_pairs(
             [
-                (str(run), run) if alike and isinstance(run, str | PathLike) else _named(run, position)
+                (str(run), run) if alike and isinstance(run, str | PathLike) else _name_run(run, position)
                 for position, run in enumerate(expanded, 1)
             ]
         )
@@ -135,11 +115,11 @@ class NamedRuns:
         """
         for name, run in self.pairs if isinstance(self.pairs, list) else []:
             if isinstance(run, str | PathLike):
-                with about_run(titled(name)):
+                with name_run_in_errors(run_title(name)):
                     check_readable(run)
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
-        pairs = _distinct(self.pairs)
+        pairs = _check_names(self.pairs)
         if isinstance(self.pairs, list):
             pairs = iter(list(pairs))  # errors come before the first run
         bar = None if self.topics is None else progress_bar(self.total, self.progress)
@@ -158,7 +138,7 @@ class NamedRuns:
                 del run  # before the next one is read
 
 
-def _distinct(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+def _check_names(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
     """Yield the runs with their names, which must be distinct."""
     names: set[str] = set()
     for raw_name, run in pairs:
@@ -178,23 +158,23 @@ def _repeatable_file(name: str, run: object) -> object:
     """Return a run, read from its file if the file can be read only once."""
     if not isinstance(run, str | PathLike) or not is_read_once(run):
         return run
-    with about_run(titled(name)):
+    with name_run_in_errors(run_title(name)):
         return read_run(run)
 
 
-def _all_named(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
+def _name_runs(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
     """Yield the first run, if there is one, and the others with their names, without keeping a run."""
     if first[0] is not None:
-        yield _named(first.pop(), 1)
+        yield _name_run(first.pop(), 1)
         numbers = count(2)  # enumerate would keep a run
         for run in others:
-            named = _named(run, next(numbers))
+            named = _name_run(run, next(numbers))
             del run
             yield named
             del named
 
 
-def _named(run: Any, position: int) -> tuple[str, object]:
+def _name_run(run: Any, position: int) -> tuple[str, object]:
     """Return the name of a run and the run; `run` may be a pair of both."""
     if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not hasattr(run, "_fields"):
         return run
@@ -215,10 +195,10 @@ def _is_one_run(runs: Mapping[Any, Any]) -> bool:
 
 def named_runs(runs: object) -> dict[str, object]:
     """Return the runs given to `pt_multiaspect.evaluate`, in any form, by name."""
-    return dict(NamedRuns.of(runs))
+    return dict(NamedRuns.read(runs))
 
 
-def titled(name: str) -> str:
+def run_title(name: str) -> str:
     """Return the name of a run in errors; unnamed runs already have the names run 1, run 2 and so on."""
     return name if name.startswith("run ") else f"run {name}"
 
@@ -228,9 +208,9 @@ def read_if_file(run: object) -> object:
     return read_run(run) if isinstance(run, str | PathLike) else run
 
 
-def repeatable(run: object) -> object:
+def as_repeatable(run: object) -> object:
     """Return a run in a form that can be read repeatedly."""
-    run = in_memory(run)
+    run = materialise(run)
     return list(run) if isinstance(run, Iterator) else run
 
 
@@ -251,7 +231,7 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
     MultiAspectError
         If the run is invalid.
     """
-    with about_run(titled(name)):
+    with name_run_in_errors(run_title(name)):
         if isinstance(run, str | PathLike | Content) or hasattr(run, "read"):
             return Run.of(read_run(run), columns) if columns else load_run(run)
         return Run.of(run, columns)
@@ -260,7 +240,7 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
 def no_common_query(name: str, judgments: Judgments, qids: Sequence[str]) -> MultiAspectError:
     """Return the error for a run whose queries `qids` are not judged."""
     return MultiAspectError(
-        f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "
+        f"{run_title(name)} and the qrels have no query in common: the qrels have queries such as "
         f"{choices(judgments.qids[:3])}, the run has queries such as {choices(qids[:3])}. Check the query ids"
         f"{by_query_remedy(judgments, qids)}"
     )
@@ -288,10 +268,62 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
     rankings = Rankings(run_of(name, run, columns), judgments)
     if not len(rankings.source):
         raise MultiAspectError(
-            f"{titled(name)}: expected at least one row, got none. A reader that was read before is empty"
+            f"{run_title(name)}: expected at least one row, got none. A reader that was read before is empty"
         )
     if not rankings.n_common:
         raise no_common_query(name, judgments, rankings.source.qids.tolist())
-    warn_of_no_common_document(rankings, titled(name))
-    warn_if_swapped(rankings, titled(name))
+    warn_of_no_common_document(rankings, run_title(name))
+    warn_if_swapped(rankings, run_title(name))
     return rankings
+
+
+def run_files(path: str | os.PathLike[str]) -> list[str]:
+    """Return the files of a path, directory or pattern, sorted.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, which need not exist; a directory, whose files are returned except hidden ones; or a pattern such as
+        ``runs/*.run``, in which ``**`` matches any number of directories.
+
+    Raises
+    ------
+    MultiAspectError
+        If a directory contains no files, or no file matches a pattern.
+    """
+    text = os.fspath(path)
+    expanded = os.path.expanduser(text)
+    if os.path.isdir(expanded):
+        inside = sorted(str(file) for file in Path(expanded).iterdir() if file.is_file() and file.name[0] != ".")
+        if not inside:
+            raise MultiAspectError(f"the directory {text} contains no files; give a directory of runs")
+        return inside
+    if glob.has_magic(expanded) and not os.path.exists(expanded):
+        matches = sorted(match for match in glob.glob(expanded, recursive=True) if os.path.isfile(match))
+        if not matches:
+            raise MultiAspectError(f"no file matches {text}; check the pattern and the current directory")
+        return matches
+    return [expanded]
+
+
+def check_readable(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a file cannot be read, without reading it.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file does not exist, is a directory, or reading it is not permitted.
+    """
+    file = os.path.expanduser(os.fspath(path))
+    if not os.path.exists(file):
+        raise MultiAspectError(f"{os.fspath(path)}: no such file")
+    if os.path.isdir(file):
+        raise MultiAspectError(f"{os.fspath(path)}: expected a run file, got a directory")
+    if not os.access(file, os.R_OK):
+        raise MultiAspectError(f"{os.fspath(path)}: cannot be read: no permission")
+
+
+def is_read_once(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file can be read only once, such as a named pipe or the shell's ``<(command)``."""
+    file = os.path.expanduser(os.fspath(path))
+    return os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file)

@@ -164,7 +164,7 @@ def read_run(source: Source) -> pd.DataFrame:
     table = read_arrow(name, data)
     if table is not None:
         return frame_of_run(name, table)
-    metadata, text = without_metadata(as_text(name, data))
+    metadata, text = split_metadata(as_text(name, data))
     rows = read_lines(text, _RUN).frame().astype({"rank": np.int64})[["qid", "docno", "rank", "score", "name"]]
     if metadata is not None:
         rows.attrs["ir_metadata"] = metadata
@@ -177,12 +177,12 @@ def load_run(source: Source) -> Run:
     table = read_arrow(name, data)
     if table is not None:
         return run_of_table(name, table)
-    columns = read_lines(without_metadata(as_text(name, data))[1], _RUN, ("qid", "docno"))
+    columns = read_lines(split_metadata(as_text(name, data))[1], _RUN, ("qid", "docno"))
     query, qids = columns.codes["qid"]
     return Run(qids, query, columns.docnos, columns.numbers["score"])
 
 
-def without_metadata(text: Text) -> tuple[str | None, Text]:
+def split_metadata(text: Text) -> tuple[str | None, Text]:
     """Split a run into the YAML of its ir_metadata header (None without one) and its rows.
 
     Raises
@@ -198,9 +198,7 @@ def without_metadata(text: Text) -> tuple[str | None, Text]:
             f"{text.name}:1: the header begins with # ir_metadata.start, but no line # ir_metadata.end follows"
         )
     lines = text.data[: end.start()].decode().splitlines()[1:]
-    return "".join(f"{line.removeprefix('#').removeprefix(' ').rstrip()}\n" for line in lines), text.after(
-        end.end()
-    )
+    return "".join(f"{line.removeprefix('#').removeprefix(' ').rstrip()}\n" for line in lines), text.rest(end.end())
 
 
 #: The lines around the header of a run (Breuer et al. 2022).
@@ -263,7 +261,7 @@ class _AspectFile:
 
     @property
     def judged(self) -> pd.DataFrame:
-        """Return the rows that have a label."""
+        """The rows that have a label."""
         return self.frame[self.frame.iloc[:, 2].notna()]
 
     def samples(self, columns: Sequence[str]) -> str:

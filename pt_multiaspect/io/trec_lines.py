@@ -116,7 +116,7 @@ def read_lines(text: Text, layout: LineFormat, ids: Collection[str] | None = Non
             return _Lines(regular, layout).columns(wanted)
         except _Unreadable:
             continue
-    raise _explained(text, layout)
+    raise _first_error(text, layout)
 
 
 def _forms(text: Text) -> Iterator[Text]:
@@ -147,9 +147,9 @@ class _Lines:
         # Rows of a query, and of a run, are mostly adjacent.
         columns = {name: _Column(position, only_changes=name != "docno") for position, name in ids.items()}
         n_lines, are_digits = self._fill(columns.values())
-        values = self._parsed() if are_digits and len(data) >= _WORTHWHILE else None
+        values = self._parse_numbers() if are_digits and len(data) >= _WORTHWHILE else None
         if values is None or any(len(column) != n_lines for column in values.values()):
-            values = self._converted()
+            values = self._convert_numbers()
         for position, (_, number) in self.layout.numbers.items():
             if not np.all(number.accepts(values[position])):
                 raise _Unreadable
@@ -201,7 +201,7 @@ class _Lines:
     def _separator(self) -> int:
         return _TAB if self.text.data.find(b"\t", 0, self.text.data.index(b"\n")) >= 0 else _BLANK
 
-    def _parsed(self) -> dict[int, Floats] | None:
+    def _parse_numbers(self) -> dict[int, Floats] | None:
         """Return numbers as pandas reads them; None if it cannot read all of them."""
         try:
             frame: pd.DataFrame = pd.read_csv(
@@ -221,7 +221,7 @@ class _Lines:
             return None
         return {position: frame[position].to_numpy() for position in self.layout.numbers}
 
-    def _converted(self) -> dict[int, Floats]:
+    def _convert_numbers(self) -> dict[int, Floats]:
         """Return numbers as Python reads them, including nan."""
         columns = {position: _Column(position, only_changes=False) for position in self.layout.numbers}
         self._fill(columns.values())
@@ -246,7 +246,7 @@ class _Column:
         start = np.append(begin, ends[:-1, -1] + 1) if self._position == 0 else ends[:, self._position - 1] + 1
         size = ends[:, self._position] - start
         if self._only_changes:
-            heads = Texts.within(data, start, size).heads()
+            heads = Texts.from_bytes(data, start, size).heads()
             self._lines.append(self._n_lines + heads)
             start, size = start[heads], size[heads]
         self._n_lines += len(ends)
@@ -255,7 +255,7 @@ class _Column:
 
     def texts(self, data: bytes) -> Texts:
         """Return the fields as texts."""
-        return Texts.within(data, np.concatenate(self._starts), np.concatenate(self._sizes))
+        return Texts.from_bytes(data, np.concatenate(self._starts), np.concatenate(self._sizes))
 
     def codes(self, data: bytes) -> tuple[Ints, NDArray[np.object_]]:
         """Factorise the fields: return one code per line, and the distinct strings."""
@@ -288,7 +288,7 @@ def _check_no_binary_data(text: Text) -> None:
         )
 
 
-def _explained(text: Text, layout: LineFormat) -> MultiAspectError:
+def _first_error(text: Text, layout: LineFormat) -> MultiAspectError:
     """Return the error about the first malformed line."""
     for start, end in text.blocks(_SPLIT):
         lines = list(text.lines(start, end))

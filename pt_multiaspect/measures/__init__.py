@@ -1,4 +1,7 @@
-"""The measures. Each class declares its parameters, names and source, and defines how it is computed."""
+"""The measures. Each class declares its parameters, names and source, and defines how it is computed.
+
+The package has all names of `__all__`, too.
+"""
 
 # isort: off
 # Users see the measures listed in the order in which these imports register them.
@@ -22,18 +25,18 @@ from .subtopics import Subtopics
 from .fairness import AWRF, GF, GFR
 
 # isort: on
-from .direct import DirectMeasure
 from .joint import Joint, JointMeasure
+from .measure import DirectMeasure as DirectMeasure
 from .measure import Measure
 from .parameters import Param
-from .registry import register, registered
+from .registry import register
+from .registry import registered as registered
 from .single_aspect import LinearMeasure, SingleAspectMeasure
 
 #: Every measure of the package, in the order in which they are listed.
 ALL: tuple[Measure, ...] = registered()
 
 __all__ = [
-    "ALL",
     "AWRF",
     "CAM",
     "CG",
@@ -57,7 +60,6 @@ __all__ = [
     "CRPRecovery",
     "CoverageRatio",
     "DSharpnDCG",
-    "DirectMeasure",
     "DnDCG",
     "Frustration",
     "HarmfulCompat",
@@ -81,7 +83,6 @@ __all__ = [
     "nCRP",
     "nMDCU",
     "register",
-    "registered",
     "uERR",
     "uRBP",
     "uRBPgr",

@@ -1,4 +1,4 @@
-"""Helpful, harmful and help-harm compatibility, as reported by the TREC Health Misinformation tracks."""
+"""Help and harm: compatibility, as reported by the TREC Health Misinformation tracks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..errors import MultiAspectError
 from ..kernels import overlap
 from ..kernels.hits import Hits
 from ..kernels.target import Target
-from ..orders.parameter import parse_order, spell_order
+from ..orders.explicit import parse_order, spell_order
 from .joint import Joint
 from .parameters import Param
 from .registry import register
@@ -114,7 +114,8 @@ class _HelpfulCompat(_PreferenceCompat):
     ----------
     order : Order or str, optional
         Assigns a weight to each label tuple; harmful tuples have negative weights. By default, the
-        relevance labels are the weights, as in qrels of preference codes.
+        relevance labels are the weights, as in qrels of preference codes. `pt_multiaspect.orders` has those of
+        the TREC Health Misinformation tracks 2020 to 2022.
     p : float in [0, 1), default 0.95
         Persistence.
 

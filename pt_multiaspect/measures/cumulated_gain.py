@@ -1,4 +1,4 @@
-"""Cumulated gain without normalisation: CG, DCG."""
+"""Cumulated gain: CG and DCG, without normalisation."""
 
 from __future__ import annotations
 

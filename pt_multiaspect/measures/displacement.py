@@ -1,4 +1,4 @@
-"""Cumulated relative position (CRP), its normalised form, its recovery ratio and its curve."""
+"""Displacement: cumulated relative position (CRP), its normalised form, its recovery ratio and its curve."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _CRP(_Displacement):
     relative position of a document is 0 inside the interval of its degree; otherwise it is the
     distance to the interval, negative if the document is ranked too high and positive if it is ranked
     too low. CRP is the sum of the relative positions down to rank R or k. It is 0 for the ideal ranking;
-    the minimum at rank R is -R(R + 1)/2.
+    the minimum at rank R is -R(R + 1)/2. `crp_curve` returns the sums at all ranks.
 
     Parameters
     ----------

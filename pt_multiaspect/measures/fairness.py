@@ -15,20 +15,140 @@ from ..bases.cascade import UTILITIES, LinearStopping, linear_stop
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
+from ..groups.groups import Groups
 from ..kernels import fairness
 from ..kernels.forms import Jarvelin, Linear
 from ..kernels.hits import sums
 from ..kernels.relevance import stopping_chance
-from .grouped import GROUPS, GroupMeasure, warn_if_none
 from .mean_of import MeasureMean
-from .measure import Measure
+from .measure import DirectMeasure, Measure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMeasure
 
 
-class _AWRF(GroupMeasure):
+def _parse_groups(groups: object) -> Groups:
+    if isinstance(groups, Groups):
+        return groups
+    registered = Groups.registry.get(groups.strip()) if isinstance(groups, str) else None
+    if registered is None:
+        known = choices(Groups.registry) or "none"
+        raise MultiAspectError(
+            f"groups: expected Groups or the name of declared groups ({known}), got {shown(groups)}; declare them "
+            "as in Groups({'gender': {docno: group}}, name='authors')"
+        )
+    return registered
+
+
+_GROUPS = Param(
+    _parse_groups,
+    None,
+    "the groups: Groups or their name",
+    spell=lambda groups: groups and groups.name,
+    required=True,
+)
+
+
+def _warn_if_none(groups: Groups, n_retrieved: int, n_members: int) -> None:
+    """Warn if no document of a run belongs to a group, for example because docnos are spelled differently."""
+    if n_retrieved and not n_members:
+        warn_once(
+            f"no retrieved document belongs to a group of {groups.name}, so every query has the value of "
+            "unknown groups. Check the docnos of the groups and of the run"
+        )
+
+
+def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView, dimension: int | None) -> Floats:
+    """Return the mean membership of the relevant documents of each query, as a distribution.
+
+    The distribution is over the combinations of groups, or over the groups of one dimension. Documents without
+    memberships in it are left out.
+    """
+    relevant = np.flatnonzero(view.target.relevant(None))
+    query, docnos = judgments.pool_query[relevant], judgments.docnos[relevant]
+    if dimension is None:
+        (row, cell, share), n_cells, what = groups.cells(docnos), groups.n_cells, "a group"
+    else:
+        dimension_groups = groups.dimensions[dimension]
+        (row, cell, share), n_cells = (
+            dimension_groups.expand(docnos, np.arange(len(docnos))),
+            len(dimension_groups.groups),
+        )
+        what = f"a group of {dimension_groups.name}"
+    rows = sums(query[row] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
+    total = rows.sum(axis=1, keepdims=True)
+    without = judgments.qids[np.flatnonzero(total[:, 0] == 0)].tolist()
+    if without:
+        raise MultiAspectError(
+            f"no relevant document of {choices(without[:10])} belongs to {what}, so there is no target "
+            "distribution; declare one, Groups(..., target=...), or leave the queries out"
+        )
+    return np.asarray(rows / total, dtype=np.float64)
+
+
+class _GroupMeasure(DirectMeasure):
+    """A measure of groups of documents."""
+
+    @property
+    def spec(self) -> AspectSpec:
+        """The declared aspects, or relevance."""
+        declared: AspectSpec = self.params.get("aspects")
+        return declared or ("relevance",)
+
+    def depends_on(self, view: AspectView) -> bool:
+        """Return True, as every aspect that the measure reads affects the values."""
+        return True
+
+    @property
+    def _groups(self) -> Groups:
+        self.validate_params()
+        groups: Groups = self["groups"]
+        return groups
+
+    def distinctions(self, judgments: Judgments) -> list[Any]:
+        """Return the labels and the shares of the groups of each judged document.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        list of ndarray, shape (n_pool,)
+            One array per label column that the measure reads, and one per group.
+        """
+        shares = []
+        for dimension in self._groups.dimensions:
+            row, group, share = dimension.expand(judgments.docnos, np.arange(len(judgments)))
+            n_groups = len(dimension.groups)
+            shares += list(sums(row * n_groups + group, share, len(judgments) * n_groups).reshape(-1, n_groups).T)
+        return [*super().distinctions(judgments), *shares]
+
+    def _target(self, judgments: Judgments, dimension: int | None = None) -> Floats:
+        """Return the target distribution of each query over the cells, or over the groups of one dimension.
+
+        A declared target is summed over the other dimensions. Otherwise, the target of each dimension is that of
+        the relevant documents with a membership in it, which may lack memberships in other dimensions.
+        """
+        return judgments.cached(
+            ("target", self._groups, self.spec, dimension), lambda: self._make_target(judgments, dimension)
+        )
+
+    def _make_target(self, judgments: Judgments, dimension: int | None) -> Floats:
+        groups = self._groups
+        if not groups.has_target:
+            return _relevant_target(groups, judgments, judgments.view("relevance", self.spec), dimension)
+        target = groups.target(judgments.original_qids.tolist())
+        if dimension is None:
+            return target
+        other_axes = tuple(axis + 1 for axis in range(len(groups.dimensions)) if axis != dimension)
+        by_group = target.reshape(-1, *(len(part.groups) for part in groups.dimensions)).sum(axis=other_axes)
+        return np.asarray(by_group, dtype=np.float64)
+
+
+class _AWRF(_GroupMeasure):
     """Attention-weighted rank fairness: closeness of the attention that groups receive to a target distribution.
 
     The attention of a group is the sum of D(i) = 1 / log2(max(i, 2)) over the ranks i of its documents, times the
@@ -89,7 +209,7 @@ class _AWRF(GroupMeasure):
     CITATION = "Ekstrand et al. 2021"
     SOURCES = ("ekstrand2021",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "groups": GROUPS,
+        "groups": _GROUPS,
         "score": Param(choice("score", None, "track"), None, "multiply by the nDCG of the track ('track')"),
         "base": Param(
             lambda base: None if base is None else parse_base(base),
@@ -151,7 +271,7 @@ class _AWRF(GroupMeasure):
         groups, judgments = self._groups, rankings.judgments
         query, rank, docnos = rankings.documents(self.cutoff)
         row, cell, share = groups.cells(docnos)
-        warn_if_none(groups, len(docnos), len(row))
+        _warn_if_none(groups, len(docnos), len(row))
         attention = fairness.attention(
             query[row], share * Jarvelin()(rank[row]), cell, judgments.n_queries, groups.n_cells
         )
@@ -167,7 +287,7 @@ class _AWRF(GroupMeasure):
 _DIVERGENCE = choice("divergence", *fairness.DIVERGENCES)
 
 
-class _GF(GroupMeasure):
+class _GF(_GroupMeasure):
     """Group fairness: closeness of the documents seen to a target distribution, when the user stops.
 
     GF = Σ_i w_i (1 - divergence(mean membership of ranks 1 to i, target)), where w_i = s_i Π_{j<i} (1 - s_j) is the
@@ -221,7 +341,7 @@ class _GF(GroupMeasure):
     CITATION = "Sakai et al. 2023"
     SOURCES = ("sakai2023",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "groups": GROUPS,
+        "groups": _GROUPS,
         "dimension": Param(
             lambda name: None if name is None else str(name), None, "the dimension, if the groups have several"
         ),
@@ -259,7 +379,7 @@ class _GF(GroupMeasure):
         (view,) = views
         hits = rankings.top(self.cutoff)
         key = ("seen", self._groups, self._dimension, self.cutoff)
-        seen: Floats = rankings.cached(key, lambda: self._seen(rankings))
+        seen: Floats = rankings.cached(key, lambda: self._mean_membership(rankings))
         wanted = self._target(rankings.judgments, self._dimension)[hits.query]
         view.check_gains(self.NAME)
         stops = stopping_chance(hits, linear_stop(view.target))
@@ -267,7 +387,7 @@ class _GF(GroupMeasure):
             hits.query, stops * (1.0 - fairness.DIVERGENCES[self["divergence"]](seen, wanted)), hits.n_queries
         )
 
-    def _seen(self, rankings: Rankings) -> Floats:
+    def _mean_membership(self, rankings: Rankings) -> Floats:
         """Return the mean membership of the documents down to each judged document of the ranking."""
         hits = rankings.top(self.cutoff)
         groups = self._groups.dimensions[self._dimension]
@@ -275,7 +395,7 @@ class _GF(GroupMeasure):
         n_groups = len(groups.groups)
         row, group, share = groups.expand(docnos, np.arange(len(docnos)))
         membership = sums(row * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
-        warn_if_none(self._groups, len(docnos), len(row))
+        _warn_if_none(self._groups, len(docnos), len(row))
         total = membership.sum(axis=1)
         wrong = np.flatnonzero((total > 0) & (np.abs(total - 1.0) > 1e-6))
         if len(wrong):
@@ -286,9 +406,9 @@ class _GF(GroupMeasure):
         membership[total == 0] = 1.0 / n_groups
         # Select the judged documents from the retrieved ones, by rank.
         first = np.cumsum(hits.n_ret) - hits.n_ret
-        at = first[hits.query] + hits.rank - 1
-        seen: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
-        return seen
+        position = first[hits.query] + hits.rank - 1
+        mean: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[position]
+        return mean
 
 
 AWRF = register(_AWRF)
@@ -313,7 +433,7 @@ class _Utility(TermMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the declared aspects, or relevance."""
+        """The declared aspects, or relevance."""
         return self["aspects"] or ("relevance",)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
@@ -377,7 +497,7 @@ class _GFR(MeasureMean):
     CITATION = "Sakai et al. 2023"
     SOURCES = ("sakai2023",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "groups": GROUPS,
+        "groups": _GROUPS,
         "relevance": _Utility.SUPPORTED_PARAMS["relevance"],
         "divergence": Param(_parse_divergences, "JSD", "the divergence of distributions, or a dict by dimension"),
         "aspects": ASPECTS,

@@ -1,4 +1,4 @@
-"""Intents with probabilities and graded labels: I-rec, D-nDCG and D♯-nDCG."""
+"""Intents: I-rec, D-nDCG and D♯-nDCG, with probabilities and graded labels."""
 
 from __future__ import annotations
 

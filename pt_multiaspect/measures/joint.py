@@ -15,7 +15,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..kernels.target import Source, Target
-from .identity import hashable
+from .measure import hashable
 from .parameters import ASPECTS, CUTOFF
 from .terms import TermMeasure
 
@@ -95,12 +95,12 @@ class JointSource:
 
     @property
     def positive(self) -> Bools:
-        """Return a mask of the documents with a gain above 0."""
+        """A mask of the documents with a gain above 0."""
         return np.asarray(self.gain > 0, dtype=np.bool_)
 
     @property
     def junk(self) -> Floats:
-        """Return the highest label of each document that is junk on every judged aspect; NaN if it has no label."""
+        """The highest label of each document that is junk on every judged aspect; NaN if it has no label."""
         labels = np.stack([view.label for view in self.views])
         is_junk = ~(labels >= 0).any(axis=0)
         best = np.max(np.where(np.isnan(labels), -np.inf, labels), axis=0)

@@ -1,4 +1,4 @@
-"""Geometric and harmonic mean average precision: GMAP, HMAP."""
+"""Means of average precision: the geometric mean GMAP and the harmonic mean HMAP."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from ir_measures.measures.base import Agg
 
 from .._typing import Floats
+from ..aspects.aspects import Aspects
 from ..collection.rankings import Ranking
 from ..kernels import relevance
 from ..kernels.target import Target
@@ -40,6 +41,12 @@ class _AveragePrecision(SingleAspectMeasure):
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
     NOT_A_BASE = "it is an aggregate over queries, not a per-query measure; use base='AP'"
 
+    def _spell_declared(self, aspects: Aspects) -> str:
+        # On does not take it as its base.
+        grades = aspects["relevance"].grades or ()
+        rel = max([1, *map(math.ceil, grades[1:2])])
+        return f"{self(rel=rel)}, with rel the lowest label that counts as relevant"
+
     def _average_precision(self, ranking: Ranking, target: Target) -> Floats:
         return np.maximum(
             relevance.average_precision(ranking, self.relevant(target), self.n_relevant(target)), _FLOOR
@@ -50,7 +57,8 @@ class _GMAP(_AveragePrecision):
     """Geometric mean average precision: exp of the mean of ln max(AP, 1e-5) over queries.
 
     Per-query values are ln max(AP, 1e-5), between ln 1e-5 and 0; a query missing from the run has the
-    value ln 1e-5. `pt.Experiment`, ir-measures and `aggregate` report GMAP itself for all queries.
+    value ln 1e-5. `pt.Experiment`, ir-measures and `aggregate` report GMAP itself for all queries. It cannot be a
+    base, as it is not a measure of single queries.
 
     Parameters
     ----------
@@ -98,7 +106,7 @@ class _HMAP(_AveragePrecision):
     """Harmonic mean average precision: 1 divided by the mean of 1 / max(AP, 1e-5) over queries.
 
     Per-query values are 1 / max(AP, 1e-5), between 1 and 1e5; lower is better. `pt.Experiment`, ir-measures
-    and `aggregate` report HMAP itself for all queries, of which higher is better.
+    and `aggregate` report HMAP itself for all queries, of which higher is better. As GMAP, it cannot be a base.
 
     Parameters
     ----------

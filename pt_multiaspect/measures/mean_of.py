@@ -1,4 +1,4 @@
-"""Weighted means of measures: MeanOf, and the base class of measures that are such means."""
+"""Means of measures: MeanOf, and the base class of measures that are such means."""
 
 from __future__ import annotations
 
@@ -15,25 +15,20 @@ from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Term
+from ..bases.base import is_measure
 from ..bases.strings import check_params, read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
-from .declaring import declare
 from .measure import Measure
-from .on import on_relevance
+from .on import measure_on_relevance
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMean, warn_of_units
 
 #: The maximum length of printed forms in explanations; members with longer ones are named by their class.
 _LONGEST = 30
-
-
-def _selected(measure: Measure) -> AspectSpec:
-    """Return the scales or names of the aspects that a measure evaluates; None for all columns."""
-    return measure.spec or (measure.required_aspects if "aspect" in measure.SUPPORTED_PARAMS else None)
 
 
 class MeasureMean(TermMean):
@@ -50,12 +45,12 @@ class MeasureMean(TermMean):
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower is better for the members, which agree."""
+        """Whether lower is better for the members, which agree."""
         return any(member.lower_is_better for member, _ in self.members)
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the weighted means of the minima and of the maxima of the members."""
+        """The weighted means of the minima and of the maxima of the members."""
         if not self.members:
             return self.RANGE
         low, high = (self._mean(weight * member.range[end] for member, weight in self.members) for end in (0, 1))
@@ -67,9 +62,9 @@ class MeasureMean(TermMean):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the scales that all members declare, or the names that all select; None otherwise."""
+        """The scales that all members declare, or the names that all select; None otherwise."""
         merged: dict[str, Any] = {}
-        for spec in [_selected(member) for member, _ in self.members]:
+        for spec in [member.selection for member, _ in self.members]:
             if spec is None:
                 return None
             for name in spec:
@@ -78,7 +73,7 @@ class MeasureMean(TermMean):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the label columns that the members require."""
+        """The label columns that the members require."""
         return tuple(dict.fromkeys(name for member, _ in self.members for name in member.required_aspects))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
@@ -93,7 +88,7 @@ class MeasureMean(TermMean):
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether a member that evaluates the aspect and does not declare it depends on its scale."""
-        specs = [(member, _selected(member)) for member, _ in self.members]
+        specs = [(member, member.selection) for member, _ in self.members]
         return any(
             member.depends_on(view)
             for member, spec in specs
@@ -170,7 +165,7 @@ def _weight(measure: object, weight: object) -> float:
 def _read(measure: object) -> ir_measures.Measure:
     """Return a measure given as an object or a string, after checking that the mean of its values is meaningful."""
     read: Any = read_measure(measure) if isinstance(measure, str) else measure
-    if not hasattr(read, "SUPPORTED_PARAMS"):
+    if not is_measure(read):
         raise MultiAspectError(f"measures: expected measures or their names, got {shown(measure)}")
     if not isinstance(read.aggregator(), MeanAgg):
         raise MultiAspectError(
@@ -253,10 +248,10 @@ class _MeanOf(MeasureMean):
         if weighted is None:
             return
         used = [(measure, weight) for measure, weight in weighted.measures if weight]
-        members = [
-            (self._cut(declare(on_relevance(measure), self["aspects"]), measure), weight)
-            for measure, weight in used
-        ]
+        members = []
+        for measure, weight in used:
+            member = measure_on_relevance(measure).declare(self["aspects"])
+            members.append((self._cut_member(member, measure), weight))
         if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
             texts = choices(measure for measure, _ in used)
             raise MultiAspectError(f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}")
@@ -270,7 +265,7 @@ class _MeanOf(MeasureMean):
                 f"lower is better for {choices(lower)}, and higher for other members; average measures that agree"
             )
 
-    def _cut(self, member: Measure, measure: ir_measures.Measure) -> Measure:
+    def _cut_member(self, member: Measure, measure: ir_measures.Measure) -> Measure:
         """Return a member with the cutoff of the mean, if it accepts one and has none; errors print `measure`."""
         cutoff = self["cutoff"]
         if cutoff is None or not member.accepts_cutoff or member.cutoff == cutoff:
@@ -284,12 +279,12 @@ class _MeanOf(MeasureMean):
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether a member accepts a cutoff."""
+        """Whether a member accepts a cutoff."""
         return any(member.accepts_cutoff for member, _ in self.members)
 
     @property
     def cutoff(self) -> int | None:
-        """Return the last rank that counts for a member, or None."""
+        """The last rank that counts for a member, or None."""
         cutoffs = [member.cutoff for member, _ in self.members]
         return None if not cutoffs or None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 

@@ -1,4 +1,4 @@
-"""Means of the values of a base measure on each aspect: CAM, MM, WHAM, GAM."""
+"""Means over aspects: CAM, MM, WHAM and GAM of the values of a base measure on each aspect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..kernels.hits import ratio
 from ..orders.order import check_gate
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure, TermMean, base_depends_on, declared, range_with_gains, warn_of_units
+from .terms import BasedMeasure, TermMean, base_depends_on, declared_scales, range_with_gains, warn_of_units
 
 
 class AspectMean(TermMean, BasedMeasure):
@@ -125,7 +125,7 @@ class AspectMean(TermMean, BasedMeasure):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the label columns that the qrels must have; a dict of bases names all of them."""
+        """The label columns that the qrels must have; a dict of bases names all of them."""
         return tuple(self.spec or self.bases.per_aspect) or super().required_aspects
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
@@ -140,9 +140,9 @@ class AspectMean(TermMean, BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the range of the bases, without minimum if an aspect declares negative gains."""
+        """The range of the bases, without minimum if an aspect declares negative gains."""
         return range_with_gains(
-            super().range, [(self.bases.of(name), aspect) for name, aspect in declared(self.spec)]
+            super().range, [(self.bases.of(name), aspect) for name, aspect in declared_scales(self.spec)]
         )
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -165,7 +165,7 @@ class AspectMean(TermMean, BasedMeasure):
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         views = self.views(judgments)
         weighted = self._parts(views)
-        parts = [(base, self._gated(view, views).target, share) for view, base, share in weighted]
+        parts = [(base, self._apply_gate(view, views).target, share) for view, base, share in weighted]
         shares = np.repeat([[share] for _, _, share in parts], judgments.n_queries, axis=1)
         if self["empty"] == "drop":
             shares = np.where(np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares)
@@ -176,7 +176,7 @@ class AspectMean(TermMean, BasedMeasure):
             for (base, target, _), share, (view, _, _) in zip(parts, shares, weighted, strict=True)
         ]
 
-    def _gated(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
+    def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
         """Return the aspect as the mean evaluates it: unchanged, unless another aspect is its precondition."""
         return view
 
@@ -270,12 +270,12 @@ class _CAM(AspectMean):
         if self["gate"] is not None:
             check_gate(self["gate"], names)
 
-    def _gated(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
+    def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
         if self["gate"] in (None, view.name):
             return view
         (gate,) = (candidate for candidate in views if candidate.name == self["gate"])
         gate.check_threshold()
-        return view.gated(gate.positive)
+        return view.with_gate(gate.positive)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         values = super()._evaluate(rankings, views)

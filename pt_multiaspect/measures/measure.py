@@ -1,4 +1,4 @@
-"""The base class of all measures: parameters, printing and evaluation."""
+"""The base classes of all measures: parameters, printing and evaluation."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import ir_measures
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.base import check_values
 from ..collection.judgments import Judgments
-from ..collection.label_rules import start_at_one, starts_at_one_note
+from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
-from .identity import hashable, set_signatures
 from .parameters import Param
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             if self.spec is not None:
                 self._check_names(tuple(self.spec))
         except MultiAspectError as error:
-            raise self._named(error) from None
+            raise self._prefix_error(error) from None
         self._text = self._spell()
         self._key = self._identity()
         # Cached, as ir-measures reads the hash once per value.
@@ -146,19 +145,18 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def _refuse_of_rankings(self, parameters: Iterable[str]) -> None:
         """Raise an error for parameters that are undefined for the criteria of single answers."""
-        given = [name for name in parameters if name in self.params]
-        if given:
+        undefined = [name for name in parameters if name in self.params]
+        if undefined:
             raise MultiAspectError(
-                f"{choices(given)} is defined for rankings, but the criteria of an answer are combined as they "
+                f"{choices(undefined)} is defined for rankings, but the criteria of an answer are combined as they "
                 "are; omit it"
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
         """Raise an error if aspect names do not match the parameters; called as soon as the names are known."""
-        if "weights" in self.SUPPORTED_PARAMS:
-            weights_of(self["weights"], names)
+        weights_of(self.params.get("weights"), names)
 
-    def _named(self, error: MultiAspectError) -> MultiAspectError:
+    def _prefix_error(self, error: MultiAspectError) -> MultiAspectError:
         """Return the error with the measure's name as prefix."""
         text = str(error)
         return error if text.startswith(self.NAME) else MultiAspectError(f"{self.NAME}: {text}")
@@ -171,7 +169,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 f"{self.NAME} requires {choices(missing)}, as in {self.NAME}({'=..., '.join(missing)}=...)"
             )
 
-    def _spelled_params(self) -> tuple[dict[str, object], int | None]:
+    def _spell_params(self) -> tuple[dict[str, object], int | None]:
         """Return the printed forms of the parameters that differ from their defaults, and the cutoff."""
         spelled = {
             name: param.spell(self.params[name])
@@ -181,7 +179,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return spelled, self.params.get(self.AT_PARAM)
 
     def _spell(self) -> str:
-        spelled, cutoff = self._spelled_params()
+        spelled, cutoff = self._spell_params()
         inner = ",".join(f"{name}={value!r}" for name, value in spelled.items())
         return f"{self.NAME}{f'({inner})' if inner else ''}{'' if cutoff is None else f'@{cutoff}'}"
 
@@ -214,44 +212,88 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def in_words(self) -> str | None:
-        """Return the computation in words if the printed form omits it as the default, else None."""
+        """The computation in words if the printed form omits it as the default, else None."""
         return None
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower values are better."""
+        """Whether lower values are better."""
         return self.LOWER_IS_BETTER
 
     @property
     def lower_aggregate_is_better(self) -> bool:
-        """Return whether lower is better for the aggregate over queries (see `aggregator`)."""
+        """Whether lower is better for the aggregate over queries (see `aggregator`)."""
         return self.lower_is_better
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the minimum and maximum value."""
+        """The minimum and maximum value."""
         return self.RANGE
 
     @property
     def cutoff(self) -> int | None:
-        """Return the last rank that counts, or None."""
+        """The last rank that counts, or None."""
         cutoff: int | None = self.params.get("cutoff")
         return cutoff
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether ``measure @ k`` sets a cutoff."""
+        """Whether ``measure @ k`` sets a cutoff."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
+    def accepts_aspects(self) -> bool:
+        """Whether scales can be declared for the measure, by its parameter `aspects`."""
+        return "aspects" in self.SUPPORTED_PARAMS
+
+    @property
     def spec(self) -> AspectSpec:
-        """Return the `aspects` parameter: scales, names or None."""
+        """The `aspects` parameter: scales, names or None."""
         spec: AspectSpec = self["aspects"]
         return spec
 
     @property
+    def selection(self) -> AspectSpec:
+        """The scales or the names of the aspects that the measure evaluates; None for all label columns."""
+        return self.spec
+
+    def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        """Return the measure on the aspects of `spec`, unless it declares its own.
+
+        Parameters
+        ----------
+        spec : Aspects, tuple of str or None
+            The scales, or the names of the aspects. A single-aspect measure uses the scale of relevance.
+        option : str, default 'aspects'
+            The name of `spec` in messages.
+
+        Returns
+        -------
+        Measure
+            The measure itself if it declares scales or uses none.
+
+        Raises
+        ------
+        MultiAspectError
+            If the measure selects an aspect that is not declared.
+        """
+        if spec is None or not self.accepts_aspects:
+            return self
+        names: AspectSpec = self["aspects"]
+        if names is None:
+            return self(aspects=spec)
+        if isinstance(names, Mapping) or not isinstance(spec, Aspects):
+            return self
+        unknown = [name for name in names if name not in spec]
+        if unknown:
+            raise MultiAspectError(
+                f"{self}: {option} does not declare {choices(unknown)}; it declares {choices(spec)}"
+            )
+        return self(aspects={name: spec[name] for name in names})
+
+    @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the label columns that the qrels must have; without `aspects`, others are evaluated if present."""
+        """The label columns that the qrels must have; without `aspects`, others are evaluated if present."""
         return tuple(self.spec or self.params.get("weights") or ("relevance",))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
@@ -301,7 +343,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             self._check_views(views)
             values = self._evaluate(rankings, views)
         except MultiAspectError as error:
-            raise self._named(error) from error.__cause__
+            raise self._prefix_error(error) from error.__cause__
         return check_values(values, rankings.judgments.qids, self._text)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -324,7 +366,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def inferred_views(self, views: Sequence[AspectView]) -> list[AspectView]:
         """Return those of `views` whose scales were inferred and affect the values."""
-        if "aspects" not in self.SUPPORTED_PARAMS and not self.SINGLE_ASPECT:
+        if not (self.accepts_aspects or self.SINGLE_ASPECT):
             return []  # the measure uses no scales
         return [view for view in views if view.inferred and self.depends_on(view)]
 
@@ -333,13 +375,13 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         inferred = self.inferred_views(views)
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-            declared = self._declared(
-                Aspects({view.name: start_at_one(view.label_counts) or view.aspect for view in views})
+            declared = self._spell_declared(
+                Aspects({view.name: aspect_from_one(view.label_counts) or view.aspect for view in views})
             )
             warn_once(
                 f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. "
                 f"Declare them to get comparable values on other qrels, batches or folds, as in {declared}"
-                + starts_at_one_note(view.label_counts for view in inferred),
+                + start_at_one_note(view.label_counts for view in inferred),
                 key=scales,
                 group=f"{self.NAME}: {choices(repr(view.name) for view in inferred)}",
             )
@@ -353,8 +395,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             view.check_judged()
             if self.depends_on(view):
                 view.check_start()
-        several = "aspects" in self.SUPPORTED_PARAMS and "aspect" not in self.SUPPORTED_PARAMS
-        if several and self.spec is None and len(views) == 1:
+        if self.accepts_aspects and self.selection is None and len(views) == 1:
             name = views[0].name
             warn_once(
                 f"{self.NAME} combines several aspects, but the qrels have one numeric label column, {name}, so "
@@ -363,7 +404,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 key=f"one aspect: {name}",
             )
 
-    def _declared(self, aspects: Aspects) -> str:
+    def _spell_declared(self, aspects: Aspects) -> str:
         """Return the printed form of the measure with `aspects` declared."""
         return str(self(aspects=aspects))
 
@@ -463,6 +504,30 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """
         return []
 
+    def topics_with_positive(self, judgments: Judgments) -> Bools:
+        """Return a mask of the queries with a judged document that is positive, so that values can exceed 0.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_queries,)
+            The mask.
+
+        Raises
+        ------
+        MultiAspectError
+            If the measure has no terms, which state it.
+        """
+        terms = self.terms(judgments)
+        if not terms:
+            raise MultiAspectError(f"{self.NAME} does not tell which documents are positive")
+        positive = np.stack([term.base.has_positive(term.target) for term in terms])
+        return np.asarray((np.all if self.EVERY_TERM_COUNTS else np.any)(positive, axis=0), dtype=np.bool_)
+
     def combine(self, values: Floats, weights: Floats) -> Floats:
         """Combine the values of the terms.
 
@@ -561,3 +626,55 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
 def _rebuild(measure: type[Measure], params: dict[str, Any]) -> Measure:
     return measure(**params)
+
+
+class DirectMeasure(Measure):
+    """A measure that is not a function of single-aspect measures. Subclasses define `score`."""
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        return self.score(rankings, views)
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Evaluate one run.
+
+        Parameters
+        ----------
+        rankings : Rankings
+            The run, joined with the judgments; ``rankings.top(self.cutoff)`` returns its first ranks.
+        views : tuple of AspectView
+            The aspects that the measure evaluates.
+
+        Returns
+        -------
+        ndarray of float, shape (n_queries,)
+            A finite value for every judged query, in the order of ``rankings.judgments.qids``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define score")
+
+
+def hashable(value: object) -> object:
+    """Return the value of a parameter, or its printed form if it is not hashable."""
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+def set_signatures(measure: Any) -> None:
+    """Set the signatures of the class and of its instances, for `inspect.signature` and code completion."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(name, keyword, default=param.spell(param.default))
+        for name, param in measure.SUPPORTED_PARAMS.items()
+    ]
+    measure.__signature__ = inspect.Signature(parameters)
+
+    def __call__(self: Any, *args: Any, **params: Any) -> Any:
+        """Return a copy of this measure with the given parameters changed."""
+        return type(self)(*args, **{**self.params, **params})
+
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    __call__.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
+    __call__.__qualname__ = f"{measure.__qualname__}.__call__"
+    measure.__call__ = __call__

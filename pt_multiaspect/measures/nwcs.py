@@ -1,4 +1,4 @@
-"""The normalised weighted cumulative score of Lioma et al."""
+"""Weighted cumulative score: NWCS of Lioma et al."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..collection.views import AspectView
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Log2
 from ..kernels.hits import Hits, descending, positions, ratio, sums
-from .direct import DirectMeasure
+from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 

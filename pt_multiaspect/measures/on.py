@@ -1,4 +1,4 @@
-"""Evaluation of a single aspect."""
+"""One aspect: On."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import cast
 import ir_measures
 
 from .._typing import Floats
-from ..aspects.aspects import aspect_name
+from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
@@ -16,7 +17,7 @@ from ..errors import MultiAspectError, refuse_unknown
 from .measure import Measure
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
-from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
+from .terms import BasedMeasure, base_depends_on, declared_scales, range_with_gains
 
 
 class _On(BasedMeasure):
@@ -73,13 +74,20 @@ class _On(BasedMeasure):
         refuse_unknown([self["aspect"]], names, "one of the aspects", "aspect")
 
     @property
+    def selection(self) -> AspectSpec:
+        return self.spec or self.required_aspects
+
+    def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        return super().declare(spec, option) if isinstance(spec, Aspects) else self
+
+    @property
     def in_words(self) -> str:
-        """Return the base and the aspect, such as 'nDCG@10 on relevance'."""
+        """The base and the aspect, such as 'nDCG@10 on relevance'."""
         return f"{self.bases.one.text} on {self['aspect']}"
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return the aspect that the measure evaluates."""
+        """The aspect that the measure evaluates."""
         return (self["aspect"],)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
@@ -91,7 +99,9 @@ class _On(BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
-        evaluated = [(self.bases.one, aspect) for name, aspect in declared(self.spec) if name == self["aspect"]]
+        evaluated = [
+            (self.bases.one, aspect) for name, aspect in declared_scales(self.spec) if name == self["aspect"]
+        ]
         return range_with_gains(super().range, evaluated)
 
     def terms(self, judgments: Judgments) -> list[Term]:
@@ -111,7 +121,7 @@ class _On(BasedMeasure):
 On = register(_On)
 
 
-def on_relevance(measure: ir_measures.Measure) -> Measure:
+def measure_on_relevance(measure: ir_measures.Measure) -> Measure:
     """Return `On` relevance for a measure of ir-measures; a measure of this package is returned unchanged.
 
     Raises

@@ -1,4 +1,4 @@
-"""Rank-biased utility (RBU)."""
+"""Rank-biased utility: RBU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank error measures: NLRE, NGRE."""
+"""Rank errors: NLRE and NGRE."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels import rank_errors
 from ..kernels.breakdown import Breakdown
 from ..kernels.hits import Hits
-from .direct import DirectMeasure
+from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 

@@ -1,4 +1,4 @@
-"""Expected search length."""
+"""Expected search length: ESL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multidimensional cumulated utility (MDCU) and its normalised form."""
+"""Sessions: multidimensional cumulated utility (MDCU) and its normalised form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.session import greedy_utility, utility
-from .direct import DirectMeasure
+from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
@@ -95,7 +95,7 @@ class _MDCU(DirectMeasure):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """Return the names of the themes, then of the usabilities."""
+        """The names of the themes, then of the usabilities."""
         return (*(self["themes"] or ()), *(self["usability"] or ()))
 
     @property
@@ -233,11 +233,11 @@ class _nMDCU(_MDCU):
         """Return the MDCU of the ideal ranking of each query."""
         if self["ideal"] == "greedy":
             return greedy_utility(rankings.hits, *self._gains(views), self["overlap"], self.cutoff)
-        listed = _listed(rankings.judgments, self["ideal"])
+        listed = _ideal_list(rankings.judgments, self["ideal"])
         return self._utility(listed if self.cutoff is None else listed.top(self.cutoff), views)
 
 
-def _listed(judgments: Judgments, column: str) -> Hits:
+def _ideal_list(judgments: Judgments, column: str) -> Hits:
     """Return the rankings of the judged documents that a qrels column with ranks contains."""
     try:
         ranks = judgments.labels(column)

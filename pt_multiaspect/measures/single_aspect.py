@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._typing import Floats
@@ -54,7 +53,7 @@ class SingleAspectMeasure(Measure, Base):
 
     @property
     def text(self) -> str:
-        """Return the printed form of the measure."""
+        """The printed form of the measure."""
         return self._text
 
     def at(self, cutoff: int | None) -> Self:
@@ -63,18 +62,18 @@ class SingleAspectMeasure(Measure, Base):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return relevance, the only aspect; `On` selects others."""
+        """Relevance, the only aspect; `On` selects others."""
         return ("relevance",)
+
+    def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        """Return the measure on the scale of relevance, if `spec` has one."""
+        return self.on("relevance", spec) if isinstance(spec, Aspects) and "relevance" in spec else self
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the values depend on the scale of relevance."""
         return base_depends_on(self, view)
 
-    def _declared(self, aspects: Aspects) -> str:
-        if self.NOT_A_BASE is not None and "rel" in self.SUPPORTED_PARAMS:  # On does not take it as its base
-            grades = aspects["relevance"].grades or ()
-            rel = max([1, *map(math.ceil, grades[1:2])])
-            return f"{self(rel=rel)}, with rel the lowest label that counts as relevant"
+    def _spell_declared(self, aspects: Aspects) -> str:
         return f"On(base={str(self)!r},aspects={aspects.spelled()!r})"
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:

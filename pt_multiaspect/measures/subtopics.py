@@ -1,4 +1,4 @@
-"""Intent-aware measures with the aspects as subtopics."""
+"""Subtopics: intent-aware measures with the aspects as subtopics."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class _Subtopics(BasedMeasure):
     by docno, descending, as everywhere in this package; ndeval breaks them ascending. ndeval leaves ``ERR_IA@1``
     and ``alpha_DCG@1`` undivided, so that they exceed 1; here they are divided as at other cutoffs. Cutoffs above
     20, several α in one experiment, and experiments with other measures work here; for the problems of long qrels,
-    see `as_subtopics`.
+    see `as_subtopics`, which makes qrels by subtopic of label columns, as `from_subtopics` does the reverse.
 
     References
     ----------
@@ -150,7 +150,7 @@ class _Subtopics(BasedMeasure):
 
     @property
     def _base(self) -> Any:
-        """Return the intent-aware measure with its cutoff, for its class and parameters."""
+        """The intent-aware measure with its cutoff, for its class and parameters."""
         return self.bases.one
 
     @property

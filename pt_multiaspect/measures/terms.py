@@ -16,8 +16,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
-from .identity import hashable
-from .measure import Measure
+from .measure import Measure, hashable
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
@@ -27,7 +26,7 @@ def base_depends_on(base: Base, view: AspectView) -> bool:
     return view.scale.is_fractional and base.BINARY and base.rel is None
 
 
-def declared(spec: AspectSpec) -> list[tuple[str, Aspect]]:
+def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
     """Return the names and scales of the aspects that are declared."""
     return list(spec.items()) if isinstance(spec, Aspects) else []
 
@@ -133,23 +132,23 @@ class BasedMeasure(TermMeasure):
 
     @property
     def cutoff(self) -> int | None:
-        """Return the cutoff of the measure, or of its base."""
+        """The cutoff of the measure, or of its base."""
         cutoff: int | None = self.params.get("cutoff")
         return self.bases.default.cutoff if cutoff is None and self.bases.default is not None else cutoff
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Return whether a base has a cutoff parameter."""
+        """Whether a base has a cutoff parameter."""
         return any(base.accepts_cutoff for base in self.bases.each())
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower is better for the bases."""
+        """Whether lower is better for the bases."""
         return any(base.LOWER_IS_BETTER for base in self.bases.each())
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the smallest range that contains the ranges of the bases."""
+        """The smallest range that contains the ranges of the bases."""
         ranges = [base.RANGE for base in self.bases.each()]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
@@ -159,14 +158,14 @@ class BasedMeasure(TermMeasure):
             for base in self.bases.each():
                 base.check_complete()
         except MultiAspectError as error:
-            raise self._named(error) from None
+            raise self._prefix_error(error) from None
 
-    def _spelled_params(self) -> tuple[dict[str, Any], int | None]:
+    def _spell_params(self) -> tuple[dict[str, Any], int | None]:
         # CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same.
-        spelled, _ = super()._spelled_params()
+        spelled, _ = super()._spell_params()
         if self.bases.default is None:
             return {**spelled, "base": self.bases.spelled()}, None
-        plain = self.bases.without_cutoff()
+        plain = self.bases.drop_cutoff()
         spelled.pop("base", None)
         default = self.SUPPORTED_PARAMS["base"].default
         return ({} if plain == default else {"base": plain.spelled()}) | spelled, self.bases.default.cutoff

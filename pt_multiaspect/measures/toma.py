@@ -1,4 +1,4 @@
-"""TOMA: a total order of label tuples, on which a base measure is evaluated."""
+"""Orders of label tuples: TOMA, which evaluates a base measure on the classes of a total order."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders import DistanceOrder, TupleOrder
+from ..orders.explicit import parse_order, spell_order
 from ..orders.order import AXES, check_gate, grade_values
-from ..orders.parameter import parse_order, spell_order
 from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
+from .measure import Measure
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure, declared
+from .terms import BasedMeasure, declared_scales
 
 #: Tolerance for the difference between the value of a criterion and that of a grade.
 _ROUNDING = 1e-9
@@ -36,15 +37,15 @@ _ROUNDING = 1e-9
 
 def _grades(values: Floats, name: str, scale: Scale) -> Ints:
     """Return the index of the grade whose rescaled gain is the value of a criterion."""
-    of_grades = grade_values(scale)
-    if (np.diff(of_grades) < 2 * _ROUNDING).any():
+    grade_positions = grade_values(scale)
+    if (np.diff(grade_positions) < 2 * _ROUNDING).any():
         raise MultiAspectError(f"expected distinct gains for the grades of {name}, got equal ones")
-    index = np.maximum(np.searchsorted(of_grades - _ROUNDING, values, side="right") - 1, 0)
-    faulty = values[np.abs(of_grades[index] - values) > _ROUNDING]
+    index = np.maximum(np.searchsorted(grade_positions - _ROUNDING, values, side="right") - 1, 0)
+    faulty = values[np.abs(grade_positions[index] - values) > _ROUNDING]
     if len(faulty):
         raise MultiAspectError(
             f"expected values of {name} that are those of its grades ({scale}), "
-            f"{choices(map(spell, of_grades.tolist()))}, got {spell(float(faulty[0]))}; convert grades with "
+            f"{choices(map(spell, grade_positions.tolist()))}, got {spell(float(faulty[0]))}; convert grades with "
             "from_criteria"
         )
     return index.astype(np.intp)
@@ -226,7 +227,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def lower_is_better(self) -> bool:
-        """Return whether lower values are better: as for the base, or the opposite for an order of harm."""
+        """Whether lower values are better: as for the base, or the opposite for an order of harm."""
         order = self["order"]
         return super().lower_is_better != (order is not None and order.lower_is_better)
 
@@ -237,9 +238,12 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """Return the evaluated aspects: those of the explicit order, if given."""
+        """The evaluated aspects: those of the explicit order, if given."""
         spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
         return spec
+
+    def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        return super().declare(spec, option) if self["order"] is None else self
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
         """Return the order of the label tuples.
@@ -283,7 +287,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         self._refuse_of_rankings(("base", "positives", "cutoff"))
         if self["weighting"] == "exponential":
             raise MultiAspectError("the closeness of an answer is normalized; omit weighting=")
-        scales = dict(declared(self.spec))
+        scales = dict(declared_scales(self.spec))
         undeclared = [name for name in values if name not in scales or scales[name].grades is None]
         if undeclared:
             raise MultiAspectError(
@@ -298,7 +302,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return self._base
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        order, grades = self._ordered(views)
+        order, grades = self._order_and_tuples(views)
         bottom = max(order.worst_weight, 0.0)
         if self["weighting"] == "normalized":  # needs no classes
             weights, top = order.closeness(grades), 1.0
@@ -310,14 +314,14 @@ class _TOMA(JointMeasure, BasedMeasure):
         classes = _Classes(views, gain, order, grades, self["positives"] == "top-half")
         return Joint(gain, top, classes, bottom=bottom)
 
-    def _ordered(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
+    def _order_and_tuples(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
         """Return the order of the tuples, and the tuple of each judged document."""
         order = self.order(Aspects({view.name: view.aspect for view in views}))
         return order, np.stack([view.grade for view in views], axis=1)
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the class of each document, and its distance or weight."""
-        order, grades = self._ordered(self.views(judgments))
+        order, grades = self._order_and_tuples(self.views(judgments))
         return order.described(grades)
 
     def document_gain(self, judgments: Judgments) -> Floats:

@@ -1,4 +1,4 @@
-"""Gain-based measures that multiply the probabilities of the aspects: uRBP, uRBPgr, unDCG, uERR."""
+"""Products of gains: uRBP, uRBPgr, unDCG and uERR, which multiply the aspects' probabilities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._typing import Floats
 from .._validation import real
 from ..bases import Base, as_base
 from ..bases.base import power_gain
-from ..bases.rbp import GradedRBP
+from ..bases.discounted import GradedRBP
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from .joint import Joint, JointMeasure
@@ -25,10 +25,7 @@ class _Product(JointMeasure):
 
     def document_gain(self, judgments: Judgments) -> Floats:
         self.warn_if_inferred(self.views(judgments))
-        gain = self.target(judgments).gain
-        if "s" not in self.SUPPORTED_PARAMS:
-            return gain
-        return power_gain(gain, "the exponent s·P of", "choose a smaller s")
+        return self.target(judgments).gain
 
     def depends_on(self, view: AspectView) -> bool:
         return not view.scale.identity
@@ -41,6 +38,13 @@ class _Product(JointMeasure):
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the product of the probabilities of each document."""
         return {"product": self._product(self.views(judgments))[0]}
+
+
+class _ExponentialProduct(_Product):
+    """A measure with the gain 2^(s·P) - 1, where P is the product of the aspects' probabilities."""
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        return power_gain(super().document_gain(judgments), "the exponent s·P of", "choose a smaller s")
 
     def _exponent(self, views: tuple[AspectView, ...]) -> Floats:
         """Return s·P of each document; 0 if it is not judged on every aspect."""
@@ -155,7 +159,7 @@ class _uRBPgr(_Product):
         return Joint(product, unjudged=unjudged)
 
 
-class _unDCG(_Product):
+class _unDCG(_ExponentialProduct):
     """Understandability-biased nDCG: nDCG with the gain 2^(s·P) - 1.
 
     unDCG = DCG / IDCG with DCG = Σ_k (2^(s·P(k)) - 1) / log2(k + 1), where P(k) is the product of the
@@ -210,7 +214,7 @@ class _unDCG(_Product):
         return Joint(self._exponent(views))
 
 
-class _uERR(_Product):
+class _uERR(_ExponentialProduct):
     """Understandability-biased expected reciprocal rank.
 
     uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), where P is the product of

@@ -1,4 +1,4 @@
-"""User-oriented measures, based on the documents a user knows, expects and examines."""
+"""User-oriented measures: the documents that a user knows, expects and examines."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class _WithKnown(SingleAspectMeasure):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Return relevance and the column of known documents."""
+        """Relevance and the column of known documents."""
         return (*super().required_aspects, KNOWN)
 
-    def _known(self, ranking: Ranking) -> Bools:
+    def _known_documents(self, ranking: Ranking) -> Bools:
         try:
             labels = ranking.labels(KNOWN)
         except MultiAspectError as error:
@@ -85,7 +85,7 @@ class _CoverageRatio(_WithKnown):
     SOURCES = ("korfhage1997",)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        wanted = self.relevant(target) & self._known(ranking)
+        wanted = self.relevant(target) & self._known_documents(ranking)
         return ratio(relevance.n_retrieved(ranking, wanted), target.total(wanted))
 
 
@@ -127,7 +127,7 @@ class _NoveltyRatio(_WithKnown):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         relevant = self.relevant(target)
-        new = relevance.n_retrieved(ranking, relevant & ~self._known(ranking))
+        new = relevance.n_retrieved(ranking, relevant & ~self._known_documents(ranking))
         return ratio(new, relevance.n_retrieved(ranking, relevant))
 
 

@@ -15,9 +15,8 @@ from sklearn.pipeline import Pipeline
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, is_numeric
-from ..collection.frames import in_memory, to_pandas
+from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, number_of, warn
-from .labels import MOST_LEVELS, levels
 from .rows import (
     EvaluatedMeasure,
     LabelledRows,
@@ -27,11 +26,12 @@ from .rows import (
     warn_if_constant,
     warn_of_single_rows,
 )
+from .targets import MOST_LEVELS, gain_levels
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
 #: Arguments of their fit methods that are neither rows nor parameters.
-OPTIONS_OF_LIBRARIES = (
+LIBRARY_OPTIONS = (
     "callbacks", "cat_features", "categorical_feature", "embedding_features", "text_features", "init_model",
     "xgb_model",
 )  # fmt: skip
@@ -46,7 +46,7 @@ def last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
-def takes_queries(method: Any) -> bool:
+def has_qid_parameter(method: Any) -> bool:
     """Return whether a method has a parameter `qid`, such as the predict method of `AspectFusion`."""
     try:
         return "qid" in inspect.signature(method).parameters
@@ -60,7 +60,7 @@ def query_parameter(estimator: Any) -> str | None:
     return next((name for name in ("qid", "group_id", "group") if name in parameters), None)
 
 
-def library_of(estimator: Any) -> str | None:
+def boosting_library(estimator: Any) -> str | None:
     """Return the boosting library of an estimator, or None."""
     modules = {cls.__module__.partition(".")[0] for cls in type(estimator).__mro__}
     return next((name for name in _LIBRARIES if name in modules), None)
@@ -73,9 +73,9 @@ def trained_queries(estimator: Any) -> Mapping[str, int]:
     return queries
 
 
-def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
+def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
     """Return gains as labels for the objective of a learner, after setting its parameters."""
-    library = library_of(estimator)
+    library = boosting_library(estimator)
     if library not in ("lightgbm", "xgboost") or query_parameter(estimator) is None:
         return list(gains)
     params = estimator.get_params()
@@ -96,9 +96,9 @@ def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
     if objective not in ("lambdarank", "rank_xendcg"):
         return list(gains)
     # The objective rank_xendcg supports only the gains 2^level - 1, so it gets levels of the gains.
-    codes, of_levels = levels(np.concatenate(gains), None if objective == "lambdarank" else MOST_LEVELS)
+    codes, level_gains = gain_levels(np.concatenate(gains), None if objective == "lambdarank" else MOST_LEVELS)
     if objective == "lambdarank":
-        estimator.set_params(label_gain=of_levels)
+        estimator.set_params(label_gain=level_gains)
     return np.split(codes.astype(np.int64), np.cumsum([len(part) for part in gains])[:-1])
 
 
@@ -143,12 +143,12 @@ class Evaluation:
 
     @property
     def best(self) -> int:
-        """Return the index of the first of the best values on the last set."""
+        """The index of the first of the best values on the last set."""
         return int(np.argmax(self.history[-1]) if self.maximize else np.argmin(self.history[-1]))
 
     @property
     def is_best(self) -> bool:
-        """Return whether the last value on the last set is better than all before."""
+        """Whether the last value on the last set is better than all before."""
         return self.best == len(self.history[-1]) - 1
 
     def is_stale(self, patience: int) -> bool:
@@ -170,7 +170,7 @@ class Evaluation:
 
     # -- CatBoost ------------------------------------------------------------------------------------
 
-    def expect(self, *labels: NDArray[Any]) -> None:
+    def store_labels(self, *labels: NDArray[Any]) -> None:
         """Store the labels of the training set and the evaluation sets, which distinguish CatBoost's calls."""
         self._labels = [np.asarray(part, dtype=np.float32) for part in labels]
 
@@ -293,15 +293,15 @@ class LibraryMetric(Evaluation):
         labels = np.asarray(labels)
         kept = np.arange(len(self._all)) if part is None else np.asarray(part, dtype=np.intp)
         if len(scores) != len(kept):
-            remedy = (
-                "evaluate on that set only, not on the training set"
-                if self._library != "xgboost"
-                else "evaluate on that set only, not on the training set, and not in xgb.cv, which does not tell "
-                "which rows are in a fold: pass an AspectRanker to scikit-learn's cross_validate"
-            )
             raise MultiAspectError(
                 f"metric {self.name}: expected predictions for its validation set of {len(kept)} rows, "
-                f"got {len(scores)}; {remedy}"
+                f"got {len(scores)}; evaluate on that set only, not on the training set"
+                + (
+                    ", and not in xgb.cv, which does not tell which rows are in a fold: pass an AspectRanker to "
+                    "scikit-learn's cross_validate"
+                    if self._library == "xgboost"
+                    else ""
+                )
             )
         key = kept.tobytes()
         if key not in self._known:
@@ -343,13 +343,13 @@ class LibraryMetric(Evaluation):
             return
         shared = min(len(expected), len(sizes))
         differing = np.flatnonzero(expected[:shared] != np.asarray(sizes)[:shared])
-        at = int(differing[0]) if len(differing) else shared
-        here = f"{expected[at]} rows of query {queries[begins[at]]}" if at < len(expected) else "no rows"
-        there = sizes[at] if at < len(sizes) else "none"
+        group = int(differing[0]) if len(differing) else shared
+        known = f"{expected[group]} rows of query {queries[begins[group]]}" if group < len(expected) else "no rows"
+        size = sizes[group] if group < len(sizes) else "none"
         raise MultiAspectError(
             f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
-            f"group {at} (counted from 0) has {here} in y, but {there} in the set. Pass y and qid in the order of "
-            "the rows of the set, sorted by query, and the validation set only"
+            f"group {group} (counted from 0) has {known} in y, but {size} in the set. Pass y and qid in the order "
+            "of the rows of the set, sorted by query, and the validation set only"
         )
 
     def _check_labels(self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]) -> None:
@@ -442,13 +442,13 @@ def metric_for(
     """
     choice("library", *_LIBRARIES)(library)
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
-    y, qid = in_memory(y), in_memory(qid)
+    y, qid = materialise(y), materialise(qid)
     rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
     warn_of_single_rows(rows.judgments, "metric_for")
-    columns = rows.judgments._frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
+    columns = rows.frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
     others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
     names = [name for name in columns if name not in others and is_numeric(columns[name])]
-    return LibraryMetric(library, evaluated.on(rows), rows, columns[names])
+    return LibraryMetric(library, evaluated.bind(rows), rows, columns[names])
 
 
 # -- fitting with evaluation sets --------------------------------------------------------------------
@@ -471,11 +471,10 @@ class _Stopping:
 
 
 def _patience(params: dict[str, Any]) -> int:
-    given = [params[name] for name in _PATIENCE if params.get(name) is not None]
-    return int(given[0]) if given else _DEFAULT_PATIENCE
+    return int(next((params[name] for name in _PATIENCE if params.get(name) is not None), _DEFAULT_PATIENCE))
 
 
-def fit_evaluated(
+def fit_with_evaluation(
     estimator: Any,
     X: Any,
     label: NDArray[Any],
@@ -499,7 +498,7 @@ def fit_evaluated(
         The measure on these sets.
     """
     fitting = {"lightgbm": _fit_lightgbm, "xgboost": _fit_xgboost, "catboost": _fit_catboost}
-    iterations = fitting[str(library_of(estimator))](estimator, X, label, passed, sets, evaluation)
+    iterations = fitting[str(boosting_library(estimator))](estimator, X, label, passed, sets, evaluation)
     evaluation.close()
     return iterations
 
@@ -544,11 +543,11 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, eva
                     best[:] = [model.save_raw()]
             return evaluation.is_stale(patience)
 
-    given = params.get("callbacks")
+    callbacks = params.get("callbacks")
     # The scikit-learn interface evaluates a metric query by query, and would stop by its own default metric.
-    estimator.set_params(callbacks=[*(given or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
+    estimator.set_params(callbacks=[*(callbacks or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
     estimator.fit(X, label, **passed)
-    estimator.set_params(callbacks=given)
+    estimator.set_params(callbacks=callbacks)
     if best:
         estimator.get_booster().load_model(best[0])
     return int(estimator.best_iteration) + 1
@@ -565,7 +564,7 @@ def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, ev
     pools = [
         Pool(features, labels, group_id=codes if ranks else None, **columns) for features, labels, codes in sets
     ]
-    evaluation.expect(label, *(labels for _, labels, _ in sets))
+    evaluation.store_labels(label, *(labels for _, labels, _ in sets))
     estimator.set_params(eval_metric=evaluation)
     if not any(params.get(name) is not None for name in _PATIENCE):
         passed.setdefault("early_stopping_rounds", _DEFAULT_PATIENCE)
@@ -590,11 +589,12 @@ def warn_of_columns(X: Any, labels: Any, codes: Ints) -> None:
         if values.dtype.kind not in "biufO":
             continue
         name = X.columns[index] if named else index
-        for aspect in (aspect for aspect, label in varied.items() if np.array_equal(values, label)):
-            warn(
-                f"the column {name} of X equals the labels of {aspect}, so the model sees what it should predict: "
-                "drop it from X"
-            )
+        for aspect, label in varied.items():
+            if np.array_equal(values, label):
+                warn(
+                    f"the column {name} of X equals the labels of {aspect}, so the model sees what it should "
+                    "predict: drop it from X"
+                )
         if several and len(set(values[first].tolist())) == len(first) and (values[first][codes] == values).all():
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "

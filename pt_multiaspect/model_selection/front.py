@@ -11,7 +11,7 @@ import pandas as pd
 from .._validation import real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..evaluation.labels import measure_named
+from ..evaluation.long_frames import find_measure
 from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import is_on_front
 from .rows import as_numbers
@@ -19,7 +19,7 @@ from .rows import as_numbers
 _MEAN = "mean_test_"
 
 
-def _read(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the parameters and the scores of a fitted search, its ``cv_results_``, or a table of settings."""
     results = as_pandas(getattr(results, "cv_results_", results))
     if not isinstance(results, Mapping | pd.DataFrame):
@@ -44,7 +44,7 @@ def _read(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd
         return pd.DataFrame(searched_params, index=scores.index), scores
     for name in names:
         # Values that are never positive are already negated, as by AspectFusion.sweep.
-        if (scores[name] > 0).any() and lower_aggregate_is_better(measure_named(name)):
+        if (scores[name] > 0).any() and lower_aggregate_is_better(find_measure(name)):
             raise MultiAspectError(
                 f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
                 f"table.assign(negated=-table[{name!r}]), and use 'negated' as the metric"
@@ -116,20 +116,20 @@ def pareto_front(
     >>> ma.pareto_front(table, metrics, choose={"relevance": 1}, at_least={"credibility": 0.2})
     1
     """
-    params, scores = _read(results, metrics)
+    params, scores = _read_results(results, metrics)
     if choose is not None:
         scores = scores.reset_index(drop=True)
-        return _chosen(scores, choose, _numbers("at_least", at_least or {}, scores, low=-np.inf))
+        return _choose_setting(scores, choose, _metric_numbers("at_least", at_least or {}, scores, low=-np.inf))
     if at_least is not None:
         raise MultiAspectError("at_least limits the settings to choose from: pass choose as well")
     return pd.concat([params, scores.assign(on_front=is_on_front(scores.to_numpy()))], axis=1)
 
 
-def _chosen(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
+def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
     """Return the position of the chosen setting."""
     if isinstance(choose, str) and choose != "knee":
         raise MultiAspectError(f"choose: expected 'knee' or a dict of weights, got {choose!r}")
-    weights = None if isinstance(choose, str) else _numbers("choose", choose, scores, low=0)
+    weights = None if isinstance(choose, str) else _metric_numbers("choose", choose, scores, low=0)
     if weights is not None and not any(weights.values()):
         raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
     allowed = scores.dropna()
@@ -154,7 +154,7 @@ def _chosen(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dic
     return int(allowed.index[int(np.argmax(worth))])
 
 
-def _numbers(parameter: str, given: object, scores: pd.DataFrame, *, low: float) -> dict[str, float]:
+def _metric_numbers(parameter: str, given: object, scores: pd.DataFrame, *, low: float) -> dict[str, float]:
     """Return numbers for some of the metrics."""
     if not isinstance(given, Mapping):
         raise MultiAspectError(f"{parameter}: expected a dict of metrics to numbers, got {given!r}")

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import in_memory
+from ..collection.frames import materialise
 from ..errors import MultiAspectError, refuse_taken
 from ..measures import On
 from ..orders.order import check_weights, weights_of
@@ -111,7 +111,7 @@ class AspectFusion(Wrapper):
         AspectFusion
             The fitted estimator.
         """
-        X, y, qid, sample_weight = map(in_memory, (X, y, qid, sample_weight))
+        X, y, qid, sample_weight = map(materialise, (X, y, qid, sample_weight))
         labels = label_frame(y, self.aspects)
         names = list(labels.columns)
         self._shares(self.weights, names)
@@ -142,7 +142,7 @@ class AspectFusion(Wrapper):
         ndarray of float, shape (n_rows,)
             The weighted mean of the standardised predictions for the aspects.
         """
-        standardised = self._standardised(in_memory(X), qid)
+        standardised = self._standardised_predictions(materialise(X), qid)
         shares = self._shares(self.weights, list(self.rankers_))
         return np.asarray(np.tensordot(shares, standardised, axes=1), dtype=np.float64)
 
@@ -184,20 +184,20 @@ class AspectFusion(Wrapper):
                     f"{weights!r} for {len(names)} aspects"
                 )
             weights = [{names[0]: share, names[1]: 1 - share} for share in np.linspace(0, 1, weights).tolist()]
-        X, y, qid = map(in_memory, (X, y, qid))
+        X, y, qid = map(materialise, (X, y, qid))
         queries = require_queries("AspectFusion", y, X, qid)
         scorer = RankingScorer(measures, self.aspects, missing=self.missing)
-        standardised = self._standardised(X, queries)
+        standardised = self._standardised_predictions(X, queries)
         table = []
         for setting in weights:
             shares = self._shares(setting, names)
-            values: Any = scorer.of_predictions(y, np.tensordot(shares, standardised, axes=1), queries)
+            values: Any = scorer.score_predictions(y, np.tensordot(shares, standardised, axes=1), queries)
             table.append(dict(zip([f"weight_{name}" for name in names], shares, strict=True)) | values)
         return pd.DataFrame(table)
 
     # -- parts --------------------------------------------------------------------------------------
 
-    def _standardised(self, X: Any, qid: Any) -> Floats:
+    def _standardised_predictions(self, X: Any, qid: Any) -> Floats:
         """Return the standardised predictions, shape (n_aspects, n_rows)."""
         check_is_fitted(self)
         # A Pipeline does not pass qid to predict.

@@ -19,35 +19,35 @@ from .._typing import Ints
 from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import in_memory, to_pandas
-from ..collection.judgments import Judgments
+from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import TOMA, Measure
 from .boosters import (
-    OPTIONS_OF_LIBRARIES,
+    LIBRARY_OPTIONS,
     Evaluation,
-    fit_evaluated,
-    labels_for,
+    boosting_library,
+    fit_with_evaluation,
     last_step,
-    library_of,
+    objective_labels,
     query_parameter,
     warn_of_columns,
 )
 from .rows import (
+    ADD_QID,
     EvaluatedMeasure,
     LabelledRows,
     check_known,
     check_length,
+    document_ids,
+    fill_masked,
     find_queries,
     label_frame,
-    named_documents,
     query_codes,
-    unmasked,
     weight_per_query,
     with_scales,
 )
 from .scorer import RankingScorer
-from .targets import gains, nested_params, read_target, with_params
+from .targets import nested_params, read_target, target_gains, with_params
 
 #: Arguments of estimators' fit methods, and what to pass instead.
 _INSTEAD = {
@@ -182,10 +182,10 @@ class AspectRanker(Wrapper):
 
     # Requested even if routing was disabled when the object was created; unused if nothing is passed.
     __metadata_request__fit = dict.fromkeys(
-        ("qid", "sample_weight", "eval_set", "eval_fraction", *OPTIONS_OF_LIBRARIES), True
+        ("qid", "sample_weight", "eval_set", "eval_fraction", *LIBRARY_OPTIONS), True
     )
     # Searches and pipelines also pass the sample_weight of fit to score, which ignores it, as without metadata
-    # routing. Under a name of its own, so that weights passed to score itself are an error.
+    # routing. There, it has another name, so that sample_weight passed to score itself is an error.
     __metadata_request__score = {"qid": True, "sample_weight": False, "weight_of_fit": "sample_weight"}
 
     def __init__(
@@ -224,8 +224,8 @@ class AspectRanker(Wrapper):
         """
         prefix = "target__"
         inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
-        # In a search, each candidate would be scored by its own measure or, without measure=, its own target.
-        # Otherwise, to set a measure is to choose that of `score`: searches set the parameters of clones.
+        # Searches set the parameters of clones: each candidate would be scored by its own measure or, without
+        # measure=, its own target. To set the measure of the ranker itself is to choose that of `score`.
         if "measure" in params and hasattr(self, "_is_clone"):
             self._searched = "measure"
         elif inner or "target" in params:
@@ -237,16 +237,14 @@ class AspectRanker(Wrapper):
         super().set_params(**params)
         return self
 
-    def _evaluated(self) -> EvaluatedMeasure | None:
+    def _evaluated_measure(self) -> EvaluatedMeasure | None:
         """Return the measure of evaluation; None if only a target is given that is not a measure."""
-        if self.measure is not None:
-            return EvaluatedMeasure(self.measure, self.aspects, self.missing)
-        measure = read_target(self.target)
-        return (
-            EvaluatedMeasure(measure, self.aspects, self.missing)
-            if type(measure)._evaluate is not Measure._evaluate
-            else None
-        )
+        measure = self.measure
+        if measure is None:
+            measure = read_target(self.target)
+            if type(measure)._evaluate is Measure._evaluate:
+                return None
+        return EvaluatedMeasure(measure, self.aspects, self.missing)
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -313,16 +311,16 @@ class AspectRanker(Wrapper):
                 f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels "
                 "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
             )
-        evaluated = self._evaluated()
+        evaluated = self._evaluated_measure()
         measure = None if evaluated is None else evaluated.measure
         target = with_scales(read_target(self.target, measure), parse_aspects(self.aspects))
-        named = target if isinstance(target.spec, Aspects) else measure
+        named = _naming_measure(target, measure)
         # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
-        is_catboost = library_of(self.estimator) == "catboost"
+        is_catboost = boosting_library(self.estimator) == "catboost"
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
-        y, sample_weight = in_memory(y), in_memory(sample_weight)
-        train = self._part(X, y, qid, target, named, sample_weight=sample_weight)
+        sample_weight = materialise(sample_weight)
+        train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
         if sample_weight is not None:
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
             train = replace(train, weights=weights)
@@ -334,7 +332,7 @@ class AspectRanker(Wrapper):
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
             sets.append(train.take(held))
             train = train.take(kept)
-        if sets and (library_of(last) is None or evaluated is None):
+        if sets and (boosting_library(last) is None or evaluated is None):
             raise MultiAspectError(
                 f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
                 if evaluated is None
@@ -345,31 +343,35 @@ class AspectRanker(Wrapper):
         if needed is not None:
             train = train.by_query()
         sets = [part.by_query() for part in sets]
-        judgments = self._judged([train, *sets], target)
+        joined = self._join_labels([train, *sets], target)
+        judgments = joined.judgments
         # `score` infers undeclared scales from these, too.
         self._distinct_labels = {
-            name: np.asarray(labels.dropna().unique()) for name, labels in judgments._frame.items()
+            name: np.asarray(labels.dropna().unique()) for name, labels in joined.frame.items()
         }
         ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
-        label, *others = labels_for(last, np.split(judgments.of_rows(gains(judgments, target)), ends))
+        label, *others = objective_labels(
+            last, np.split(judgments.row_values(target_gains(judgments, target)), ends)
+        )
         warn_of_columns(train.X, train.labels, train.codes)
         passed = dict(fit_params)
         if needed is not None:
             passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
         if train.weights is not None:
             passed["sample_weight"] = train.weights
-            if needed is not None and library_of(last) == "xgboost":
+            if needed is not None and boosting_library(last) == "xgboost":
                 passed["sample_weight"] = weight_per_query(train.weights, train.codes, len(np.unique(train.codes)))
-        features = self._transformed(label, train.X, *(part.X for part in sets))
+        features = self._transform_features(label, train.X, *(part.X for part in sets))
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if evaluated is not None and sets:
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
-                rows.judgments._origin = judgments  # undeclared scales are those of the training set
-            evaluation = Evaluation([evaluated.on(rows) for rows in labelled][-1], labelled)
+                rows.judgments.infer_scales_from(judgments)  # with the training set
+                bound = evaluated.bind(rows)
+            evaluation = Evaluation(bound, labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
-            self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)
+            self.best_iteration_ = fit_with_evaluation(last, features[0], label, passed, data, evaluation)
             self.evals_result_ = {
                 f"valid_{index}": {str(evaluated.measure): values}
                 for index, values in enumerate(evaluation.history)
@@ -383,9 +385,11 @@ class AspectRanker(Wrapper):
         self._resolved = (self.measure, self.target)
         return self
 
-    def _part(self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any) -> _Part:
+    def _read_part(
+        self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any
+    ) -> _Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
-        X, y, qid = map(in_memory, (X, y, qid))
+        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid, **others)
         features = self._features(X)
         frame = label_frame(y, self.aspects, named, self._columns if what else ())
@@ -393,15 +397,13 @@ class AspectRanker(Wrapper):
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
         if queries is not None:
             return _Part(features, frame, *query_codes(check_length(queries, len(frame), f"{what}qid")))
-        needs = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
-        if query_parameter(self.estimator_) is None:
-            needs = f"the label of {target} is normalised per query"
-            if not target.GAIN_PER_QUERY:
-                return _Part(features, frame, None, np.empty(0, dtype=object))
-        raise MultiAspectError(
-            f"{what}{needs}, so fit needs the query of every row: pass qid, or add an index level or a column qid "
-            "to y or X"
-        )
+        if query_parameter(self.estimator_) is not None:
+            cause = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
+        elif target.GAIN_PER_QUERY:
+            cause = f"the label of {target} is normalised per query"
+        else:
+            return _Part(features, frame, None, np.empty(0, dtype=object))
+        raise MultiAspectError(f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}")
 
     def _evaluation_sets(self, given: Any, target: Measure, named: Any) -> list[_Part]:
         """Read the evaluation sets."""
@@ -416,15 +418,13 @@ class AspectRanker(Wrapper):
                     f"got {type(part).__name__}"
                 )
             X, y, qid = (*part, None)[:3]
-            sets.append(self._part(X, y, qid, target, named, f"eval_set[{index}]: "))
+            sets.append(self._read_part(X, y, qid, target, named, f"eval_set[{index}]: "))
         return sets
 
     def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
         """Return the rows of the training set and of held-out queries."""
         if train.query is None:
-            raise MultiAspectError(
-                "eval_fraction holds out whole queries: pass qid, or add an index level or a column qid to y or X"
-            )
+            raise MultiAspectError(f"eval_fraction holds out whole queries: pass qid, or {ADD_QID}")
         params = last_step(self.estimator_).get_params()
         seeds = [params.get(name) for name in ("random_state", "random_seed")]
         seed = next((seed for seed in seeds if isinstance(seed, int | np.integer)), 0)
@@ -435,7 +435,7 @@ class AspectRanker(Wrapper):
         held = np.isin(train.query, np.random.default_rng(seed).permutation(queries)[:n_held])
         return np.flatnonzero(~held), np.flatnonzero(held)
 
-    def _judged(self, parts: list[_Part], target: Measure) -> Judgments:
+    def _join_labels(self, parts: list[_Part], target: Measure) -> LabelledRows:
         """Return the labels of all parts. They are aggregated together, so they have the same scales."""
         columns = list(parts[0].labels.columns)
         for index, part in enumerate(parts[1:]):
@@ -445,29 +445,29 @@ class AspectRanker(Wrapper):
                     f"got {choices(part.labels.columns)}"
                 )
         frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
-        documents = [named_documents(part.labels) for part in parts]
-        if any(names is not None for names in documents):
-            named = [
-                np.arange(len(part.labels)) if names is None else names
-                for part, names in zip(parts, documents, strict=True)
+        documents = [document_ids(part.labels) for part in parts]
+        if any(docnos is not None for docnos in documents):
+            filled = [
+                np.arange(len(part.labels)) if docnos is None else docnos
+                for part, docnos in zip(parts, documents, strict=True)
             ]
-            frame.index = pd.Index(np.concatenate(named), name="docno")
+            frame.index = pd.Index(np.concatenate(filled), name="docno")
         # A single part keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
-        judgments = LabelledRows(frame, np.concatenate(queries)).judgments
-        check_known(self.missing, target, judgments, remedy=" to AspectRanker")
-        views = target.views(judgments)
+        joined = LabelledRows(frame, np.concatenate(queries))
+        check_known(self.missing, target, joined.judgments, remedy=" to AspectRanker")
+        views = target.views(joined.judgments)
         for view in views:
             if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
                 warn(
                     f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means "
                     f"not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade"
                 )
-        if len(views) == 1 and target.spec is None and "aspects" in target.SUPPORTED_PARAMS and len(columns) == 1:
+        if len(views) == 1 and target.spec is None and target.accepts_aspects and len(columns) == 1:
             target._check_views(views)
-        return judgments
+        return joined
 
-    def _transformed(self, label: NDArray[Any], *features: Any) -> list[Any]:
+    def _transform_features(self, label: NDArray[Any], *features: Any) -> list[Any]:
         """Fit the steps of a pipeline before the last one, and return the features for the last one."""
         if not isinstance(self.estimator_, Pipeline) or len(self.estimator_.steps) == 1:
             return list(features)
@@ -477,15 +477,15 @@ class AspectRanker(Wrapper):
         return transformed
 
     def _features(self, X: Any) -> Any:
-        X = in_memory(X)
+        X = materialise(X)
         frame = to_pandas(X)
         if frame is not None:
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
-        return X if hasattr(X, "shape") else unmasked(X)
+        return X if hasattr(X, "shape") else fill_masked(X)
 
     # -- predicting --------------------------------------------------------------------------
 
-    def _checked(self, X: Any) -> Any:
+    def _check_features(self, X: Any) -> Any:
         """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
         X = self._features(X)
@@ -499,7 +499,7 @@ class AspectRanker(Wrapper):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict one score per row of X. Higher scores rank first."""
-        features = self._checked(X)
+        features = self._check_features(X)
         return np.asarray(self.estimator_.predict(features))
 
     @available_if(  # type: ignore[untyped-decorator]
@@ -507,14 +507,14 @@ class AspectRanker(Wrapper):
     )
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the decision function of the estimator."""
-        features = self._checked(X)
+        features = self._check_features(X)
         return np.asarray(self.estimator_.decision_function(features))
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Return the importances of the estimator, or the absolute values of its coefficients."""
+        """The importances of the estimator, or the absolute values of its coefficients."""
         last = last_step(self.estimator_)
-        if library_of(last) == "catboost":  # the default ones of rankers require the training set
+        if boosting_library(last) == "catboost":  # the default ones of rankers require the training set
             return np.asarray(last.get_feature_importance(type="PredictionValuesChange"))
         if hasattr(last, "feature_importances_"):
             return np.asarray(last.feature_importances_)
@@ -538,29 +538,26 @@ class AspectRanker(Wrapper):
         float
             The score, where higher is better: the values of lower-is-better measures are negated.
         """
-        measure = self.measure_ if self._is_resolved() else getattr(self._evaluated(), "measure", None)
+        measure = self.measure_ if self._is_resolved() else getattr(self._evaluated_measure(), "measure", None)
         searched = getattr(self, "_searched", None)
         if searched == "target" and self.measure is not None:
             searched = None
         if measure is None or searched:
-            needs = f"needs measure=, as the target {self.target!r}"
-            message = f"score {needs} is not a measure"
-            if searched:
-                cause = (
-                    f"does not evaluate by the measure {self.measure!r}, as it" if searched == "measure" else needs
-                )
-                message = (
-                    f"score {cause} was set by set_params: in a search, each candidate would be scored by its own "
-                    f"{searched}"
-                )
+            message = f"score needs measure=, as the target {self.target!r}"
+            if searched == "measure":
+                message = f"score does not evaluate by the measure {self.measure!r}, as it"
+            message += (
+                f" was set by set_params: in a search, each candidate would be scored by its own {searched}"
+                if searched
+                else " is not a measure"
+            )
             warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
             raise MultiAspectError(message)
-        X, y, qid = map(in_memory, (X, y, qid))
+        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid)
         if to_pandas(y) is None:
             check_is_fitted(self)
-            target = read_target(self.target, measure)
-            named = target if isinstance(target.spec, Aspects) else measure
+            named = _naming_measure(read_target(self.target, measure), measure)
             y = label_frame(y, self.aspects, named, self._columns)
         scorer = RankingScorer(measure, self.aspects, missing=self.missing)
         if hasattr(self, "_distinct_labels"):
@@ -573,8 +570,15 @@ class AspectRanker(Wrapper):
 
     def _is_resolved(self) -> bool:
         """Return whether measure and target are those of `fit`."""
-        given = zip(getattr(self, "_resolved", (self,)), (self.measure, self.target), strict=False)
-        return all(known is now or (isinstance(known, str) and known == now) for known, now in given)
+        if not hasattr(self, "_resolved"):
+            return False
+        pairs = zip(self._resolved, (self.measure, self.target), strict=True)
+        return all(fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs)
+
+
+def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
+    """Return the target or the measure, whose aspects name the columns of arrays: the target if it declares any."""
+    return target if isinstance(target.spec, Aspects) else measure
 
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:

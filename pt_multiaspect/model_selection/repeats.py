@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._typing import Ints
 from .._validation import boolean, count, proportion
-from ..collection.frames import in_memory
+from ..collection.frames import materialise
 from ..errors import MultiAspectError
 from .rows import as_numbers, check_length, query_codes, require_queries
 
@@ -98,7 +98,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         train, test : ndarray of int
             Indices of the rows.
         """
-        X, y, groups = map(in_memory, (X, y, groups))
+        X, y, groups = map(materialise, (X, y, groups))
         queries = require_queries("RepeatedQueryKFold", y, X, groups, how="groups=qid")
         codes = pd.factorize(query_codes(check_length(queries, _num_samples(X), "groups"))[0])[0]
         n_queries = int(codes.max(initial=-1)) + 1

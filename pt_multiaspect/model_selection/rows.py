@@ -19,17 +19,22 @@ from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import AspectSpec, parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
-from ..collection.frames import in_memory, plain_column, to_pandas
+from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.run import Run
 from ..errors import MultiAspectError, choices, counted, number_of, warn, warn_once
 from ..integration import parsing
-from ..integration.aggregators import aggregated
+from ..integration.aggregators import aggregate_values
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
 from ..strings.identifiers import identifiers
+from ..strings.order import inverse_permutation
 from ..strings.texts import Texts
+
+#: The remedy for rows without queries, after "pass qid, or".
+ADD_QID = "add an index level or a column qid to y or X"
 
 
 class RowJudgments(Judgments):
@@ -54,26 +59,13 @@ class RowJudgments(Judgments):
         qids: NDArray[np.object_],
         documents: NDArray[np.object_] | None = None,
     ) -> None:
-        self._first: Ints = np.argsort(query, kind="stable")
-        self._pair = np.empty(len(query), dtype=np.intp)
-        self._pair[self._first] = np.arange(len(query))
-        self.pool_query: Ints = query[self._first]
-        self.qids = self.original_qids = qids
-        self._query_index = pd.Index(qids, dtype=object)
-        self._frame, self._positional, self._origin = frame, False, None
-        self._labels = {}
-        self.label_names = self._names_of(frame)
+        first = np.argsort(query, kind="stable")
+        self._set_arrays(frame, qids, query, first, inverse_permutation(first), documents)
         #: Whether documents have names, which may be repeated.
         self.has_documents = documents is not None
-        self._documents = documents
 
     @cached_property
-    def docnos(self) -> NDArray[np.object_]:  # type: ignore[override]
-        """The names of the documents."""
-        return self._first.astype(str).astype(object) if self._documents is None else self.pooled(self._documents)
-
-    @cached_property
-    def _earliest(self) -> Ints:
+    def _earliest_pair(self) -> Ints:
         """The first of the judged pairs with the query and the document of each judged pair."""
         codes = pd.factorize(self.docnos)[0]
         pairs = self.pool_query * (codes.max(initial=0) + 1) + codes
@@ -83,30 +75,27 @@ class RowJudgments(Judgments):
     def _read_labels(self, name: str) -> Floats:
         labels = super()._read_labels(name)
         if self.has_documents:
-            self._refuse_conflicts(name, labels, labels, self._earliest)
+            self._refuse_conflicts(name, labels, labels, self._earliest_pair)
         return labels
 
     def check_distinct(self) -> None:
         """Raise an error if a document has several rows for a query."""
         if not self.has_documents:
             return
-        repeated = np.flatnonzero(self._earliest != np.arange(len(self)))
+        repeated = np.flatnonzero(self._earliest_pair != np.arange(len(self)))
         if len(repeated):
             raise MultiAspectError(
                 f"expected one row per query and document to evaluate rankings, got several for "
-                f"{self._where(int(repeated[0]))} {counted(len(repeated), 'row')}; drop duplicates. Only "
+                f"{self._pair_text(int(repeated[0]))} {counted(len(repeated), 'row')}; drop duplicates. Only "
                 "the rows that fit learns from may be repeated: split before oversampling"
             )
 
-    def __len__(self) -> int:
-        return len(self._first)
-
-    def pooled(self, values: NDArray[Any]) -> NDArray[Any]:
+    def pair_values(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return one value per row in the order of the judged pairs."""
         return values[self._first]
 
     @cached_property
-    def shuffled(self) -> Ints:
+    def shuffled_pairs(self) -> Ints:
         """The judged pairs, sorted by query and in a fixed random order within queries, which breaks ties."""
         keys = np.random.default_rng(0).permutation(len(self))
         return np.lexsort((keys, self.pool_query))
@@ -135,7 +124,7 @@ class Pool:
         """Return the judged documents of the queries of the rows, on the scales of all qrels."""
         if not rows.has_documents:
             raise MultiAspectError("qrels= needs the docno of every row: add an index level or a column docno to y")
-        position = qrels.queries_of(rows.qids)
+        position = qrels.query_positions(rows.qids)
         unknown = rows.qids[position < 0]
         if len(unknown):
             raise MultiAspectError(
@@ -144,11 +133,12 @@ class Pool:
             )
         kept = np.zeros(qrels.n_queries, dtype=np.bool_)
         kept[position] = True
-        judgments = qrels.of_queries(kept)
-        judgments._origin = rows._origin = qrels  # undeclared scales are those of all qrels
+        judgments = qrels.select_queries(kept)
+        judgments.infer_scales_from(qrels)
+        rows.infer_scales_from(qrels)
         if not qrels._positional:
             judgments.label_names = rows.label_names
-        return cls(judgments, judgments.pairs.lookup(rows.pool_query, Texts.of_strings(rows.docnos))[0])
+        return cls(judgments, judgments.pairs.lookup(rows.pool_query, Texts.from_strings(rows.docnos))[0])
 
     def check_labels(self, rows: RowJudgments, measure: Measure) -> None:
         """Raise an error if rows have other labels than the qrels; missing labels are the lowest grade."""
@@ -161,7 +151,7 @@ class Pool:
                 row = int(differing[0])
                 raise MultiAspectError(
                     f"expected y to have the labels of the qrels, got the {view.name} label {spell(labels[row])} "
-                    f"for {rows._where(row)}, which the qrels "
+                    f"for {rows._pair_text(row)}, which the qrels "
                     + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
                     + f" {counted(len(differing), 'row')}; take the labels of the rows from the qrels"
                 )
@@ -183,31 +173,28 @@ class RowRankings(Rankings):
     """
 
     #: Whether linear bases have their expected value over all orders of tied rows.
-    _expected = False
+    _is_expectation = False
 
     def __init__(self, rows: RowJudgments, scores: Floats, pool: Pool | None = None) -> None:
         self.rows = rows
-        self.qids, self.n_common, self.n_rows = rows.qids, rows.n_queries, len(scores)
-        self._scores = rows.pooled(scores) + 0.0  # -0 and 0 are tied
-        query, rank, n_ret = rows.pool_query, rows.rank, rows.n_ret
-        self._sorted: Ints = rows.shuffled[self._descending(self._scores[rows.shuffled])]
+        scores = rows.pair_values(scores) + 0.0  # -0 and 0 are tied
+        query = rows.pool_query
+        self._ranked_rows: Ints = rows.shuffled_pairs[self._descending_order(scores[rows.shuffled_pairs])]
         #: The rankings with all rows as hits.
-        self._all = Hits(rows.n_queries, query, query, rank, self._sorted, n_ret)
+        self._all_hits = Hits(rows.n_queries, query, query, rows.rank, self._ranked_rows, rows.n_ret)
         #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        self._judged: Ints = self._sorted if pool is None else pool.position[self._sorted]
-        if pool is None:
-            self.judgments, self.hits = rows, self._all
-        else:
-            known = self._judged >= 0
-            self.judgments = pool.judgments
-            self.hits = replace(
-                self._all.select(known), pool_query=self.judgments.pool_query, row=self._judged[known]
-            )
-        ranked = self._scores[self._sorted]
+        self._judged_rows: Ints = self._ranked_rows if pool is None else pool.position[self._ranked_rows]
+        judgments: Judgments = rows
+        hits = self._all_hits
+        if pool is not None:
+            judgments, known = pool.judgments, self._judged_rows >= 0
+            hits = replace(hits.select(known), pool_query=judgments.pool_query, row=self._judged_rows[known])
+        self._set_arrays(judgments, query, scores, inverse_permutation(self._ranked_rows), hits, rows.n_queries)
+        ranked = scores[self._ranked_rows]
         #: Whether each ranked row is tied with the next one.
         self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
 
-    def _descending(self, scores: Floats) -> Ints:
+    def _descending_order(self, scores: Floats) -> Ints:
         """Return the stable order of the scores within queries, which are contiguous."""
         n_ret, rank = self.rows.n_ret, self.rows.rank
         width = int(n_ret.max(initial=0))
@@ -222,44 +209,44 @@ class RowRankings(Rankings):
         return order + begins
 
     @cached_property
-    def _rows(self) -> tuple[Ints, Floats, Texts]:  # type: ignore[override]
-        return self.rows.pool_query, self._scores, Texts.of_strings(self.rows.docnos)
+    def _docnos(self) -> Texts:  # type: ignore[override]
+        return Texts.from_strings(self.rows.docnos)
 
     @cached_property
-    def _position(self) -> Ints:  # type: ignore[override]
-        position = np.empty(len(self._sorted), dtype=np.intp)
-        position[self._sorted] = np.arange(len(position))
-        return position
+    def source(self) -> Run:  # type: ignore[override]
+        """The rows as a run."""
+        scores = np.asarray(self._scores, dtype=np.float64)
+        return Run(self.rows.qids, self.rows.pool_query, self._docnos, scores)
 
     @property
     def is_constant(self) -> bool:
-        """Return whether the predictions are equal in every query, and some query has two or more rows."""
+        """Whether the predictions are equal in every query, and some query has two or more rows."""
         several = self.rows.n_ret.max(initial=0) > 1
-        return bool(several and self.tied.sum() == len(self._sorted) - np.count_nonzero(self.rows.n_ret))
+        return bool(several and self.tied.sum() == len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret))
 
     @cached_property
-    def expected(self) -> RowRankings:
+    def expectation(self) -> RowRankings:
         """The same rankings, with expected values of linear bases over tied rows."""
         result = copy(self)  # without the cached results
-        result.__dict__.pop("expected", None)
-        result._expected = True
+        result.__dict__.pop("expectation", None)
+        result._is_expectation = True
         return result
 
     def cached(self, key: Any, make: Any) -> Any:
         """Return the result of `make`, or the expected value of a linear base."""
-        if self._expected and isinstance(key, tuple) and key[0] == "base":
+        if self._is_expectation and isinstance(key, tuple) and key[0] == "base":
             _, base, target = key
-            return super().cached(key, lambda: self._expectation(base, base.additive(target)))
+            return super().cached(key, lambda: self._expected_value(base, base.additive(target)))
         return super().cached(key, make)
 
-    def _expectation(self, base: Any, form: Linear) -> Floats:
+    def _expected_value(self, base: Any, form: Linear) -> Floats:
         """Return the value of a linear form if tied rows have the mean of their gains."""
         group = np.cumsum(np.append(False, ~self.tied))
-        gain = np.append(np.asarray(form.gain, dtype=np.float64), form.unjudged)[self._judged]
+        gain = np.append(np.asarray(form.gain, dtype=np.float64), form.unjudged)[self._judged_rows]
         mean = np.bincount(group, weights=gain) / np.bincount(group)
         shared = np.empty(len(gain))
-        shared[self._sorted] = mean[group]
-        values: Floats = np.minimum(replace(form, gain=shared, unjudged=0.0).values(self._all), base.RANGE[1])
+        shared[self._ranked_rows] = mean[group]
+        values: Floats = np.minimum(replace(form, gain=shared, unjudged=0.0).values(self._all_hits), base.RANGE[1])
         return values
 
 
@@ -290,8 +277,9 @@ class LabelledRows:
     ) -> None:
         frame = label_frame(y, aspects, measure)
         query, qids = query_codes(check_length(qid, len(frame), "qid"))
-        documents = named_documents(frame)
-        self.judgments = RowJudgments(frame.reset_index(drop=True), query, qids, documents)
+        #: The labels, one column per aspect, with row numbers as index.
+        self.frame = frame.reset_index(drop=True)
+        self.judgments = RowJudgments(self.frame, query, qids, document_ids(frame))
         self._qrels = qrels
         self.pool = None if qrels is None else Pool.from_qrels(qrels, self.judgments)
         self.names = list(frame.columns)
@@ -302,30 +290,28 @@ class LabelledRows:
     @property
     def queries(self) -> NDArray[np.object_]:
         """The query of each row."""
-        return self.judgments.of_rows(self.judgments.qids[self.judgments.pool_query])
+        return self.judgments.row_values(self.judgments.qids[self.judgments.pool_query])
 
     def take(self, kept: Ints) -> LabelledRows:
         """Return some rows, on the scales of all rows."""
-        rows, frame = self.judgments, self.judgments._frame.iloc[kept]
+        rows, frame = self.judgments, self.frame.iloc[kept]
         if rows.has_documents:
-            documents = rows.of_rows(rows.docnos)[kept]
+            documents = rows.row_values(rows.docnos)[kept]
             frame = frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
         part = LabelledRows(frame, self.queries[kept], qrels=self._qrels)
-        part.judgments._origin = self.judgments
+        part.judgments.infer_scales_from(self.judgments)
         return part
 
     def share_scales(self, fitted: pd.DataFrame) -> None:
         """Infer undeclared scales from the labels of a fit, too."""
-        frame = pd.concat([fitted, self.judgments._frame], ignore_index=True)
-        self.judgments._origin = LabelledRows(frame, np.zeros(len(frame), dtype=np.intp)).judgments
+        self.judgments.infer_scales_from(_label_judgments(pd.concat([fitted, self.frame], ignore_index=True)))
 
     def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
         """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""
         views = measure.views(self.judgments)
         if not all(view.name in fitted.columns for view in views):
             return
-        known = LabelledRows(fitted, np.zeros(len(fitted), dtype=np.intp)).judgments
-        scales = {view.name: view.scale for view in measure.views(known)}
+        scales = {view.name: view.scale for view in measure.views(_label_judgments(fitted))}
         for view in measure.inferred_views(views):
             name, scale, before = view.name, view.scale, scales[view.name]
             if scale.grades.tolist() != before.grades.tolist():
@@ -345,18 +331,23 @@ class LabelledRows:
         """Return the value of each query: the expectation over ties if the measure is linear."""
         if rankings.tied.any():
             judgments = rankings.judgments
-            if judgments.cached(("linear", measure), lambda: _linear(measure, judgments)):
-                rankings = rankings.expected
+            if judgments.cached(("linear", measure), lambda: _has_linear_terms(measure, judgments)):
+                rankings = rankings.expectation
         return measure.evaluate(rankings)
 
     def evaluate(self, measure: Measure, rankings: RowRankings) -> float:
         """Return the aggregate over queries."""
         if not len(self):
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
-        return aggregated(measure, self.values(measure, rankings).tolist())
+        return aggregate_values(measure, self.values(measure, rankings).tolist())
 
 
-def _linear(measure: Measure, judgments: Judgments) -> bool:
+def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
+    """Return labels as judgments of a single query, from which scales are inferred."""
+    return LabelledRows(labels, np.zeros(len(labels), dtype=np.intp)).judgments
+
+
+def _has_linear_terms(measure: Measure, judgments: Judgments) -> bool:
     """Return whether a measure is a weighted sum of bases that are discounted sums of gains."""
     terms = measure.terms(judgments) if measure.IS_WEIGHTED_SUM else []
     return bool(terms) and all(isinstance(term.base.additive(term.target), Linear) for term in terms)
@@ -423,9 +414,9 @@ class EvaluatedMeasure:
         self.qrels = None if qrels is None else Judgments.of(qrels)
         self._scales = self.aspects if isinstance(self.aspects, Aspects) else None
         self.measure = with_scales(parsing.parse_one(measure), self.aspects)
-        self._on("relevance").validate_params()
+        self._measure_on("relevance").validate_params()
 
-    def _on(self, aspect: str, scales: Aspects | None = None) -> Measure:
+    def _measure_on(self, aspect: str, scales: Aspects | None = None) -> Measure:
         """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
         on = getattr(self.measure, "on", None)  # a method of this package's measures
         measure: Measure = (
@@ -437,10 +428,10 @@ class EvaluatedMeasure:
         """Return the rows of y."""
         return LabelledRows(y, qid, self.aspects, self.measure, self.qrels)
 
-    def on(self, rows: LabelledRows) -> Measure:
+    def bind(self, rows: LabelledRows) -> Measure:
         """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
         aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
-        measure = self._on(aspect, self._scales)
+        measure = self._measure_on(aspect, self._scales)
         if measure is not self.measure and aspect not in rows.names:
             raise MultiAspectError(
                 f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
@@ -468,7 +459,7 @@ def with_scales(measure: Any, aspects: AspectSpec) -> Any:
 # -- arrays ------------------------------------------------------------------------------------------
 
 
-def unmasked(values: object) -> NDArray[Any]:
+def fill_masked(values: object) -> NDArray[Any]:
     """Return values as an array in which masked elements are NaN."""
     values = plain_column(values)
     if isinstance(values, list | tuple) and any(isinstance(value, np.ma.MaskedArray) for value in values):
@@ -480,15 +471,15 @@ def unmasked(values: object) -> NDArray[Any]:
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
 
-def flat(values: object) -> NDArray[Any]:
+def flatten_column(values: object) -> NDArray[Any]:
     """Return values as an array, which has one dimension if they are a single column."""
-    array = unmasked(values)
+    array = fill_masked(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     """Return `values` as a one-dimensional array of `n_rows` elements."""
-    array = flat(values)
+    array = flatten_column(values)
     if array.ndim != 1 or len(array) != n_rows:
         raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
     return array
@@ -496,7 +487,7 @@ def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
 
 def as_numbers(values: object, what: str) -> Floats:
     """Return values as floats, or raise an error that starts with `what`."""
-    array = unmasked(values)
+    array = fill_masked(values)
     if np.iscomplexobj(array):
         raise MultiAspectError(f"{what}: expected real numbers, got {array.dtype}; pass their real part or modulus")
     try:
@@ -517,15 +508,15 @@ def check_scores(scores: object, n_rows: int) -> Floats:
 def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
     """Return the weight of each query, given those of its rows, which are equal; 0 for queries without rows."""
     numbers = as_numbers(weights, "sample_weight")
-    of_query = np.zeros(n_queries)
-    of_query[query] = numbers
-    n_varying = np.count_nonzero(of_query[query] != numbers)
+    query_weights = np.zeros(n_queries)
+    query_weights[query] = numbers
+    n_varying = np.count_nonzero(query_weights[query] != numbers)
     if n_varying:
         raise MultiAspectError(
             "expected sample_weight to be constant within queries, as there is one weight per query; it varies in "
             f"{n_varying} rows"
         )
-    return of_query
+    return query_weights
 
 
 def label_frame(
@@ -545,7 +536,7 @@ def label_frame(
         Names of the columns of an array with as many columns, unless `aspects` are given.
     """
     declared = parse_aspects(aspects)
-    y = in_memory(y)
+    y = materialise(y)
     frame = to_pandas(y)
     if frame is not None:
         documents = next((frame[name] for name in DOCUMENT_COLUMNS if name in frame.columns), None)
@@ -559,7 +550,7 @@ def label_frame(
         if declared is not None:
             frame = frame[list(declared)]
         return frame if documents is None else frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
-    array = unmasked(y)
+    array = fill_masked(y)
     if np.iscomplexobj(array):
         raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
     if array.ndim == 1:
@@ -571,7 +562,8 @@ def label_frame(
         declared = tuple(columns)
     if declared is None:
         spec = getattr(measure, "spec", None)
-        if isinstance(spec, Aspects) and not n_columns == len(spec) > 1:
+        # The order of the aspects of a measure is not that of several columns.
+        if isinstance(spec, Aspects) and (n_columns == 1 or n_columns != len(spec)):
             declared = spec
         elif n_columns == 1:
             name = getattr(y, "name", None)  # of a series of pandas or Polars
@@ -583,10 +575,10 @@ def label_frame(
             )
     names = [aspect_name(name) for name in declared]
     if len(names) != n_columns:
-        ltr = "pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
+        remedy = ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
         raise MultiAspectError(
             f"y has {n_columns} columns, but there are {len(names)} aspects: {choices(names)}"
-            + (f". {ltr}" if n_columns == 1 else "")
+            + (remedy if n_columns == 1 else "")
         )
     return pd.DataFrame(array, columns=names, index=y.index if isinstance(y, pd.Series) else None)
 
@@ -600,8 +592,8 @@ def query_codes(queries: NDArray[Any]) -> tuple[Ints, NDArray[np.object_]]:
     if (codes < 0).any():
         identifiers(pd.Series(queries, name="value"), "qid")  # raises the error
     names = identifiers(pd.Series(distinct, name="value"), "qid")
-    of_distinct, sorted_names = pd.factorize(names, sort=True)
-    return of_distinct[codes], np.asarray(sorted_names, dtype=object)
+    sorted_codes, sorted_names = pd.factorize(names, sort=True)
+    return sorted_codes[codes], np.asarray(sorted_names, dtype=object)
 
 
 def require_queries(
@@ -610,9 +602,7 @@ def require_queries(
     """Return the query of each row, or raise an error that starts with `owner`; see `find_queries`."""
     queries = find_queries(y, X, qid, reference, **others)
     if queries is None:
-        raise MultiAspectError(
-            f"{owner} needs the query of every row: pass {how}, or add an index level or a column qid to y or X"
-        )
+        raise MultiAspectError(f"{owner} needs the query of every row: pass {how}, or {ADD_QID}")
     return queries
 
 
@@ -633,7 +623,7 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     MultiAspectError
         If pandas objects have the same rows in another order, or a row has several queries.
     """
-    index, queries = getattr(y, "index", None), named_queries(y)
+    index, queries = getattr(y, "index", None), _query_ids(y)
     for name, rows in {"X": X, "qid": qid, **others}.items():
         if _is_rearranged(index, getattr(rows, "index", None)):
             raise MultiAspectError(
@@ -641,14 +631,14 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
                 "are matched by position; sort the rows of both in the same way, or pass "
                 f"{name}.to_numpy() if they already are"
             )
-        _check_same_queries(reference, queries, name, named_queries(rows))
-    named = [known for known in (queries, named_queries(X)) if known is not None]
+        _check_same_queries(reference, queries, name, _query_ids(rows))
+    known = [named for named in (queries, _query_ids(X)) if named is not None]
     if qid is None:
-        return named[0] if named else None
-    given = flat(qid)
-    for known in named:
-        _check_same_queries("the index", known, "qid", given)
-    return given
+        return known[0] if known else None
+    passed = flatten_column(qid)
+    for named in known:
+        _check_same_queries("the index", named, "qid", passed)
+    return passed
 
 
 def _is_rearranged(index: object, other: object) -> bool:
@@ -662,18 +652,18 @@ def _is_rearranged(index: object, other: object) -> bool:
     return bool((first != second).any()) and np.array_equal(np.sort(first), np.sort(second))
 
 
-def named_queries(source: object) -> NDArray[Any] | None:
+def _query_ids(source: object) -> NDArray[Any] | None:
     """Return the index level or column qid of a pandas object or frame."""
-    return _named_values(source, "qid")
+    return _level_or_column(source, "qid")
 
 
-def named_documents(source: object) -> NDArray[np.object_] | None:
+def document_ids(source: object) -> NDArray[np.object_] | None:
     """Return the index level or column docno of a pandas object or frame, as strings."""
-    values = _named_values(source, *DOCUMENT_COLUMNS)
+    values = _level_or_column(source, *DOCUMENT_COLUMNS)
     return None if values is None else identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), "y")
 
 
-def _named_values(source: object, *names: str) -> NDArray[Any] | None:
+def _level_or_column(source: object, *names: str) -> NDArray[Any] | None:
     """Return the index level or the column of a pandas object or frame with one of the names."""
     frame = to_pandas(source)  # PyArrow tables also keep the pandas index
     index = getattr(source if frame is None else frame, "index", None)

@@ -16,18 +16,19 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from .._validation import choice
-from ..collection.frames import in_memory, to_pandas
+from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn, warn_once
-from .boosters import takes_queries, trained_queries
+from .boosters import has_qid_parameter, trained_queries
 from .rows import (
+    ADD_QID,
     EvaluatedMeasure,
     as_numbers,
     check_length,
+    fill_masked,
     find_queries,
     query_codes,
     require_queries,
-    unmasked,
     warn_if_constant,
     weight_per_query,
 )
@@ -140,12 +141,12 @@ class RankingScorer:
     ) -> None:
         choice("response_method", "predict", "decision_function", "predict_proba")(response_method)
         self._several = isinstance(measure, Mapping)
-        named = measure if isinstance(measure, Mapping) else {"": measure}
-        if not named:
+        measures = measure if isinstance(measure, Mapping) else {"": measure}
+        if not measures:
             raise MultiAspectError("expected at least one measure, got an empty dict")
         judgments = None if qrels is None else Judgments.of(qrels)
         self._measures = {
-            str(name): EvaluatedMeasure(given, aspects, missing, judgments) for name, given in named.items()
+            str(name): EvaluatedMeasure(single, aspects, missing, judgments) for name, single in measures.items()
         }
         self._response_method = response_method
         #: Labels of a fit, from which undeclared scales are inferred, too.
@@ -153,13 +154,12 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
         """Score `estimator` on the rows of X with the labels y."""
-        X, y, qid = map(in_memory, (X, y, qid))
+        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid)
         if queries is None:
             message = (
                 f"{self!r} needs the query of every row: pass qid with metadata routing "
-                "(sklearn.set_config(enable_metadata_routing=True)), or add an index level or a column qid to "
-                "y or X"
+                f"(sklearn.set_config(enable_metadata_routing=True)), or {ADD_QID}"
             )
             # A search converts the error to NaN and nevertheless selects parameters.
             warn_once(
@@ -181,18 +181,18 @@ class RankingScorer:
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
             raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
-        scores = unmasked(respond(X, qid=queries) if takes_queries(respond) else respond(X))
+        scores = fill_masked(respond(X, qid=queries) if has_qid_parameter(respond) else respond(X))
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             scores = scores[:, 1]
-        return self.of_predictions(y, scores, queries)
+        return self.score_predictions(y, scores, queries)
 
-    def of_predictions(self, y: Any, scores: Any, qid: Any) -> float | dict[str, float]:
+    def score_predictions(self, y: Any, scores: Any, qid: Any) -> float | dict[str, float]:
         """Score predictions for the rows of y."""
         values: dict[str, float] = {}
         ranked: dict[tuple[str, ...], Any] = {}
-        named = to_pandas(y) is not None  # otherwise, each measure may name the columns
+        is_array = to_pandas(y) is None
         for name, evaluated in self._measures.items():
-            if not (ranked and named):
+            if is_array or not ranked:  # each measure may name the columns of an array
                 rows = evaluated.rows(y, qid)
                 if self.fitted is not None:
                     rows.share_scales(self.fitted)
@@ -200,7 +200,7 @@ class RankingScorer:
             if columns not in ranked:
                 ranked[columns] = rows, rows.rankings(scores)
             rows, rankings = ranked[columns]
-            measure = evaluated.on(rows)
+            measure = evaluated.bind(rows)
             if self.fitted is not None:
                 rows.warn_of_further_grades(measure, self.fitted)
             value = rows.evaluate(measure, rankings)
@@ -326,12 +326,12 @@ def ranking_score(
     Name: CAM(aspects={'relevance': 2, 'credibility': 2})@10, dtype: float64
     """
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
-    y_true, y_score, qid, sample_weight = map(in_memory, (y_true, y_score, qid, sample_weight))
+    y_true, y_score, qid, sample_weight = map(materialise, (y_true, y_score, qid, sample_weight))
     queries = require_queries(
         "ranking_score", y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight
     )
     rows = evaluated.rows(y_true, queries)
-    on_rows = evaluated.on(rows)
+    on_rows = evaluated.bind(rows)
     rankings = rows.rankings(y_score)
     warn_if_constant(rankings, "ranking_score")
     if evaluated.qrels is not None and evaluated.qrels.n_queries > rows.judgments.n_queries:
@@ -353,8 +353,8 @@ def ranking_score(
     if not isinstance(on_rows.aggregator(), MeanAgg):
         raise MultiAspectError(f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights")
     judgments = rows.judgments
-    given = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
-    if not np.isfinite(given).all() or (given < 0).any() or not given.any():
+    row_weights = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
+    if not np.isfinite(row_weights).all() or (row_weights < 0).any() or not row_weights.any():
         raise MultiAspectError("sample_weight: expected finite, non-negative weights that are not all 0")
-    weights = weight_per_query(judgments.pooled(given), judgments.pool_query, judgments.n_queries)
+    weights = weight_per_query(judgments.pair_values(row_weights), judgments.pool_query, judgments.n_queries)
     return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())

@@ -1,25 +1,197 @@
-"""Measures, orders and aspects as training targets."""
+"""Training targets (measures, orders and aspects), and the labels that they define."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import ir_measures
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Floats, Ints
+from .._validation import choice
 from ..aspects.aspects import Aspects
+from ..aspects.parameter import parse_aspects
+from ..collection.columns import DOCUMENT_COLUMNS
+from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered
 from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
+from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries, with_scales
 
 Target = Measure | Order | DistanceOrder | str
 
 SCALED_SUM = "scaled sum"
+
+#: The number of entries of LightGBM's default ``label_gain``, and the number of levels of its labels here.
+MOST_LEVELS = 31
+
+
+class Labels(NamedTuple):
+    """Training labels, and the parameters with which a learner uses them as gains.
+
+    Attributes
+    ----------
+    values : DataFrame or ndarray
+        For qrels, a frame with the columns ``qid docno label``; for rows of labels, an array.
+    params : dict
+        Parameters of the learner.
+    """
+
+    values: Any
+    params: dict[str, Any]
+
+
+def aggregate_labels(
+    y: object,
+    target: Target,
+    form: str | None = None,
+    *,
+    qid: object = None,
+    aspects: object = None,
+    missing: str = "error",
+) -> Labels:
+    """Aggregate the labels of all aspects into one label per document, for training any ranker.
+
+    `AspectRanker` does not require it. Use this function for ``pt.ltr``, the boosters' own interfaces and neural
+    rankers.
+
+    Parameters
+    ----------
+    y : qrels or rows of labels
+        Wide qrels with one numeric column per aspect (a frame with document ids, a dict, namedtuples or
+        Judgments), or rows of labels, as for `AspectRanker`.
+    target : measure, Order, DistanceOrder or str
+        The definition of the label: the gain that the measure sums. For TOMA, the weight of the document's class
+        (the class index by default, see `weighting`). For On or the name of an aspect, the gains of that aspect.
+        For an Order, its weights. For uRBP, uRBPgr, unDCG, uERR and NWCS, the gain that they sum. For CAM, its
+        linear form Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG@k for nDCG@k, the number of relevant
+        documents for R, and 1 for DCG, P and RBP. For CAM with other or mixed bases, MM, GAM, WHAM and uERR, no
+        label makes sorting optimal, and the same form is a surrogate. ``'scaled sum'`` is Σ_a gain / top gain.
+    form : {'lightgbm', 'xgboost', 'catboost', 'unit'}, optional
+        The learner. LightGBM requires integers: the index of each of at most 31 levels, whose gains are in
+        ``label_gain``; more distinct labels are merged by intervals of equal width. XGBoost and CatBoost use the
+        labels themselves. ``'unit'`` divides them by their maximum, for cross-encoders and distillation. By
+        default, the labels themselves.
+    qid : array-like of shape (n_rows,), optional
+        The query of each row, for rows of labels without an index level or column qid.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names of the columns if y is an array, required if there are several, or the columns to select from a data
+        frame or qrels. Declared scales are also those of a target without scales.
+    missing : {'error', 'lowest'}, default 'error'
+        Whether a missing label (NaN) of an aspect raises an error or counts as the lowest grade, as in evaluation.
+
+    Returns
+    -------
+    Labels
+        The ``values`` and the ``params``. Values are in the order of the rows of `y`. Negative weights of an Order
+        are replaced with 0.
+
+    Raises
+    ------
+    MultiAspectError
+        If `target` does not define a label, `y` lacks one of its aspects or has missing labels, is an array of
+        several columns without names, a pair is judged twice with different labels, or queries are required and not
+        given.
+
+    Notes
+    -----
+    The levels of LightGBM and the unit depend on all given labels: aggregate those of training and validation
+    topics in a single call.
+
+    References
+    ----------
+    Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, §3 and §4.2.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> aspects = {"relevance": 2, "credibility": 1}
+    >>> ma.aggregate_labels(qrels, ma.TOMA(distance="manhattan", axes="gains", aspects=aspects)).values
+      qid docno  label
+    0  q1    d1      2
+    1  q1    d2      2
+    >>> labels = ma.aggregate_labels(qrels, ma.CAM(base="DCG", aspects=aspects), form="lightgbm")
+    >>> labels.values["label"].tolist(), labels.params
+    ([1, 1], {'objective': 'lambdarank', 'label_gain': [0.0, 1.0]})
+    """
+    declared = parse_aspects(aspects)
+    measure = with_scales(read_target(target), declared)
+    known_form = None if form is None else choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
+    frame = to_pandas(y)
+    is_qrels = isinstance(y, dict | Judgments) or _is_record_iterable(y)
+    if is_qrels or (frame is not None and any(column in frame.columns for column in DOCUMENT_COLUMNS)):
+        judgments = Judgments.of(y if frame is None else frame)
+        what = "qrels"
+        if declared is not None:
+            judgments.views(declared)  # raises the error for missing columns
+            if measure.accepts_aspects and measure["aspects"] is None:
+                measure = measure(aspects=declared)
+    else:
+        y, qid, what = materialise(y), materialise(qid), "y"
+        rows = label_frame(y, declared, measure)
+        queries: NDArray[Any] | None
+        if measure.GAIN_PER_QUERY:
+            queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
+        else:
+            queries = find_queries(y, None, qid)
+            if queries is None:  # documents of unknown queries may have equal names
+                queries, rows = np.zeros(len(rows), dtype=np.intp), rows.reset_index(drop=True)
+        judgments = LabelledRows(rows, plain_column(queries)).judgments
+    check_known(missing, measure, judgments, what)
+    labels, params = learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
+    if what == "y":
+        return Labels(labels, params)
+    columns = {
+        "qid": judgments.row_values(judgments.qids[judgments.pool_query]),
+        "docno": judgments.row_values(judgments.docnos),
+        "label": labels,
+    }
+    return Labels(pd.DataFrame(columns, index=None if frame is None else frame.index), params)
+
+
+def _is_record_iterable(y: object) -> bool:
+    """Return whether y is an iterable of namedtuples, such as those of ir_datasets."""
+    if isinstance(y, list | tuple):
+        return bool(y) and hasattr(y[0], "_fields")
+    return hasattr(y, "__next__")
+
+
+def learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
+    """Return gains as the labels of a learner, and its parameters."""
+    if form == "lightgbm":
+        codes, level_gains = gain_levels(gain, MOST_LEVELS)
+        return codes, {"objective": "lambdarank", "label_gain": level_gains}
+    if form == "unit":
+        return gain / (gain.max(initial=0.0) or 1.0), {}
+    whole = bool((gain == np.floor(gain)).all()) and gain.max(initial=0.0) < 2**53
+    params = {"objective": "rank:ndcg", "ndcg_exp_gain": False} if form == "xgboost" else {}
+    return (gain.astype(np.int64) if whole else gain), params
+
+
+def gain_levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float]]:
+    """Return the level of each gain, from 0 for the gain 0, and the gain of each level.
+
+    Levels are the distinct gains or, if there are more than `most` of them, intervals of equal width, whose gain is
+    the mean of their documents.
+    """
+    distinct = np.unique(np.append(gain, 0.0))
+    if most is None or len(distinct) <= most:
+        return np.searchsorted(distinct, gain), distinct.tolist()
+    interval = np.ceil(gain / gain.max() * (most - 1)).astype(np.intp)
+    _, codes = np.unique(np.append(interval, 0), return_inverse=True)
+    codes = codes.ravel()[:-1]
+    number = np.bincount(codes)
+    return codes, (np.bincount(codes, weights=gain) / np.maximum(number, 1)).tolist()
+
+
+# -- targets -----------------------------------------------------------------------------------------
 
 
 class _ScaledSum(Measure):
@@ -37,7 +209,7 @@ class _ScaledSum(Measure):
         shares = [view.target.gain / (view.target.top or 1.0) for view in views]
         return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
-    def _declared(self, aspects: Aspects) -> str:
+    def _spell_declared(self, aspects: Aspects) -> str:
         return f"measure=CAM(aspects={aspects.spelled()!r})"
 
 
@@ -46,7 +218,7 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
 
     The scaled sum has the aspects of `measure`.
     """
-    if isinstance(target, Rejected):
+    if isinstance(target, RejectedTarget):
         return target.bind()
     if isinstance(target, parsing.MeasureName):
         target = target.measure
@@ -60,7 +232,7 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
     if len(parsed) == 1 and _has_gain(parsed[0]):
         return cast(Measure, parsed[0])
-    raise _no_labels(target)
+    raise _no_gain_error(target)
 
 
 def _has_gain(measure: object) -> bool:
@@ -72,7 +244,7 @@ def _is_aspect(target: object) -> bool:
     return isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry
 
 
-def _no_labels(target: object) -> MultiAspectError:
+def _no_gain_error(target: object) -> MultiAspectError:
     own = [measure.NAME for measure in registered() if _has_gain(measure)]
     return MultiAspectError(
         f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name of an aspect or "
@@ -81,15 +253,15 @@ def _no_labels(target: object) -> MultiAspectError:
     )
 
 
-def gains(judgments: Judgments, measure: Measure) -> Floats:
+def target_gains(judgments: Judgments, measure: Measure) -> Floats:
     """Return the gain of each judged document that `measure` sums over the ranks."""
     gain = measure.document_gain(judgments)
     if gain is None:
-        raise _no_labels(measure)
+        raise _no_gain_error(measure)
     return gain
 
 
-class Rejected:
+class RejectedTarget:
     """A target with parameters that it does not accept, kept until `fit` raises the error.
 
     As scikit-learn's own estimators do, `set_params` stores values and `fit` validates them, so that in a search
@@ -110,7 +282,7 @@ class Rejected:
 
 def nested_params(target: object) -> dict[str, Any]:
     """Return the parameters of the measure that a target is or names; empty for aspects and orders."""
-    if isinstance(target, Rejected):
+    if isinstance(target, RejectedTarget):
         return nested_params(target.target) | target.params
     if isinstance(target, parsing.MeasureName):
         target = target.measure
@@ -125,7 +297,7 @@ def nested_params(target: object) -> dict[str, Any]:
 
 def with_params(target: object, params: Mapping[str, Any]) -> object:
     """Return a new target with the given parameters of its measure; the given target is not changed."""
-    if isinstance(target, Rejected):
+    if isinstance(target, RejectedTarget):
         params = {**target.params, **params}
         target = target.target
     known = nested_params(target)
@@ -136,4 +308,4 @@ def with_params(target: object, params: Mapping[str, Any]) -> object:
     try:
         return measure(**params)
     except MultiAspectError:
-        return Rejected(target, params)
+        return RejectedTarget(target, params)

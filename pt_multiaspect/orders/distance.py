@@ -173,7 +173,7 @@ class DistanceOrder(TupleOrder):
 
     @cached_property
     def _class_keys(self) -> NDArray[Any]:
-        """Return the attainable keys, nearest first, computed aspect by aspect rather than tuple by tuple."""
+        """The attainable keys, nearest first, computed aspect by aspect rather than tuple by tuple."""
         if self._function is not None:
             return self._distinct(np.unique(self._keys(self._all_tuples())))
         parts = list(self._parts)
@@ -192,7 +192,7 @@ class DistanceOrder(TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """Return the number of classes of equally distant tuples.
+        """The number of classes of equally distant tuples.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class DistanceOrder(TupleOrder):
 
     @property
     def top_weight(self) -> float:
-        """Return the index of the best class."""
+        """The index of the best class."""
         return float(self.n_classes - 1)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
@@ -230,7 +230,7 @@ class DistanceOrder(TupleOrder):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of TOMA that give this order."""
+        """The parameters of TOMA that give this order."""
         return {
             "distance": self.distance,
             "axes": self.axes,
@@ -275,7 +275,7 @@ class DistanceOrder(TupleOrder):
 
     @property
     def _maximum(self) -> float:
-        """Return the maximum distance, that of the tuple of all lowest grades."""
+        """The maximum distance, that of the tuple of all lowest grades."""
         if self._function is not None:
             return float(self._worst)
         gaps = [float(per_grade[0]) for per_grade in self._gaps]

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from .._numbers import number, read_json, spell
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..aspects.names import NameRegistry
+from ..aspects.names import Named, NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
-from ..errors import MultiAspectError, choices, refuse_repeated
+from ..errors import MultiAspectError, choices, refuse_repeated, shown
 from .order import TOLERANCE, Grades, TupleOrder, check_axes, gaps_to_best, numeric, scaled_aspects, times
 from .registered import distance_table, is_distance
 
@@ -36,7 +36,7 @@ def _column_of(qrels: pd.DataFrame, name: str) -> str:
     return columns[0]
 
 
-class Order(TupleOrder):
+class Order(Named, TupleOrder):
     """An order of label tuples given by one explicit weight per tuple.
 
     Tuples of equal weight form a class. Classes are numbered by increasing weight; class 0 has the weight
@@ -204,7 +204,7 @@ class Order(TupleOrder):
 
     @property
     def _flags(self) -> dict[str, bool]:
-        """Return the boolean parameters that are True."""
+        """The boolean parameters that are True."""
         return {name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)}
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
@@ -260,7 +260,7 @@ class Order(TupleOrder):
 
     @property
     def worst_weight(self) -> float:
-        """Return the weight of the tuple of all lowest grades, 0 if the order does not contain it."""
+        """The weight of the tuple of all lowest grades, 0 if the order does not contain it."""
         has_bottom = self._codes[0] == 0
         return float(self._values[0]) if has_bottom else 0.0
 
@@ -271,7 +271,7 @@ class Order(TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """Return the number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
+        """The number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
         return len(self._levels)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
@@ -294,7 +294,7 @@ class Order(TupleOrder):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of TOMA that give this order."""
+        """The parameters of TOMA that give this order."""
         return {"order": self}
 
     def __str__(self) -> str:
@@ -302,7 +302,7 @@ class Order(TupleOrder):
 
     @property
     def top_weight(self) -> float:
-        """Return the maximum weight."""
+        """The maximum weight."""
         return float(self._values.max())
 
     def weigh(self, labels: object) -> NDArray[np.float64]:
@@ -412,21 +412,37 @@ class Order(TupleOrder):
         flags = "".join(f", {flag}=True" for flag in self._flags)
         return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{flags})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and (self._json, self.name) == (other._json, other.name)
+    @property
+    def _content_key(self) -> str:
+        return self._json
 
-    def __hash__(self) -> int:
-        return hash((self._json, self.name))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._json, self.name)
-
-
-def _restore(content: str, name: str | None) -> Order:
-    restored = Order.from_json(content)
-    restored.name = name
-    Order.registry.restore(restored)
-    return restored
+    @classmethod
+    def _from_state(cls, state: str) -> Order:
+        return cls.from_json(state)
 
 
-Order.registry = NameRegistry("an order")
+Order.registry = NameRegistry(Order, "an order")
+
+
+def parse_order(order: object) -> Order | None:
+    """Parse an order: an `Order`, its name or its JSON. None is returned unchanged."""
+    if order is None or isinstance(order, Order):
+        return order
+    remedy = ""
+    if isinstance(order, str):
+        if order.lstrip().startswith("{"):
+            return Order.from_json(order)
+        registered = Order.registry.get(order)
+        if registered is not None:
+            return registered
+        remedy = "; pass a distance as distance=" if is_distance(order) else ""
+    elif isinstance(order, TupleOrder):
+        remedy = "; pass its distance, axes, weights and gate to TOMA instead"
+    raise MultiAspectError(
+        f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got {shown(order)}{remedy}"
+    )
+
+
+def spell_order(order: Order | None) -> str | None:
+    """Return the text of an order in the string form of a measure."""
+    return None if order is None else order.spelled()

@@ -173,21 +173,21 @@ class TupleOrder(ABC):
     @property
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of TOMA that give this order."""
+        """The parameters of TOMA that give this order."""
 
     @property
     @abstractmethod
     def n_classes(self) -> int:
-        """Return the number of classes of equally good tuples."""
+        """The number of classes of equally good tuples."""
 
     @property
     @abstractmethod
     def top_weight(self) -> float:
-        """Return the weight of the best tuple."""
+        """The weight of the best tuple."""
 
     @property
     def worst_weight(self) -> float:
-        """Return the weight of the tuple of all lowest grades."""
+        """The weight of the tuple of all lowest grades."""
         return 0.0
 
     @abstractmethod
@@ -357,7 +357,7 @@ class TupleOrder(ABC):
 
     @property
     def n_tuples(self) -> int:
-        """Return the number of label tuples, the product of the numbers of grades."""
+        """The number of label tuples, the product of the numbers of grades."""
         return math.prod(map(len, self.scales))
 
     def _grades(self, labels: object) -> Grades:

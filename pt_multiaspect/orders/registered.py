@@ -155,7 +155,7 @@ def distance_table(
         grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * distances.max())
         if len(grows):
             near = tuple(grows[0].tolist())
-            far = tuple(at + (position == axis) for position, at in enumerate(near))
+            far = tuple(grade + (position == axis) for position, grade in enumerate(near))
             raise MultiAspectError(
                 f"distance {name!r} decreases when the gap of {aspect} increases: {table[far]:g} for the gaps "
                 f"{rows[np.ravel_multi_index(far, shape)]}, {table[near]:g} for "

@@ -85,7 +85,7 @@ def ranking_grades(
     """
     n_ranks = count("cutoff")(cutoff)
     judgments = Judgments.of(qrels)
-    query = judgments.query_of(qid)
+    query = judgments.query_position(qid)
     qid = judgments.qids[query]
     views = judgments.views(parse_aspects(aspects))
     frame = Run.of(run).to_pandas()

@@ -127,7 +127,7 @@ def _points(front: AttainableFront, qid: object) -> Floats:
     """Return the points of a topic, or of the means."""
     table = front.mean
     if qid is not None:
-        name = front.judgments.qids[front.judgments.query_of(qid)]
+        name = front.judgments.qids[front.judgments.query_position(qid)]
         table = front.points[(front.points["qid"] == name).to_numpy()]
     return table[list(front.measures)].to_numpy(dtype=np.float64)
 

@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import re
 import unicodedata
+import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from numbers import Integral
@@ -16,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError
-from .html import check_installed, text_of
-from .inputs import check_option, check_texts, checked_documents, kind
+from .inputs import check_documents, check_option, check_texts, kind
 
 Index: TypeAlias = Literal["fog", "smog", "flesch_kincaid"]
 
@@ -194,11 +194,11 @@ def readability(
     1    d2  20.8
     """
     check_option("index", index, INDEXES)
-    return index_table(checked_documents(docs), index, html, n_jobs, progress)
+    return index_table(check_documents(docs), index, html, n_jobs, progress)
 
 
 def index_table(docs: pd.DataFrame, index: str, html: bool, n_jobs: int, progress: bool) -> pd.DataFrame:
-    """Return the index of each document of `docs`, a frame returned by `checked_documents`."""
+    """Return the index of each document of `docs`, a frame returned by `check_documents`."""
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
@@ -249,6 +249,40 @@ def _textstat(index: str, function: str) -> Callable[[str], float]:
     textstat = type(importlib.import_module("textstat").textstat)()
     compute: Callable[[str], float] = getattr(textstat, function)
     return compute
+
+
+#: Inline elements; all other elements start and end a line.
+_INLINE = frozenset({
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
+    "em", "font", "i", "ins", "kbd", "mark", "nobr", "q", "s", "samp", "small", "span",
+    "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+})  # fmt: skip
+
+
+def check_installed() -> None:
+    """Raise an error if Beautiful Soup is not installed."""
+    if importlib.util.find_spec("bs4") is None:
+        raise MultiAspectError(
+            "html=True requires Beautiful Soup, which is not installed: pip install 'pt-multiaspect[readability]'"
+        )
+
+
+def text_of(docno: str, markup: str) -> str:
+    """Return the text of an HTML document, without scripts and styles, with blocks on separate lines."""
+    from bs4 import BeautifulSoup
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # bs4 warns about texts that look like a file name or XML
+            soup = BeautifulSoup(markup, "html.parser")
+        for element in soup(["script", "style", "template"]):
+            element.decompose()
+        for element in soup.find_all(lambda tag: tag.name not in _INLINE):
+            element.insert(0, "\n")
+            element.append("\n")
+        return soup.get_text()
+    except Exception as error:  # bs4's own errors, those of the parser, RecursionError
+        raise MultiAspectError(f"cannot parse the HTML of document {docno!r}: {error}") from error
 
 
 #: Functions that return that of an index; they import optional packages when called.

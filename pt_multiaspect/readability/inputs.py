@@ -15,7 +15,7 @@ from ..errors import MultiAspectError, choices, counted
 from ..strings.identifiers import identifiers as id_strings
 
 
-def checked_documents(docs: object) -> pd.DataFrame:
+def check_documents(docs: object) -> pd.DataFrame:
     """Return the columns docno and text of `docs`, in which each document must occur once."""
     frame = to_pandas(docs)
     if frame is None:

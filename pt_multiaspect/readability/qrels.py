@@ -19,8 +19,8 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers as id_strings
 from .indexes import INDEXES, Index, index_table
-from .inputs import check_option, checked_documents, first_few, kind
-from .understandability import MODELS, Model, checked_threshold, understandability
+from .inputs import check_documents, check_option, first_few, kind
+from .understandability import MODELS, Model, check_threshold, understandability
 
 
 def with_readability(
@@ -109,7 +109,7 @@ def with_readability(
     check_option("index", index, INDEXES)
     check_option("model", model, MODELS)
     check_option("missing", missing, ("error", "nan"))
-    limit = checked_threshold(threshold)
+    limit = check_threshold(threshold)
     qrels = as_pandas(qrels)
     if not isinstance(qrels, pd.DataFrame):
         raise MultiAspectError(f"qrels: expected a DataFrame with columns qid and docno, got {kind(qrels)}")
@@ -117,7 +117,7 @@ def with_readability(
     id_column(qrels, QUERY_COLUMNS, "qrels")
     judged = id_strings(id_column(qrels, DOCUMENT_COLUMNS, "qrels"), "qrels")
     _check_name(name, qrels)
-    known = checked_documents(docs)
+    known = check_documents(docs)
     wanted = pd.Index(pd.unique(pd.Series(judged, dtype=object)), dtype=object)
     absent = wanted[~wanted.isin(known["docno"])]
     if len(absent) and missing == "error":

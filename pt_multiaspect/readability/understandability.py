@@ -73,11 +73,11 @@ def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold:
     array([1., 0., 0.])
     """
     check_option("model", model, MODELS)
-    limit = checked_threshold(threshold)
-    return np.asarray(MODELS[model](_checked_scores(scores), limit), dtype=np.float64)
+    limit = check_threshold(threshold)
+    return np.asarray(MODELS[model](_check_scores(scores), limit), dtype=np.float64)
 
 
-def checked_threshold(threshold: object) -> float:
+def check_threshold(threshold: object) -> float:
     """Return a threshold as a float, after checking that it is above 0."""
     limit = number(threshold, "threshold")
     if limit <= 0:
@@ -85,7 +85,7 @@ def checked_threshold(threshold: object) -> float:
     return limit
 
 
-def _checked_scores(scores: npt.ArrayLike) -> Floats:
+def _check_scores(scores: npt.ArrayLike) -> Floats:
     try:
         values = np.asarray(scores)
     except ValueError as error:

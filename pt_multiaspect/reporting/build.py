@@ -16,24 +16,23 @@ from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
 from ..description import describe
 from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
-from ..evaluation.labels import recorded
+from ..evaluation.aggregation import read_topic_groups
+from ..evaluation.long_frames import measures_by_label
 from ..evaluation.provenance import as_yaml, provenance
-from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topics import check_all_topics
-from ..io.runs import NamedRuns, read_if_file, repeatable
+from ..io.pipelines import select_topics
+from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables import systems_table
 from ..tables.content import test_name
 from ..views import Block, Heading, Sentence, View
-from .columns import evaluated, with_aspect_columns, without_copies
-from .figures import Figures, Options, wide
+from .columns import add_aspect_measures, drop_copies, report_measures
+from .figures import Figures, Options, values_by_measure
 from .page import page, vega
-from .payload import payload
-from .rankings import ranked
+from .payload import payload, rankings_payload
 
 
 def report(
@@ -170,21 +169,20 @@ def report(
     depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
-    of_topics, qrels = NamedRuns.on_topics(runs, qrels, topics, progress=progress)
-    named = {name: repeatable(run) for name, run in of_topics}
+    given_runs = NamedRuns.read(runs, topics, progress=progress)
+    judgments = select_topics(Judgments.of(qrels), given_runs.topics)
+    named = {name: as_repeatable(run) for name, run in given_runs}
     if baseline is not None:
         refuse_unknown([baseline], named, "one of the runs", "baseline")
-    qrels = in_memory(qrels)
-    judgments = Judgments.of(qrels)
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
     # Columns without names, as in tuples, are named after the aspects.
     chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
     names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
-    given = evaluated(measures, spec, names)
-    columns, labels = with_aspect_columns(given, base, spec, chosen)
+    given = report_measures(measures, spec, names)
+    columns, labels = add_aspect_measures(given, base, spec, chosen)
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
-    perquery, labels = without_copies(perquery, labels, base, given)
+    perquery, labels = drop_copies(perquery, labels, base, given)
     judged = {", ".join(judgments.label_names): judgments}
     if human is not None:
         by_people = Judgments.of(human)
@@ -193,17 +191,17 @@ def report(
         named,
         judged,
         judgments,
-        {label: measure for label, measure in recorded(perquery).items() if measure is not None},
+        {label: measure for label, measure in measures_by_label(perquery).items() if measure is not None},
         baseline=baseline,
         test={"name": test_name(test, None), "correction method": options.family_correction or "none"},
     )
     named = {name: read_if_file(run) for name, run in named.items()}
-    description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
+    description = describe(judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
     figures = Figures(title, description, perquery, labels, baseline, options, groups, as_yaml(record), by_human)
-    names_of_runs, _, _, values = wide(perquery)
+    names_of_runs, _, _, values = values_by_measure(perquery)
     in_order = {name: named[name] for name in names_of_runs}
-    rankings = ranked(in_order, judgments, spec, figures.measures, values, depth)
+    rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, depth)
     result = Report(figures, payload(figures, rankings))
     if path is not None:
         result.to_html(path)

@@ -11,14 +11,13 @@ import pandas as pd
 
 from ..aspects.parameter import AspectSpec
 from ..errors import errors_of
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..integration.declared import with_aspects
-from ..integration.parsing import parse_all
-from ..integration.records import record
+from ..integration.parsing import parse_all, record_measures
 from ..measures import CAM, MM, TOMA, On
 
 
-def evaluated(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str, ir_measures.Measure]:
+def report_measures(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str, ir_measures.Measure]:
     """Return the measures by label, on the declared scales.
 
     Parameters
@@ -42,7 +41,7 @@ def evaluated(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str,
     return with_aspects({str(measure): measure for measure in (TOMA @ 10, CAM @ 10, MM @ 10)}, aspects, names)
 
 
-def with_aspect_columns(
+def add_aspect_measures(
     measures: Mapping[str, ir_measures.Measure], base: Any, aspects: AspectSpec, names: list[str]
 ) -> tuple[dict[str, ir_measures.Measure], dict[str, str]]:
     """Add the base on each aspect, unless it is one of the measures.
@@ -67,18 +66,18 @@ def with_aspect_columns(
     labels: dict[str, str] = {}
     for name in names:
         with errors_of("base"):
-            of_aspect = with_aspects({name: On(aspect=name, base=base)}, aspects, names)[name]
-        given = [label for label, measure in measures.items() if measure == of_aspect]
+            single = with_aspects({name: On(aspect=name, base=base)}, aspects, names)[name]
+        given = [label for label, measure in measures.items() if measure == single]
         label = given[0] if given else f"{base} {name}"
         while label in measures and not given:
             label += " (aspect)"
         if not given:
-            added[label] = of_aspect
+            added[label] = single
         labels[name] = label
     return {**added, **measures}, labels
 
 
-def without_copies(
+def drop_copies(
     perquery: pd.DataFrame, labels: Mapping[str, str], base: Any, given: Mapping[str, ir_measures.Measure]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Drop the base on relevance if the same measure of ir-measures is also given and has the same values.
@@ -108,8 +107,10 @@ def without_copies(
     if not np.array_equal(values, copies):
         return perquery, dict(labels)
     known = {
-        label: measure for label, measure in recorded(perquery).items() if label != own and measure is not None
+        label: measure
+        for label, measure in measures_by_label(perquery).items()
+        if label != own and measure is not None
     }
     kept = perquery[perquery["measure"] != own].reset_index(drop=True)
-    record(kept, known)
+    record_measures(kept, known)
     return kept, {**labels, "relevance": twin}

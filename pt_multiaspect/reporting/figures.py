@@ -18,11 +18,11 @@ from ..analysis.baseline import add_verdicts
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
-from ..evaluation.labels import recorded
-from ..evaluation.topic_groups import ALL, rows_by_group
+from ..evaluation.aggregation import ALL, rows_by_group
+from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
 from ..kernels.pareto import is_on_front
-from ..tables.heads import Head, heads_of
+from ..tables.content import Head, column_heads
 
 
 @dataclass(frozen=True)
@@ -85,28 +85,28 @@ class Figures:
 
     def __post_init__(self) -> None:
         perquery = self.perquery
-        known = recorded(perquery)
+        known = measures_by_label(perquery)
         self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
-        self.heads = heads_of(self.measures)
-        self.systems, self.notes = _systems_table(perquery, self.options.ci, self.groups)
+        self.heads = column_heads(self.measures)
+        self.systems, self.notes = _aggregate_measures(perquery, self.options.ci, self.groups)
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         if min(n_systems, n_topics) >= 2:
-            self.tests = _tests_of(perquery, self.options, self.groups)
+            self.tests = _compare_all_pairs(perquery, self.options, self.groups)
         else:
             few = "systems" if n_systems < 2 else "topics"
             self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
         if self.human is not None:
-            self.powered = self._powered(self.human)
+            self.powered = self._estimates(self.human)
         several = list(self.aspects.values())
-        systems = of_group(self.systems)
-        rows = _non_dominated(perquery, systems, several) if len(several) > 1 else []
+        systems = rows_of_group(self.systems)
+        rows = _front_rows(perquery, systems, several) if len(several) > 1 else []
         self.not_dominated = systems["name"].iloc[rows].tolist()
 
-    def _powered(self, human: pd.DataFrame) -> PredictionPowered:
+    def _estimates(self, human: pd.DataFrame) -> PredictionPowered:
         """Return the estimates of the measures that are averaged over topics."""
         means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
-        of_means = [rows_of_measures(values, means) for values in (human, self.perquery)]
-        powered = prediction_powered(*of_means, baseline=self.baseline, ci=self.options.ci)
+        averaged = [rows_of_measures(values, means) for values in (human, self.perquery)]
+        powered = prediction_powered(*averaged, baseline=self.baseline, ci=self.options.ci)
         n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
         self.notes.append(
             f"Estimates combine human judgments of {n_human} topics and the model's labels of {n_topics}, with "
@@ -123,59 +123,61 @@ class Figures:
         return [number_of(self.perquery[column].nunique(), noun) for noun, column in counts.items()]
 
 
-def of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
+def rows_of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
     """Return the rows of a group of topics; all rows of a table without groups."""
     return table[table["group"] == group] if "group" in table else table
 
 
-def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Floats]:
+def values_by_measure(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Floats]:
     """Return systems, topics and measures in the order of the frame, and the values by measure, system, topic."""
     values, names, qids, labels = matrix(perquery, as_given=True, least=1)
     return names, qids, labels, values.transpose(2, 0, 1)
 
 
-def _systems_table(perquery: pd.DataFrame, ci: float, groups: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
+def _aggregate_measures(
+    perquery: pd.DataFrame, ci: float, groups: Mapping[str, str]
+) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates, with intervals if they are defined, and the reasons if they are not."""
-    known = recorded(perquery)
+    known = measures_by_label(perquery)
     parts, notes = [], []
-    for label, of_measure in perquery.groupby("measure", sort=False):
+    for label, values in perquery.groupby("measure", sort=False):
         measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
         try:
-            part = aggregate(of_measure, measures, ci=ci, by=groups or None)
+            part = aggregate(values, measures, ci=ci, by=groups or None)
         except MultiAspectError as error:
-            part = aggregate(of_measure, measures, by=groups or None)
+            part = aggregate(values, measures, by=groups or None)
             notes.append(str(error))
         parts.append(part.set_index(["group", "name"] if groups else "name"))
     table = pd.concat(parts, axis=1).reset_index()
     return table, notes
 
 
-def _tests_of(perquery: pd.DataFrame, options: Options, groups: Mapping[str, str]) -> Tests:
+def _compare_all_pairs(perquery: pd.DataFrame, options: Options, groups: Mapping[str, str]) -> Tests:
     """Compare all pairs of at least two systems, and the measures on them."""
 
-    def powers(topics: pd.DataFrame) -> DiscriminativePower:
+    def power_on(topics: pd.DataFrame) -> DiscriminativePower:
         return discriminative_power(
             topics, options.test, n_resamples=options.n_resamples, alpha=options.alpha, seed=options.seed
         )
 
-    power = powers(perquery)
+    power = power_on(perquery)
     with silenced():  # undefined correlations are shown as such
         correlations = correlation(perquery)
     names = list(map(str, perquery["name"].unique()))
-    comparisons = _with_each_baseline({ALL: power.pairs}, names, options)
-    of_groups = {
-        group: powers(topics).pairs
+    comparisons = _compare_with_each({ALL: power.pairs}, names, options)
+    pairs = {
+        group: power_on(topics).pairs
         for group, topics in rows_by_group(perquery, groups)
         if topics["qid"].nunique() > 1
     }
-    if of_groups:
-        comparisons = pd.concat([_with_each_baseline(of_groups, names, options), comparisons], ignore_index=True)
-    lower = {label: lower_is_better(measure) for label, measure in recorded(perquery).items()}
+    if pairs:
+        comparisons = pd.concat([_compare_with_each(pairs, names, options), comparisons], ignore_index=True)
+    lower = {label: lower_is_better(measure) for label, measure in measures_by_label(perquery).items()}
     comparisons = add_verdicts(comparisons, lower)
     return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
 
-def _with_each_baseline(pairs: Mapping[str, pd.DataFrame], names: list[str], options: Options) -> pd.DataFrame:
+def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str], options: Options) -> pd.DataFrame:
     """Return the comparisons with each system as the only baseline, given the levels of pairs by group."""
     rows_by_name = {name: row for row, name in enumerate(names)}
     first_group = next(iter(pairs.values()))
@@ -183,8 +185,8 @@ def _with_each_baseline(pairs: Mapping[str, pd.DataFrame], names: list[str], opt
     for measure in first_group["measure"].unique():
         shape = (len(pairs), len(names), len(names))
         difference, level = np.zeros(shape), np.ones(shape)
-        for number, of_group in enumerate(pairs.values()):
-            rows = of_group[of_group["measure"] == measure]
+        for number, compared in enumerate(pairs.values()):
+            rows = compared[compared["measure"] == measure]
             first, second = (rows[side].map(str).map(rows_by_name).to_numpy() for side in "ab")
             difference[number, second, first] = rows["difference"] + 0.0  # a minus b, where b is the baseline
             difference[number, first, second] = -rows["difference"] + 0.0
@@ -205,7 +207,7 @@ def _with_each_baseline(pairs: Mapping[str, pd.DataFrame], names: list[str], opt
                     "significant": p[number] < options.alpha,
                 }
                 parts[group].append(pd.DataFrame(columns))
-    return pd.concat([part for of_group in parts.values() for part in of_group], ignore_index=True)
+    return pd.concat([part for frames in parts.values() for part in frames], ignore_index=True)
 
 
 def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> dict[tuple[int, int], list[int]]:
@@ -226,14 +228,14 @@ def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> di
         Rows of the table, for each pair of measures.
     """
     return {
-        pair: _non_dominated(perquery, table, [labels[column] for column in pair])
+        pair: _front_rows(perquery, table, [labels[column] for column in pair])
         for pair in combinations(range(len(labels)), 2)
     }
 
 
-def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
+def _front_rows(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
     """Return the rows of the systems that no other system dominates on several measures."""
-    known = recorded(perquery)
+    known = measures_by_label(perquery)
     gains = {
         str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
         for column, label in enumerate(labels)
@@ -241,7 +243,7 @@ def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str
     return np.flatnonzero(is_on_front(np.column_stack(list(gains.values())))).tolist()
 
 
-def ends(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:
+def interval_values(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:
     """Return the lower and upper ends of the intervals of a measure, or None."""
     low, high = interval_columns(label, ci)
     return (table[low].tolist(), table[high].tolist()) if low in table and table[low].notna().all() else None

@@ -20,8 +20,7 @@ import numpy as np
 from .._version import __version__
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
-from ..tables.content import test_name
-from ..tables.heads import scales_of
+from ..tables.content import named_scales, test_name
 from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, template
 from .figures import Figures
 from .payload import as_script
@@ -59,12 +58,12 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
     scripts = [vega(), asset(__package__, "report.js")]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     sections = [
-        ("judgments", "Judgments", _judgments(figures)),
-        ("systems", "Systems", _systems(figures, data)),
-        ("aspects", "Aspects", _aspects(figures)),
-        ("measures", "Measures", _measures(figures)),
-        ("queries", "Topics", _queries(figures, data)),
-        ("definitions", "Definitions", _definitions(figures)),
+        ("judgments", "Judgments", _judgments_section(figures)),
+        ("systems", "Systems", _systems_section(figures, data)),
+        ("aspects", "Aspects", _aspects_section(figures)),
+        ("measures", "Measures", _measures_section(figures)),
+        ("queries", "Topics", _topics_section(figures, data)),
+        ("definitions", "Definitions", _definitions_section(figures)),
     ]
     return template(asset(__package__, "page.html")).render(
         title=figures.title,
@@ -86,7 +85,8 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
-def _judgments(figures: Figures) -> dict[str, Any]:
+def _judgments_section(figures: Figures) -> dict[str, Any]:
+    """Return the template variables of the section Judgments: the numbers of documents and the description."""
     description = figures.description
     counts = [
         number_of(description.n_documents, "judged document"),
@@ -97,7 +97,8 @@ def _judgments(figures: Figures) -> dict[str, Any]:
     return {"counts": choices(counts), "description": description._repr_html_()}
 
 
-def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
+def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the template variables of the section Systems: the table of means, and the choices of its reader."""
     options, tested = figures.options, figures.tests is not None
     columns = []
     for row, (means, marks, ends) in enumerate(zip(data["means"], data["marks"], data["ends"], strict=True)):
@@ -137,13 +138,14 @@ def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _aspects(figures: Figures) -> dict[str, Any] | None:
+def _aspects_section(figures: Figures) -> dict[str, Any] | None:
+    """Return the template variables of the section Aspects: the two measures that its chart shows first."""
     heads = figures.heads
     if len(heads) < 2:
         return None
     labels = [head.label for head in heads]
-    of_aspects = [labels.index(label) for label in figures.aspects.values()]
-    x, y = (of_aspects + [column for column in range(len(heads)) if column not in of_aspects])[:2]
+    aspect_columns = [labels.index(label) for label in figures.aspects.values()]
+    x, y = (aspect_columns + [column for column in range(len(heads)) if column not in aspect_columns])[:2]
     names = {label: f"{aspect}: {label}" for aspect, label in figures.aspects.items() if aspect not in label}
     return {
         "x": x,
@@ -154,7 +156,8 @@ def _aspects(figures: Figures) -> dict[str, Any] | None:
     }
 
 
-def _measures(figures: Figures) -> dict[str, Any] | None:
+def _measures_section(figures: Figures) -> dict[str, Any] | None:
+    """Return the template variables of the section Measures: correlations and discriminative power."""
     if figures.tests is None:
         return None
     heads, options = figures.heads, figures.options
@@ -169,7 +172,7 @@ def _measures(figures: Figures) -> dict[str, Any] | None:
     columns += [Column(head) for head in ("Fraction", "Pairs", "Required difference")]
     correlations = figures.tests.correlations.to_numpy(dtype=np.float64)
     return {
-        "correlations": [[_shaded(value) for value in row] for row in correlations.tolist()]
+        "correlations": [[_correlation_cell(value) for value in row] for row in correlations.tolist()]
         if len(heads) > 1
         else [],
         "power": html_of([Table(columns, rows, most=len(rows))]),
@@ -178,7 +181,7 @@ def _measures(figures: Figures) -> dict[str, Any] | None:
     }
 
 
-def _shaded(value: float) -> tuple[str, str, str]:
+def _correlation_cell(value: float) -> tuple[str, str, str]:
     """Return a correlation as text, its sign as a style, and how much it is shaded."""
     if np.isnan(value):
         return "–", "plus", "0"
@@ -186,7 +189,8 @@ def _shaded(value: float) -> tuple[str, str, str]:
     return text, "minus" if value < 0 else "plus", f"{60 * abs(value):.0f}"
 
 
-def _queries(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
+def _topics_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the template variables of the section Topics: the systems that it compares first, and its extent."""
     sign = 1 if figures.heads[0].lower_is_better else -1
     order = sorted(range(len(data["runs"])), key=lambda row: sign * data["means"][0][row])
     first, second = order[0], order[1] if len(order) > 1 else None
@@ -205,14 +209,14 @@ def _queries(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _definitions(figures: Figures) -> dict[str, Any]:
-    """Return the parameters that printed measures omit, and the scales, those of the judgments first."""
+def _definitions_section(figures: Figures) -> dict[str, Any]:
+    """Return the template variables of the section Definitions: measures, and scales, those of qrels first."""
     own, per_aspect = figures.description.aspects, figures.description.per_aspect
     inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
     title = own.name or "Label scales"
     if len(inferred):
         title += f" (inferred from the judgments: {choices(inferred)})"
-    named = [(str(scales.name), in_words(scales)) for scales in scales_of(figures.heads) if scales != own]
+    named = [(str(scales.name), in_words(scales)) for scales in named_scales(figures.heads) if scales != own]
     measures = [(head, figures.measures[head.label]) for head in figures.heads]
     return {
         "measures": [(head, getattr(measure, "in_words", None), str(measure)) for head, measure in measures],

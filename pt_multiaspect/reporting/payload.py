@@ -1,29 +1,46 @@
-"""The data of a report's script: names, values, tests and rankings as JSON."""
+"""The data of a report's script as JSON: names, values, tests and rankings.
+
+Documents of a topic are listed once, and ranks refer to them by position. Contributions are integers: multiples of
+a power of ten per measure, with either the four decimals of values or the four highest digits. Trailing zeros are
+left out.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from .._typing import Bools, Floats, Ints
 from ..analysis import PredictionPowered
-from ..evaluation.topic_groups import ALL
+from ..aspects.parameter import AspectSpec
+from ..collection.judgments import Judgments
+from ..errors import MultiAspectError, silenced
+from ..evaluation.aggregation import ALL
+from ..explanation.contributions import Contributions, Prefixes
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
+from ..integration.parsing import as_measure
+from ..io.runs import join
 from ..tables.content import best_marks
-from .figures import Figures, ends, fronts, of_group, wide
+from .figures import Figures, fronts, interval_values, rows_of_group, values_by_measure
 
 
-def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
+def payload(figures: Figures, rankings: dict[str, Any]) -> dict[str, Any]:
     """Collect the data of a page.
 
     Parameters
     ----------
     figures : Figures
         The figures.
-    ranked : dict
-        The rankings, see `rankings.ranked`.
+    rankings : dict
+        The result of `rankings_payload`.
 
     Returns
     -------
@@ -31,7 +48,7 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         The data. Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have full precision;
         p-values have six significant digits, and verdicts follow from the p-values before rounding.
     """
-    names, qids, _, values = wide(figures.perquery)
+    names, qids, _, values = values_by_measure(figures.perquery)
     known, options = figures.measures, figures.options
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
     measures = [
@@ -56,16 +73,16 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         "ci": options.ci,
         "values": values.tolist(),
         "baseline": None if figures.baseline is None else names.index(figures.baseline),
-        **_over_topics(figures, ALL, list(range(len(qids)))),
-        "groups": [_over_topics(figures, group, sorted(topics)) for group, topics in members.items()],
-        **ranked,
+        **_topics_payload(figures, ALL, list(range(len(qids)))),
+        "groups": [_topics_payload(figures, group, sorted(topics)) for group, topics in members.items()],
+        **rankings,
     }
 
 
-def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
+def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
     """Return the data that depend on the chosen topics: those of a group, or all topics."""
-    table = of_group(figures.systems, group)
-    compared = None if figures.tests is None else of_group(figures.tests.comparisons, group)
+    table = rows_of_group(figures.systems, group)
+    compared = None if figures.tests is None else rows_of_group(figures.tests.comparisons, group)
     names, known, options = table["name"].tolist(), figures.measures, figures.options
     means = [table[label].tolist() for label in known]
     return {
@@ -76,23 +93,25 @@ def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, A
             best_marks(np.array(column, dtype=np.float64), head.lower_is_better)
             for column, head in zip(means, figures.heads, strict=True)
         ],
-        "ends": [ends(table, label, options.ci) for label in known],
-        "powered": None if figures.powered is None or group != ALL else _powered(figures.powered, list(known)),
+        "ends": [interval_values(table, label, options.ci) for label in known],
+        "powered": None
+        if figures.powered is None or group != ALL
+        else _estimates_payload(figures.powered, list(known)),
         "tests": None
         if compared is None or compared.empty
-        else _tests(compared, names, list(known), options.alpha),
+        else _tests_payload(compared, names, list(known), options.alpha),
         "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
     }
 
 
-def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
+def _estimates_payload(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
     """Return the estimates and the ends of their intervals by measure, None for a measure without estimates."""
     by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
     columns = ["estimate", "low", "high"]
     return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
 
 
-def _tests(compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float) -> dict[str, Any]:
+def _tests_payload(compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float) -> dict[str, Any]:
     """Return the p-value and the verdict of each system against each baseline: + better, - worse, . neither."""
     rows_by_name = {name: row for row, name in enumerate(names)}
     p, verdicts = [], []
@@ -126,3 +145,220 @@ def as_script(data: dict[str, Any]) -> str:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
+
+
+#: Maximum number of contributions in a report, about 1 MB; they grow fastest.
+MOST_CONTRIBUTIONS = 400_000
+
+#: Minimum number of ranks; ranks are left out before topics.
+_FEWEST_RANKS = 5
+
+#: Contributions have this many decimals, like values, or significant digits, relative to the largest of their
+#: measure. Those of HMAP nearly cancel out: with decimals relative to the largest, they would not sum to the value.
+_DIGITS = 4
+
+#: Significant digits of floats.
+_MOST_DIGITS = 15
+
+#: Relative tolerance for equal values (rounding errors).
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """The ranks and topics of the rankings in a report."""
+
+    depth: int
+    #: The topics, by position.
+    topics: Ints
+
+    @classmethod
+    def of(cls, values: Floats, depth: int) -> Extent:
+        """Choose ranks and topics so that the contributions are at most `MOST_CONTRIBUTIONS`.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n_measures, n_runs, n_topics)
+            The values.
+        depth : int
+            Maximum number of ranks.
+
+        Returns
+        -------
+        Extent
+            The extent. If there is not enough space for all topics, those with the largest differences, relative to
+            the range of the measure, are chosen.
+        """
+        n_measures, n_runs, n_topics = values.shape
+        per_rank = n_measures * n_runs
+        depth = max(min(depth, _FEWEST_RANKS), min(depth, MOST_CONTRIBUTIONS // (per_rank * n_topics)))
+        n_kept = max(1, min(n_topics, MOST_CONTRIBUTIONS // (per_rank * depth)))
+        spread = values.max(axis=1) - values.min(axis=1)
+        most = spread.max(axis=1, keepdims=True)
+        relative = np.divide(spread, most, out=np.zeros_like(spread), where=most > 0).mean(axis=0)
+        topics = np.sort(np.argsort(-relative, kind="stable")[:n_kept])
+        return cls(depth, topics)
+
+
+def rankings_payload(
+    runs: Mapping[str, object],
+    judgments: Judgments,
+    spec: AspectSpec,
+    measures: Mapping[str, ir_measures.Measure],
+    values: Floats,
+    depth: int,
+) -> dict[str, Any]:
+    """Return the first ranks of the runs, their labels and contributions, as JSON.
+
+    Parameters
+    ----------
+    runs : mapping of str to run
+        The evaluated runs.
+    judgments : Judgments
+        The judged documents.
+    spec : Aspects, tuple of str or None
+        The aspects whose labels are shown.
+    measures : mapping of str to Measure
+        The measures by label.
+    values : ndarray of float, shape (n_measures, n_runs, n_topics)
+        The values of the measures.
+    depth : int
+        Maximum number of ranks.
+
+    Returns
+    -------
+    dict
+        ``depth``; ``topics``, the positions of those included; ``documents`` by topic; ``labels`` by aspect and
+        topic, None if unjudged; ``ranks`` by run and topic, positions of documents; and ``contributions``, per
+        measure a dict or the reason why there are none.
+    """
+    extent = Extent.of(values, depth)
+    with silenced():
+        explained, reasons = _explainable_measures(measures)
+        documents = _Documents(len(extent.topics))
+        parts: dict[str, list[Contributions]] = {label: [] for label in explained}
+        ranks, positions = [], {int(topic): row for row, topic in enumerate(extent.topics)}
+        for name, run in runs.items():
+            rankings = join(name, run, judgments)
+            query, _, docnos = rankings.documents(extent.depth)
+            by_topic: list[list[int]] = [[] for _ in extent.topics]
+            for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
+                if topic in positions:
+                    by_topic[positions[topic]].append(documents.position(positions[topic], docno))
+            ranks.append(by_topic)
+            prefixes = Prefixes(rankings, extent.depth)
+            for label in list(explained):
+                try:
+                    parts[label].append(Contributions.of(explained[label], prefixes))
+                except MultiAspectError as error:
+                    reasons[label] = str(error)
+                    del explained[label]
+        labels = [
+            documents.labels(judgments, extent.topics, np.where(view.known, view.label, np.nan))
+            for view in judgments.views(spec)
+        ]
+    return {
+        "depth": extent.depth,
+        "topics": extent.topics.tolist(),
+        "documents": documents.names,
+        "labels": labels,
+        "ranks": ranks,
+        "contributions": [
+            _contributions_payload(parts[label], values[row], extent.topics)
+            if label in explained
+            else reasons[label]
+            for row, label in enumerate(measures)
+        ],
+    }
+
+
+def _explainable_measures(measures: Mapping[str, ir_measures.Measure]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the measures whose values can be explained, and the reasons why others cannot."""
+    explained, reasons = {}, {}
+    for label, measure in measures.items():
+        try:
+            explained[label] = as_measure(measure)
+        except MultiAspectError as error:
+            reasons[label] = str(error)
+    return explained, reasons
+
+
+class _Documents:
+    """The documents of each topic, numbered in the order of their first occurrence."""
+
+    def __init__(self, n_topics: int) -> None:
+        self._positions: list[dict[str, int]] = [{} for _ in range(n_topics)]
+
+    @property
+    def names(self) -> list[list[str]]:
+        """The documents of each topic."""
+        return [list(numbers) for numbers in self._positions]
+
+    def position(self, topic: int, docno: str) -> int:
+        """Return the number of a document."""
+        numbers = self._positions[topic]
+        return numbers.setdefault(docno, len(numbers))
+
+    def labels(self, judgments: Judgments, topics: Ints, label: Floats) -> list[list[float | int | None]]:
+        """Return the labels of one aspect for each topic, None where a document is unjudged."""
+        begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
+        result = []
+        for numbers, begin, end in zip(self._positions, *begins.tolist(), strict=True):
+            known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
+            result.append([_json_label(known.get(docno, math.nan)) for docno in numbers])
+        return result
+
+
+def _json_label(label: float) -> float | int | None:
+    """Return a label as JSON writes it."""
+    if math.isnan(label):
+        return None
+    return int(label) if label == int(label) else label
+
+
+def _contributions_payload(runs: list[Contributions], values: Floats, topics: Ints) -> dict[str, Any]:
+    """Return the contributions to one measure.
+
+    Returns
+    -------
+    dict
+        ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and ``marginal`` by run and
+        topic if there are any; ``explained``, the explained values [run, topic, value] that differ from the
+        evaluated ones, as ir-measures rounds some measures.
+    """
+    ranks = np.stack([run.ranks[topics] for run in runs])
+    offset = np.stack([run.offset[topics] for run in runs])
+    marginal = np.stack([run.marginal[topics] for run in runs])
+    value = np.stack([run.value[topics] for run in runs])
+    evaluated = values[:, topics]
+    decimals = _decimals(ranks)
+    units = np.rint(ranks * 10.0**decimals).astype(np.int64)
+    result: dict[str, Any] = {"decimals": decimals, "ranks": [list(map(_drop_zeros, rows)) for rows in units]}
+    if offset.any():
+        result["offset"] = offset.tolist()
+    if marginal.any():
+        result["marginal"] = True if marginal.all() else marginal.astype(int).tolist()
+    differs = _is_different(value, evaluated)
+    if differs.any():
+        result["explained"] = [
+            [run, topic, float(value[run, topic])] for run, topic in np.argwhere(differs).tolist()
+        ]
+    return result
+
+
+def _is_different(values: Floats, expected: Floats) -> Bools:
+    return np.asarray(np.abs(values - expected) > _TOLERANCE * np.maximum(1.0, np.abs(expected)), dtype=np.bool_)
+
+
+def _decimals(ranks: Floats) -> int:
+    """Return the number of decimals: four, more if the largest contribution is small, fewer beyond all digits."""
+    most = float(np.abs(ranks).max(initial=0.0))
+    size = 0 if most == 0 else math.ceil(math.log10(most))
+    return min(_DIGITS - min(size, 0), _MOST_DIGITS - max(size, 0))
+
+
+def _drop_zeros(row: NDArray[np.int64]) -> list[int]:
+    """Return numbers without trailing zeros."""
+    used = np.flatnonzero(row)
+    result: list[int] = row[: used[-1] + 1].tolist() if len(used) else []
+    return result

@@ -16,13 +16,13 @@ def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
     values = column.to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(values, skipna=False)
     if kind in ("string", "empty"):
-        return values if is_arrow(column) else _checked(values, what)
+        return values if is_arrow(column) else _check_surrogates(values, what)
     missing = pd.isna(values)
     if missing.any():
         raise MultiAspectError(
             f"{what}: expected a {column.name} in every row, got none in row {int(np.argmax(missing))}"
         )
-    return _checked(np.array([str(value) for value in values.tolist()], dtype=object), what)
+    return _check_surrogates(np.array([str(value) for value in values.tolist()], dtype=object), what)
 
 
 def is_arrow(column: pd.Series[Any]) -> bool:
@@ -30,7 +30,7 @@ def is_arrow(column: pd.Series[Any]) -> bool:
     return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
 
 
-def _checked(values: NDArray[np.object_], what: str) -> NDArray[np.object_]:
+def _check_surrogates(values: NDArray[np.object_], what: str) -> NDArray[np.object_]:
     with refuse_surrogates(what):
         "\0".join(values).encode()
     return values

@@ -11,17 +11,24 @@ from .texts import Texts
 Scores = NDArray[np.float32] | NDArray[np.float64]
 
 
+def inverse_permutation(order: Ints) -> Ints:
+    """Return the position of each index in an order of all indices."""
+    position = np.empty(len(order), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    return position
+
+
 def heads(query: Ints) -> Ints:
     """Return the first row of each block of adjacent rows of the same query."""
     return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
 
 
-def begins(n_ret: Ints) -> Ints:
+def query_starts(n_ret: Ints) -> Ints:
     """Return the position of the first document of each query."""
     return np.cumsum(n_ret) - n_ret
 
 
-def _downwards(scores: Scores) -> NDArray[np.uint32]:
+def _descending_keys(scores: Scores) -> NDArray[np.uint32]:
     """Return numbers that increase as scores decrease, equal for equal scores."""
     if scores.dtype != np.float32:
         return np.unique(-scores, return_inverse=True)[1].astype(np.uint32)
@@ -32,12 +39,12 @@ def _downwards(scores: Scores) -> NDArray[np.uint32]:
 
 def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: Ints) -> Ints:
     """Return the position of each row in the order by query, score descending, docno descending."""
-    downwards = _downwards(scores)
+    downwards = _descending_keys(scores)
     ranked = downwards[1:] >= downwards[:-1]
     ranked[first[1:] - 1] = True
     if len(first) == np.count_nonzero(n_ret) and ranked.all():
         # The rows of each query are adjacent and sorted by rank, as in most run files.
-        shift = begins(n_ret)[query[first]] - first
+        shift = query_starts(n_ret)[query[first]] - first
         position = np.arange(len(query)) + np.repeat(shift, np.diff(first, append=len(query)))
         same = np.append(downwards[1:] == downwards[:-1], False)
         same[first[1:] - 1] = False
@@ -46,14 +53,13 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
     else:
         keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
         order = np.argsort(keys)
-        position = np.empty(len(order), dtype=np.intp)
-        position[order] = np.arange(len(order))
+        position = inverse_permutation(order)
         keys = keys[order]
         same = np.append(keys[1:] == keys[:-1], False)
         adjacent = np.flatnonzero(same | np.append(False, same[:-1]))
         tied, level = order[adjacent], keys[adjacent]
     if len(tied):
         # Tied documents exchange positions among themselves.
-        order = docnos.take(tied).descending(level)
+        order = docnos.take(tied).descending_order(level)
         position[tied[order]] = position[tied]
     return position

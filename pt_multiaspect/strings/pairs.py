@@ -88,9 +88,9 @@ class PairTable:
         undecided = [np.zeros(0, dtype=np.intp)]
         for begin in range(0, len(query), _BLOCK):
             part = slice(begin, begin + _BLOCK)
-            of_part = query[part]
-            own = keys[part] = pair_keys(of_part, docnos.take(part))
-            slots = self._slots(of_part, own, 0)
+            part_query = query[part]
+            own = keys[part] = pair_keys(part_query, docnos.take(part))
+            slots = self._slots(part_query, own, 0)
             occupied = np.flatnonzero(self._row_at[slots] >= 0)
             slots = slots[occupied]
             missed = self._compare(rows, occupied + begin, self._row_at[slots], query, docnos, keys)
@@ -155,7 +155,7 @@ def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None 
         return None
     # In rare cases, different pairs share a key: sort by the pairs themselves.
     suspects = np.flatnonzero(np.isin(keys, shared))
-    suspects = suspects[docnos.take(suspects).descending(query[suspects])]
+    suspects = suspects[docnos.take(suspects).descending_order(query[suspects])]
     followed = (query[suspects[1:]] == query[suspects[:-1]]) & docnos.take(suspects[1:]).equals(
         docnos.take(suspects[:-1])
     )

@@ -49,7 +49,7 @@ class Texts:
     # -- construction -------------------------------------------------------------------------
 
     @classmethod
-    def of_column(cls, column: pd.Series[Any], what: str) -> Texts:
+    def from_column(cls, column: pd.Series[Any], what: str) -> Texts:
         """Read a column of identifiers, which are converted to strings.
 
         Raises
@@ -60,24 +60,24 @@ class Texts:
         if isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy()
             if len(codes) and codes.min() >= 0:
-                return cls.of_column(pd.Series(column.cat.categories, name=column.name), what).take(codes)
+                return cls.from_column(pd.Series(column.cat.categories, name=column.name), what).take(codes)
         elif is_arrow(column):
-            texts = _of_arrow(column)
+            texts = _read_arrow(column)
             if texts is not None:
                 return texts
         else:
             try:
                 with refuse_surrogates(what):
-                    return cls.of_strings(column.to_numpy(dtype=object))
+                    return cls.from_strings(column.to_numpy(dtype=object))
             except TypeError:
                 pass  # some values are not strings
-        return cls.of_strings(identifiers(column, what))
+        return cls.from_strings(identifiers(column, what))
 
     @classmethod
-    def of_strings(cls, values: NDArray[np.object_]) -> Texts:
+    def from_strings(cls, values: NDArray[np.object_]) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is not a string."""
-        content = _joined(values)
-        data = _padded(content)
+        content = _join_strings(values)
+        data = _pad_bytes(content)
         ends = np.flatnonzero(data[: len(content)] == 0)
         if len(ends) == len(values):
             start = np.zeros(len(values), dtype=np.int64)
@@ -88,21 +88,21 @@ class Texts:
         return cls(data, _starts(size, 1), size)
 
     @classmethod
-    def of_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
+    def from_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
         """Read consecutive strings in a buffer, given their `offsets`."""
         bounds = offsets.astype(np.int64)
         used = data[bounds[0] : bounds[-1]]
         return cls(_with_padding(used), bounds[:-1] - bounds[0], np.diff(bounds))
 
     @classmethod
-    def within(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
+    def from_bytes(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
         """Read consecutive strings in a buffer, which is copied if there are too few bytes after the last one."""
         end = int(start[-1] + size[-1]) if len(start) else 0
         is_long_enough = len(data) - end >= _WIDTH
-        return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _padded(data), start, size)
+        return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _pad_bytes(data), start, size)
 
     @classmethod
-    def concatenated(cls, parts: list[Texts]) -> Texts:
+    def concatenate(cls, parts: list[Texts]) -> Texts:
         """Return the strings of all parts."""
         shifts = np.cumsum([0, *(len(part.data) for part in parts)])
         return cls(
@@ -139,24 +139,24 @@ class Texts:
         else:
             position = np.repeat(self.start - start, self.size)
             data = self.data[position + np.arange(len(position))]
-        return _restored, (_with_padding(data).tobytes(), as_bytes(self.size), gap)
+        return _restore_texts, (_with_padding(data).tobytes(), as_bytes(self.size), gap)
 
     # -- comparison ---------------------------------------------------------------------------
 
     @cached_property
     def _words(self) -> Words:
-        """Return the 8 bytes from each position of the buffer on, as one number (a view)."""
+        """The 8 bytes from each position of the buffer on, as one number (a view)."""
         return np.ndarray((len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,))
 
     def _word(self, index: int, rows: Any = slice(None)) -> Words:
         """Return the bytes from 8 · index on, the first one lowest; 0 beyond the end of a string."""
         begin = _WIDTH * index
-        rest, at = self.size[rows] - begin, self.start[rows] + begin
+        rest, start = self.size[rows] - begin, self.start[rows] + begin
         shortest, longest = rest.min(initial=_WIDTH), rest.max(initial=0)
         if shortest < 0:  # beyond its end, a string is read at its start, which is in the buffer
-            at -= np.where(rest < 0, begin, 0)
+            start -= np.where(rest < 0, begin, 0)
             rest = np.maximum(rest, 0)
-        words = self._words[at]
+        words = self._words[start]
         if shortest < _WIDTH:
             # Ids of a collection often have the same length.
             words &= _FIRST_BYTES[shortest] if shortest == longest else _FIRST_BYTES[np.minimum(rest, _WIDTH)]
@@ -175,9 +175,9 @@ class Texts:
 
     def _hashes(self) -> Words:
         hashed = self.size.astype(np.uint64) * _SPREAD
-        active = _where(self.size > 0)
+        active = _fast_index(self.size > 0)
         for index in range(self._n_words):
-            hashed[active] = _mixed(hashed[active] ^ self._word(index, active))
+            hashed[active] = _mix_bits(hashed[active] ^ self._word(index, active))
             # Hashes of shorter strings remain unchanged.
             longer = self.size[active] > _WIDTH * (index + 1)
             if not longer.all():
@@ -197,7 +197,7 @@ class Texts:
             undecided = same & (self.size > _WIDTH * index)
             if not undecided.any():
                 break
-            active = _where(undecided)
+            active = _fast_index(undecided)
             same[active] = self._word(index, active) == other._word(index, active)
         return same
 
@@ -207,15 +207,15 @@ class Texts:
             return np.zeros(0, dtype=np.intp), self
         # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
         heads = self.heads()
-        of_heads = self.take(heads)
-        codes, _ = pd.factorize(of_heads.hashes())
-        first = _first_of(codes)
-        if not of_heads.equals(of_heads.take(first[codes])).all():  # two strings have the same hash
+        head_codes = self.take(heads)
+        codes, _ = pd.factorize(head_codes.hashes())
+        first = _first_positions(codes)
+        if not head_codes.equals(head_codes.take(first[codes])).all():  # two strings have the same hash
             seen: dict[str, int] = {}
-            codes = np.array([seen.setdefault(string, len(seen)) for string in of_heads.decode()])
-            first = _first_of(codes)
+            codes = np.array([seen.setdefault(string, len(seen)) for string in head_codes.decode()])
+            first = _first_positions(codes)
         sizes = np.diff(heads, append=len(self))
-        return np.repeat(codes.astype(np.intp, copy=False), sizes), of_heads.take(first)
+        return np.repeat(codes.astype(np.intp, copy=False), sizes), head_codes.take(first)
 
     def heads(self) -> Ints:
         """Return the positions of strings that differ from the one before them, including the first one."""
@@ -233,7 +233,7 @@ class Texts:
             changes[rows.start + 1 : rows.stop + 1] = changed
         return np.flatnonzero(changes)
 
-    def descending(self, group: Ints) -> Ints:
+    def descending_order(self, group: Ints) -> Ints:
         """Return the order by `group`, then by string, descending."""
         order = np.argsort(group, kind="stable")
         # The rank of each string is that of the first string that has not yet been distinguished from it.
@@ -262,7 +262,7 @@ def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
     return numbers.astype(kind).tobytes(), kind.str
 
 
-def _restored(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
+def _restore_texts(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
     size = np.frombuffer(*sizes).astype(np.int64)
     return Texts(np.frombuffer(data, dtype=np.uint8), _starts(size, gap), size)
 
@@ -273,7 +273,7 @@ def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
     return np.asarray(np.cumsum(step) - step, dtype=np.int64)
 
 
-def _joined(values: NDArray[np.object_]) -> bytes:
+def _join_strings(values: NDArray[np.object_]) -> bytes:
     """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
     # Joining is the only step in Python. It reads each string twice; the second time from the cache, if few are
     # joined at once.
@@ -285,7 +285,7 @@ def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.concatenate([data, np.zeros(_WIDTH, dtype=np.uint8)])
 
 
-def _padded(content: bytes) -> NDArray[np.uint8]:
+def _pad_bytes(content: bytes) -> NDArray[np.uint8]:
     """Return bytes followed by the zero bytes of one word."""
     return np.frombuffer(content + bytes(_WIDTH), dtype=np.uint8)
 
@@ -295,19 +295,19 @@ def _blocks(n_rows: int, size: int) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, n_rows, size))
 
 
-def _where(mask: Bools) -> Any:
+def _fast_index(mask: Bools) -> Any:
     """Return an index of the True values, in the fastest form if all are True."""
     return slice(None) if mask.all() else np.flatnonzero(mask)
 
 
-def _first_of(codes: Ints) -> Ints:
+def _first_positions(codes: Ints) -> Ints:
     """Return the position of the first occurrence of each code."""
     first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # for equal codes, the last assignment counts
     return first
 
 
-def _mixed(values: Words) -> Words:
+def _mix_bits(values: Words) -> Words:
     """Spread every bit over all bits; different values remain different."""
     values = values * _SPREAD
     values ^= values >> _HALF
@@ -326,7 +326,7 @@ def _first_equal(*keys: NDArray[Any]) -> Ints:
     return np.asarray(np.maximum.accumulate(np.where(begins, np.arange(n), 0)), dtype=np.intp)
 
 
-def _of_arrow(column: pd.Series[Any]) -> Texts | None:
+def _read_arrow(column: pd.Series[Any]) -> Texts | None:
     """Read the buffers of a column of Arrow strings; None if it has missing values or other values."""
     chunked: Any = column.array.__arrow_array__()
     if chunked.null_count or str(chunked.type) not in ("string", "large_string", "string_view"):
@@ -340,7 +340,7 @@ def _of_arrow(column: pd.Series[Any]) -> Texts | None:
             _, offsets, data = chunk.buffers()
             bounds = np.frombuffer(offsets, offset_type, len(chunk) + 1, chunk.offset * offset_type.itemsize)
             content = np.zeros(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
-            parts.append(Texts.of_buffer(content, bounds))
+            parts.append(Texts.from_buffer(content, bounds))
     if not parts:
-        return Texts.of_strings(np.zeros(0, dtype=object))
-    return parts[0] if len(parts) == 1 else Texts.concatenated(parts)
+        return Texts.from_strings(np.zeros(0, dtype=object))
+    return parts[0] if len(parts) == 1 else Texts.concatenate(parts)

@@ -1,6 +1,5 @@
 """Suites: the measures of published tracks, and those recommended for papers."""
 
-from .catalogue import list_suites, suite
-from .definition import Suite
+from .catalogue import Suite, list_suites, suite
 
 __all__ = ["Suite", "list_suites", "suite"]

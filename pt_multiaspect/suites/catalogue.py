@@ -1,9 +1,10 @@
-"""The suites by name, and tracks without a suite, as their settings are not fully known."""
+"""Suites of labelled measures by name, and tracks without a suite, as their settings are not fully known."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -13,9 +14,111 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, refuse_unknown
+from ..evaluation.topics import TOPICS
 from ..groups.groups import Groups
+from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
-from .definition import Suite
+from ..views import Block, Heading, Items, Sentence, View
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Suite(View, Mapping[str, ir_measures.Measure]):
+    """A mapping of labels to measures, accepted wherever measures are.
+
+    Parameters
+    ----------
+    name : str
+        The name, as in ``suite(name)``.
+    title : str
+        The track and task.
+    measures : dict of str to ir_measures.Measure
+        The measures by label.
+    columns : dict of str to str
+        The label columns that the qrels must have, with the meaning of their labels.
+    average_over : {'judged', 'positive'}
+        The topics that count for each measure, see `evaluate`.
+    about_topics : str
+        The topics of the official means.
+    notes : tuple of str
+        Possible differences from the official values, and errors of the official programs.
+    sources : tuple of str
+        The publications of the measures and settings.
+
+    Notes
+    -----
+    Stability: provisional. It is the result of `suite`, which may change.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> ma.suite("trec-misinfo-2022")
+    Suite('trec-misinfo-2022': 7 measures of relevance, correctness)
+    >>> print(ma.suite("trec-misinfo-2022")["P@10 useful and incorrect"])
+    TOMA(base='P',order='trec-misinfo-useful-incorrect')@10
+    """
+
+    name: str
+    title: str
+    measures: dict[str, ir_measures.Measure]
+    columns: dict[str, str]
+    average_over: str = TOPICS[0]
+    about_topics: str = "All judged topics."
+    notes: tuple[str, ...] = field(default=())
+    sources: tuple[str, ...] = field(default=())
+
+    def __getitem__(self, label: str) -> ir_measures.Measure:
+        return self.measures[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measures)
+
+    def __len__(self) -> int:
+        return len(self.measures)
+
+    def __repr__(self) -> str:
+        return f"Suite({self.name!r}: {len(self)} measures of {', '.join(self.columns)})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the measures as a frame.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``label measure better``, the last of which is ``'higher'`` or ``'lower'``.
+        """
+        return pd.DataFrame(self._rows(), columns=["label", "measure", "better"])
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [
+            (label, str(measure), "lower" if lower_is_better(measure) else "higher")
+            for label, measure in self.measures.items()
+        ]
+
+    @property
+    def description(self) -> str:
+        """The columns, measures, topics, differences and sources as text."""
+        return str(self)
+
+    def _title(self) -> str:
+        return self.name
+
+    def _blocks(self) -> list[Block]:
+        listed = {
+            "Columns of the qrels": [Sentence(f"{column}: {meaning}") for column, meaning in self.columns.items()],
+            "Measures": [
+                Sentence(label + " (lower is better)" * (better == "lower"), code=measure)
+                for label, measure, better in self._rows()
+            ],
+            "Topics of the means": [Sentence(self.about_topics)],
+            "Notes": [Sentence(note) for note in self.notes],
+            "Sources": [Sentence(source) for source in self.sources],
+        }
+        blocks: list[Block] = [Heading(f"{self.name}: {self.title}")]
+        for title, sentences in listed.items():
+            if sentences:
+                blocks += [Sentence(f"{title}:"), Items([[sentence] for sentence in sentences])]
+        return blocks
+
 
 _CATALOGUE = json.loads((files(__package__) / "suites.json").read_text(encoding="utf-8"))
 
@@ -79,7 +182,7 @@ def suite(
     >>> round(ma.aggregate(values)["nDCG useful and correct"].item(), 4)
     0.8155
     """
-    known = settings_of(name)
+    known = required_settings(name)
     arguments = {"aspects": aspects, "groups": groups, "divergence": divergence}
     settings = {key: value for key, value in arguments.items() if value is not None}
     unknown = [key for key in settings if key not in known]
@@ -123,7 +226,7 @@ def _with_settings(measure: ir_measures.Measure, settings: Mapping[str, Any]) ->
     return measure(**used) if used else measure
 
 
-def settings_of(name: str) -> tuple[str, ...]:
+def required_settings(name: str) -> tuple[str, ...]:
     """Return the names of the settings of a suite, all of which are required.
 
     Parameters
@@ -164,6 +267,6 @@ def list_suites() -> pd.DataFrame:
     1         trec-misinfo-2020
     2  trec-misinfo-2020-recall
     """
-    offered = [(name, entry["listed"], ", ".join(settings_of(name)), "") for name, entry in SUITES.items()]
+    offered = [(name, entry["listed"], ", ".join(required_settings(name)), "") for name, entry in SUITES.items()]
     others = [(name, "", "", reason) for name, reason in NOT_OFFERED.items()]
     return pd.DataFrame([*offered, *others], columns=["name", "title", "requires", "unknown"])

@@ -14,7 +14,7 @@ from ir_measures.measures import registry
 from .._version import __version__
 from ..collection.frames import to_pandas
 from ..errors import refuse_unknown, warn_once
-from ..evaluation.labels import recorded
+from ..evaluation.long_frames import measures_by_label
 from ..integration.parsing import parse_all
 
 #: The software that computes the measures.
@@ -91,7 +91,7 @@ def cite(
       author    = {Lioma, Christina and Simonsen, Jakob Grue and Larsen, Birger},
     """
     perquery = to_pandas(measures)
-    parsed = parse_all(measures) if perquery is None else recorded(perquery)
+    parsed = parse_all(measures) if perquery is None else measures_by_label(perquery)
     sources: dict[str, None] = {}
     for label, measure in parsed.items():
         keys = [] if measure is None else list(_sources(measure))

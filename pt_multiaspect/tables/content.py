@@ -1,24 +1,31 @@
-"""Parts of tables of systems: best values, signs of baselines, groups, decimals and notes."""
+"""The content of tables of systems: heads, best values, signs of baselines, decimals and notes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 
+from .._typing import Ints
 from ..analysis._frames import Direction, Floats, directions_from_words, topics_differ
 from ..analysis.baseline import compare_with_baseline
-from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
-from ..evaluation.labels import check_given, recorded
-from ..integration.parsing import parse_all
-from ..views import Mark, Sentence
-from .heads import Head
+from ..aspects import Aspects
+from ..aspects.wording import in_words
+from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
+from ..evaluation import interval_columns
+from ..evaluation.long_frames import check_labels, measures_by_label
+from ..integration.aggregators import lower_aggregate_is_better
+from ..integration.parsing import parse, parse_all
+from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
 
-#: The beginning of the note with the numbers of topics.
-DIFFERENT_TOPICS = "Columns are over different topics"
+#: The minus sign of tables.
+MINUS = "−"
 
 #: Tolerance for ties, relative to the maximum (rounding errors of means).
 _TOLERANCE = 1e-12
@@ -40,13 +47,116 @@ _CORRECTIONS = {
 _LETTERS = "abcdefghijklmnop"
 
 
+@dataclass(frozen=True)
+class Head:
+    """The head of a column."""
+
+    #: The label of the measure in the frame.
+    label: str
+    #: The text in the table.
+    short: str
+    #: The measure, if `short` is not its name.
+    meaning: str | None
+    lower_is_better: bool
+    #: The scales that the printed measure only names.
+    scales: Aspects | None = None
+
+
+def named_scales(heads: Sequence[Head]) -> list[Aspects]:
+    """Return the distinct scales that printed measures only name."""
+    return list(dict.fromkeys(head.scales for head in heads if head.scales is not None))
+
+
+def column_heads(
+    measures: Mapping[str, ir_measures.Measure | None], labels: Mapping[str, str] | None = None
+) -> list[Head]:
+    """Return the heads of columns.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure or None
+        The measures by label, None if unknown.
+    labels : mapping of str to str, optional
+        The heads of some of the labels. By default, labels that are printed measures are shortened to name and
+        cutoff, and numbered if they are equal.
+
+    Returns
+    -------
+    list of Head
+        The heads, in the order of `measures`.
+
+    Raises
+    ------
+    MultiAspectError
+        If `labels` has a key that is not a label, a head that is not a text, or the same head twice.
+    """
+    chosen = {} if labels is None else dict(labels)
+    refuse_unknown(chosen, measures, "labels of measures", "labels")
+    wrong = [head for head in chosen.values() if not isinstance(head, str) or not head.strip()]
+    if wrong:
+        raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
+    shorts = _number_equal_heads(
+        {label: chosen.get(label) or _short_label(label, measure) for label, measure in measures.items()}, chosen
+    )
+    return [
+        Head(
+            label,
+            shorts[label],
+            _meaning(shorts[label], label, measure),
+            lower_aggregate_is_better(measure),
+            _scales_with_name(measure),
+        )
+        for label, measure in measures.items()
+    ]
+
+
+def _short_label(label: str, measure: ir_measures.Measure | None) -> str:
+    """Return the name and the cutoff of a printed measure; other labels are returned unchanged."""
+    printed = re.fullmatch(r"(\w+)\(.*\)(@\d+)?", label, re.DOTALL)
+    if printed is None or measure is None or label != str(measure):
+        return label
+    return printed[1] + (printed[2] or "")
+
+
+def _number_equal_heads(shorts: dict[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """Return heads, numbered if they are equal; heads given by the user must be distinct."""
+    result: dict[str, str] = {}
+    for label, short in shorts.items():
+        equal = [key for key, head in shorts.items() if head == short]
+        if len(equal) > 1 and any(key in chosen for key in equal):
+            raise MultiAspectError(f"labels: expected distinct heads, got {short!r} for {choices(equal)}")
+        result[label] = short if len(equal) == 1 else f"{short} ({equal.index(label) + 1})"
+    if len(set(result.values())) < len(result):  # another label looks like a numbered one
+        return {label: chosen.get(label, label) for label in shorts}
+    return result
+
+
+def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str | None:
+    """Return the measure of a head, unless the head is its name."""
+    if measure is None:
+        return None if short == label else label
+    if short == str(measure):
+        return None
+    try:
+        named = parse(short)
+    except MultiAspectError:
+        named = []
+    return None if named == [measure] else str(measure)
+
+
+def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
+    """Return the scales of a measure, if they have a name."""
+    scales = getattr(measure, "params", {}).get("aspects")
+    return scales if isinstance(scales, Aspects) and scales.name is not None else None
+
+
 def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any], dict[str, Direction]]:
     """Return the measure of each label, None if unknown, and the directions given instead of measures."""
     words = directions_from_words(measures) if isinstance(measures, Mapping) else {}
     if not words:
-        return recorded(perquery, measures), {}
+        return measures_by_label(perquery, measures), {}
     labels = [str(label) for label in perquery["measure"].unique()]
-    check_given(labels, measures)
+    check_labels(labels, measures)
     named = {label: measure for label, measure in measures.items() if label not in words}
     parsed = parse_all(named) if named else {}
     return {label: None if label in words else parsed[label] for label in labels}, words
@@ -73,13 +183,9 @@ def test_name(test: str, correction: str | None) -> str:
     return f"{_TESTS[test]}{corrected}"
 
 
-def rounded(value: float, digits: int) -> str:
-    """Return a value with a minus sign (U+2212), and without one if it is rounded to 0."""
-    text = f"{value:.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.lstrip("-")
-
-
-def decimals_of(decimals: int | Mapping[str, int], heads: list[Head], known: Mapping[str, Any]) -> dict[str, int]:
+def decimals_by_label(
+    decimals: int | Mapping[str, int], heads: list[Head], known: Mapping[str, Any]
+) -> dict[str, int]:
     """Return the number of decimals of each measure; by default, sums of counts have none."""
     labels = [head.label for head in heads]
     by_label: Mapping[str, int] = decimals if isinstance(decimals, Mapping) else {}
@@ -100,9 +206,9 @@ def _is_sum(measure: Any) -> bool:
     return bool(aggregator.result() == 2)
 
 
-def check_mean(head: Head, aggregated: float, values: Floats) -> None:
-    """Check that an aggregate is the mean of the values of topics, which half widths require."""
-    if not np.isclose(aggregated, values.mean(), rtol=1e-9, atol=1e-12):
+def check_mean(head: Head, aggregates: pd.Series[float], values: Floats) -> None:
+    """Check that aggregates are means of the values of topics, which half widths require."""
+    if not np.allclose(aggregates, values.mean(axis=1), rtol=1e-9, atol=1e-12):
         raise MultiAspectError(
             f"interval='half-width': {head.label} is not the mean of its per-query values; use interval='ends'"
         )
@@ -118,20 +224,37 @@ def baseline_signs(baseline: str | Sequence[str] | None) -> dict[str, str]:
     return {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
 
 
-def differences(
-    perquery: pd.DataFrame, signs: Mapping[str, str], **options: Any
-) -> dict[tuple[str, str], list[str]]:
-    """Return the signs of the baselines from which a system differs significantly, by measure and system."""
-    result: dict[tuple[str, str], list[str]] = {}
-    if signs:
-        compared = compare_with_baseline(perquery, list(signs), **options)
-        significant = compared[compared["significant"]]
-        for measure, against, name in significant[["measure", "baseline", "name"]].to_numpy(dtype=object):
-            result.setdefault((measure, name), []).append(signs[against])
-    return result
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Comparisons of systems with baselines."""
+
+    #: The result of `compare_with_baseline`.
+    tests: pd.DataFrame
+    #: The sign of each baseline.
+    signs: Mapping[str, str]
+    test: str
+    correction: str | None
+    alpha: float
+
+    @classmethod
+    def of(
+        cls, perquery: pd.DataFrame, baseline: str | Sequence[str] | None, by: object = None, **options: Any
+    ) -> Comparisons | None:
+        """Compare systems with one or several baselines; `options` are those of `compare_with_baseline`."""
+        signs = baseline_signs(baseline)
+        if not signs:
+            return None
+        tests = compare_with_baseline(perquery, list(signs), by=by, **options)  # type: ignore[arg-type]
+        return cls(tests, signs, options["test"], options["correction"], options["alpha"])
+
+    def signs_by_row(self, keys: list[str], label: str) -> dict[Hashable, str]:
+        """Return the signs of the baselines from which the values of a measure differ, by the keys of the row."""
+        rows = self.tests[self.tests["significant"] & (self.tests["measure"] == label)]
+        signs = rows["baseline"].map(self.signs)
+        return {key: "".join(group) for key, group in signs.groupby([rows[key] for key in keys], sort=False)}
 
 
-def grouped(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[str | None, list[str]]:
+def systems_by_group(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[str | None, list[str]]:
     """Return the systems of each group, after checking that every system is in one."""
     if groups is None:
         return {None: names}
@@ -145,31 +268,129 @@ def grouped(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> dic
     return {group: members for group, members in result.items() if members}
 
 
-def topics_note(counts: Mapping[str, int], perquery: pd.DataFrame) -> list[Sentence]:
-    """Return a sentence with the number of topics of each column, if columns are over different topics."""
-    if not topics_differ(perquery):
-        return []
-    return [Sentence(f"{DIFFERENT_TOPICS}: {choices(f'{short} {count}' for short, count in counts.items())}.")]
+def interval_ends(means: pd.DataFrame, label: str, ci: float, digits: int) -> list[str]:
+    """Return the ends of the intervals of a measure as text, '' where there are none."""
+    return [
+        "" if np.isnan(ends).any() else f"[{', '.join(fixed_point(end, digits, MINUS) for end in ends)}]"
+        for ends in means[list(interval_columns(label, ci))].to_numpy(dtype=np.float64).tolist()
+    ]
 
 
-def sign_notes(
-    signs: Mapping[str, str],
-    counts: Mapping[str, int],
-    test: str,
-    correction: str | None,
-    alpha: float,
-    ci: float | None,
-    interval: str,
-) -> list[Sentence]:
-    """Return the sentences that explain intervals and signs."""
+def means_table(
+    means: pd.DataFrame,
+    perquery: pd.DataFrame,
+    heads: Sequence[Head],
+    digits: Mapping[str, int],
+    *,
+    ci: float | None = None,
+    half_widths: Mapping[str, Sequence[str]] | None = None,
+    comparisons: Comparisons | None = None,
+    groups: Mapping[str | None, Sequence[str]] | None = None,
+    n_judged: int | None = None,
+) -> Table:
+    """Return a table of means, with the best values marked.
+
+    Parameters
+    ----------
+    means : DataFrame
+        The result of `aggregate`. With groups of topics, each is a section with best values of its own.
+    perquery : DataFrame
+        The values that are aggregated.
+    heads : sequence of Head
+        The columns.
+    digits : mapping of str to int
+        The number of decimals of each measure.
+    ci : float, optional
+        The confidence level of the intervals in `means`.
+    half_widths : mapping of str to sequence of str, optional
+        The half widths of the intervals by measure, which are shown instead of their ends.
+    comparisons : Comparisons, optional
+        The comparisons with baselines.
+    groups : mapping of str or None to sequence of str, optional
+        The systems of each section, for means without groups of topics.
+    n_judged : int, optional
+        The number of judged topics, if a note states which means are over fewer. By default, it states where the
+        topics of measures differ.
+    """
+    sections = _sections(means, groups)
+    keys = ["group", "name"] if "group" in means else ["name"]
+    row_keys = list(means[keys].itertuples(index=False, name=None))
+    columns = [Column("", left=True, shorten=12)]
+    signs = {} if comparisons is None else comparisons.signs
+    cells = [[Cell(name, signs=signs.get(name, "").strip("†"))] for *_, name in row_keys]
+    for head in heads:
+        columns.append(Column(f"{head.short} ↓" if head.lower_is_better else head.short))
+        values = means[head.label].to_numpy(dtype=np.float64)
+        marks: list[Mark] = [""] * len(values)
+        for rows in [rows for _, rows in sections] if "group" in means else [np.arange(len(values))]:
+            if not np.isnan(values[rows]).any():
+                for row, mark in zip(rows, best_marks(values[rows], head.lower_is_better), strict=True):
+                    marks[row] = mark
+        different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
+        after: Sequence[str] = [""] * len(values)
+        if ci is not None:
+            after = (
+                half_widths[head.label] if half_widths else interval_ends(means, head.label, ci, digits[head.label])
+            )
+        for row, key in enumerate(row_keys):
+            text = fixed_point(values[row], digits[head.label], MINUS)
+            cells[row].append(Cell(text, mark=marks[row], signs=different.get(key, ""), after=after[row]))
+    lines: list[Row] = []
+    for title, rows in sections:
+        lines += [Row([title], span=len(columns))] if title is not None else []
+        lines += [Row(cells[row]) for row in rows]
+    numbers = perquery.groupby("measure", sort=False)["qid"].nunique()
+    counts = {head.short: int(numbers[head.label]) for head in heads}
+    legend = Sentence(
+        "Best value per column in bold, second best underlined.", in_text="* best value of the column"
+    )
+    notes = [
+        *([legend] if any(cell.mark for row in cells for cell in row) else []),
+        *_interval_notes(ci, "± half the width" if half_widths else "[ends]", _topics(counts)),
+        *_sign_notes(comparisons, _topics(counts)),
+        *_topics_notes(counts, perquery, n_judged),
+        *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
+        *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales(heads)),
+    ]
+    return Table(columns, lines, most=len(lines), notes=notes)
+
+
+def _sections(
+    means: pd.DataFrame, groups: Mapping[str | None, Sequence[str]] | None
+) -> list[tuple[str | None, Ints]]:
+    """Return the title and the rows of each section."""
+    if "group" in means:
+        return [(str(group), np.flatnonzero(means["group"] == group)) for group in means["group"].unique()]
+    if groups is None:
+        return [(None, np.arange(len(means)))]
+    row_by_name = {name: row for row, name in enumerate(means["name"])}
+    return [(group, np.array([row_by_name[name] for name in names])) for group, names in groups.items()]
+
+
+def _topics(counts: Mapping[str, int]) -> str:
     low, high = min(counts.values()), max(counts.values())
-    topics = f"{low} topics" if low == high else f"{low}–{high} topics"
-    notes = []
-    if ci is not None:
-        ends = "± half the width" if interval == "half-width" else "[ends]"
-        notes.append(Sentence(f"{ends} of the {100 * ci:g} % confidence interval (Student’s t, {topics})."))
-    if signs:
-        against = ", ".join(f"{name} ({sign})" for name, sign in signs.items())
-        tested = f"{test_name(test, correction)}, p < {alpha:g}, {topics}"
-        notes.append(Sentence(f"Significantly different from {against} ({tested})."))
-    return notes
+    return f"{low} topics" if low == high else f"{low}–{high} topics"
+
+
+def _interval_notes(ci: float | None, form: str, topics: str) -> list[Sentence]:
+    if ci is None:
+        return []
+    return [Sentence(f"{form} of the {100 * ci:g} % confidence interval (Student’s t, {topics}).")]
+
+
+def _sign_notes(comparisons: Comparisons | None, topics: str) -> list[Sentence]:
+    if comparisons is None:
+        return []
+    against = ", ".join(f"{name} ({sign})" for name, sign in comparisons.signs.items())
+    name = test_name(comparisons.test, comparisons.correction)
+    return [Sentence(f"Significantly different from {against} ({name}, p < {comparisons.alpha:g}, {topics}).")]
+
+
+def _topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: int | None) -> list[Sentence]:
+    """Return a sentence with the number of topics of each column, if columns are over different or fewer topics."""
+    columns = choices(f"{short} {count}" for short, count in counts.items())
+    if n_judged is None:
+        return [Sentence(f"Columns are over different topics: {columns}.")] if topics_differ(perquery) else []
+    if all(count == n_judged for count in counts.values()):
+        return []
+    return [Sentence(f"Means over the topics with a positive document, of {n_judged} judged: {columns}.")]

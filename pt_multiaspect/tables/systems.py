@@ -15,26 +15,21 @@ import pandas as pd
 from .._validation import choice, proportion
 from ..analysis._frames import directions, matrices
 from ..analysis._significance import TESTS, corrector
-from ..aspects.wording import in_words
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
-from ..evaluation import aggregate, interval_columns
-from ..integration.records import record
+from ..evaluation import aggregate
+from ..integration.parsing import record_measures
 from ..kernels.intervals import half_width
-from ..views import Cell, Column, Row, Sentence, Table, View, latex_of
+from ..views import Cell, Table, View, fixed_point, latex_of
 from .content import (
-    baseline_signs,
-    best_marks,
+    Comparisons,
     check_mean,
-    decimals_of,
-    differences,
-    grouped,
+    column_heads,
+    decimals_by_label,
     known_measures,
-    rounded,
-    sign_notes,
-    topics_note,
+    means_table,
+    systems_by_group,
 )
-from .heads import heads_of, scales_of
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -272,58 +267,36 @@ def systems_table(
     names, values = list(map(str, systems)), {str(label): matrix for label, matrix in by_label.items()}
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
     if measures is not None:
-        record(perquery, known)
+        record_measures(perquery, known)
     # Raises an error for negated values, and warns about labels without a direction.
     lowest = np.array([[[matrix.min() for matrix in values.values()]]])
     directions(perquery, lowest, list(values), {} if measures is None else {**known, **words}, "systems_table")
-    aggregates = aggregate(perquery, ci=ci).set_index("name")
     heads = [
         replace(head, lower_is_better=words[head.label].lower_is_better) if head.label in words else head
-        for head in heads_of({label: known[label] for label in values}, labels)
+        for head in column_heads({label: known[label] for label in values}, labels)
     ]
-    members = grouped(groups, names)
-    digits = decimals_of(decimals, heads, known)
-    signs = baseline_signs(baseline)
-    significant = differences(
-        perquery, signs, test=test, correction=correction, alpha=alpha, n_resamples=n_resamples, seed=seed
+    members = systems_by_group(groups, names)
+    digits = decimals_by_label(decimals, heads, known)
+    tests = {"test": test, "correction": correction, "alpha": alpha, "n_resamples": n_resamples, "seed": seed}
+    means = aggregate(perquery, ci=ci)
+    half_widths = {}
+    if ci is not None and interval == "half-width":
+        for head in heads:
+            check_mean(head, means[head.label], values[head.label])
+            widths = [float(half_width(row, ci)) for row in values[head.label]]
+            half_widths[head.label] = [f"± {fixed_point(width, digits[head.label])}" for width in widths]
+    return SystemsTable(
+        means_table(
+            means,
+            perquery,
+            heads,
+            digits,
+            ci=ci,
+            half_widths=half_widths,
+            comparisons=Comparisons.of(perquery, baseline, **tests),
+            groups=members,
+        )
     )
-    cells: dict[str, list[Cell]] = {name: [] for name in names}
-    for head in heads:
-        means = aggregates[head.label].to_numpy(dtype=np.float64)
-        marks = best_marks(means, head.lower_is_better)
-        for row, name in enumerate(names):
-            after = ""
-            if ci is not None and interval == "ends":
-                ends = aggregates[list(interval_columns(head.label, ci))].iloc[row].tolist()
-                after = f"[{', '.join(rounded(end, digits[head.label]) for end in ends)}]"
-            elif ci is not None:
-                check_mean(head, means[row], values[head.label][row])
-                after = f"± {rounded(float(half_width(values[head.label][row], ci)), digits[head.label])}"
-            cells[name].append(
-                Cell(
-                    rounded(means[row], digits[head.label]),
-                    mark=marks[row],
-                    signs="".join(significant.get((head.label, name), ())),
-                    after=after,
-                )
-            )
-    columns = [Column("", left=True, shorten=12)]
-    columns += [Column(f"{head.short} ↓" if head.lower_is_better else head.short) for head in heads]
-    rows: list[Row] = []
-    for group, systems_of_group in members.items():
-        rows += [Row([group], span=len(columns))] if group is not None else []
-        rows += [Row([Cell(name, signs=signs.get(name, "").strip("†")), *cells[name]]) for name in systems_of_group]
-    counts = {head.short: values[head.label].shape[1] for head in heads}
-    has_marks = any(cell.mark for row_of_cells in cells.values() for cell in row_of_cells)
-    legend = "Best value per column in bold, second best underlined."
-    notes = [
-        *([Sentence(legend, in_text="* best value of the column")] if has_marks else []),
-        *sign_notes(signs, counts, test, correction, alpha, ci, interval),
-        *topics_note(counts, perquery),
-        *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
-        *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in scales_of(heads)),
-    ]
-    return SystemsTable(Table(columns, rows, most=len(rows), notes=notes))
 
 
 def to_latex(

@@ -19,7 +19,7 @@ from .blocks import (
 from .html import asset, fragment, html_of, page, template
 from .latex import latex_of
 from .markdown import markdown_of
-from .numbers import decimals, percent
+from .numbers import decimals, fixed_point, percent
 from .text import WIDTH, crop, printable, text_of
 from .view import View
 
@@ -42,6 +42,7 @@ __all__ = [
     "bars",
     "crop",
     "decimals",
+    "fixed_point",
     "fragment",
     "frame_table",
     "html_of",

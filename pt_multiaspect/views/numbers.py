@@ -14,6 +14,14 @@ def decimals(value: float) -> str:
     return f"{value:.4f}"
 
 
+def fixed_point(value: float, digits: int, minus: str = "-") -> str:
+    """Return a number with a fixed number of decimals, without a sign if it is rounded to 0; '-' for NaN."""
+    if math.isnan(value):
+        return "-"
+    text = f"{value:.{digits}f}"
+    return text.replace("-", minus) if float(text) else text.lstrip("-")
+
+
 def percent(share: float) -> str:
     """Return a fraction in per cent, never rounded to 0 or 100; '-' for NaN."""
     if 1 - 1e-6 < share < 1:

@@ -31,7 +31,7 @@ class Bound:
         self.name = name
         #: The explicit order that defines the weights of label tuples, if the measure has one.
         self.order: Order | None = measure["order"] if "order" in measure.SUPPORTED_PARAMS else None
-        takes_aspects = "aspects" in measure.SUPPORTED_PARAMS
+        takes_aspects = measure.accepts_aspects
         spec = measure.spec
         if isinstance(spec, Aspects):
             self.aspects, self.measure = spec, measure

@@ -18,8 +18,7 @@ from ...aspects.parameter import AspectSpec, parse_aspects
 from ...collection.frames import as_pandas
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices, number_of, refuse_taken, warn_once
-from ...evaluation.labels import is_recorded, recorded
-from ...evaluation.long_frames import COLUMNS
+from ...evaluation.long_frames import COLUMNS, is_recorded, measures_by_label
 from ...evaluation.topics import check_all_topics
 from ...integration import parsing
 from ...io.runs import join, named_runs
@@ -551,7 +550,7 @@ def _frame_values(
 
 def _check_recorded(perquery: pd.DataFrame, measures: Mapping[str, Measure]) -> None:
     """Check that the labels of a frame with a record refer to the measures of the front."""
-    for label, measure in recorded(perquery).items():
+    for label, measure in measures_by_label(perquery).items():
         if measure is None or not is_recorded(perquery, label):
             continue
         try:

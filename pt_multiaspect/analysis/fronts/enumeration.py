@@ -307,7 +307,7 @@ def _sequence_values(
     parts = []
     for start in range(0, len(sequences), at_once):
         rank = _ranks(document_types, sequences[start : start + at_once])[:, by_name]
-        rankings = rankings_at(judgments.repeated(query, len(rank)), rank.ravel())
+        rankings = rankings_at(judgments.repeat_query(query, len(rank)), rank.ravel())
         with silenced():  # warnings about a single topic need not apply to all topics
             parts.append(np.column_stack([measure.evaluate(rankings) for measure in measures]))
     return np.concatenate(parts)

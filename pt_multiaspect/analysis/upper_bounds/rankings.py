@@ -30,7 +30,7 @@ MOST_ASPECTS = 6
 
 def sorted_judgments(qrels: object) -> Judgments:
     """Return sorted judgments, so that the choice among equally good rankings is independent of row order."""
-    return Judgments.of(qrels).in_order()
+    return Judgments.of(qrels).with_sorted_documents()
 
 
 def read_measure(measure: ir_measures.Measure | str) -> Measure:

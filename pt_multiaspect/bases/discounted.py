@@ -1,4 +1,4 @@
-"""nDCG as a base."""
+"""Bases that are discounted sums of gains: nDCG, and rank-biased precision, binary and graded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..kernels.breakdown import Breakdown
-from ..kernels.forms import Linear, Log2
+from ..kernels.forms import Geometric, Linear, Log2
 from ..kernels.hits import Hits
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
@@ -28,17 +28,17 @@ class NDCG(LinearBase, Adapter):
 
     @property
     def EXPONENTIATES(self) -> bool:  # type: ignore[override]
-        """Return whether the gain is 2^label - 1."""
+        """Whether the gain is 2^label - 1."""
         return bool(self["dcg"] == "exp-log2")
 
     @property
     def READS_LABELS(self) -> bool:  # type: ignore[override]
-        """Return whether ``gains`` maps labels to gains."""
+        """Whether ``gains`` maps labels to gains."""
         return "gains" in self.params
 
     @property
     def equals_original(self) -> bool:
-        """Return whether the gain is the label; with 2^label - 1, gdeval rounds values to five digits."""
+        """Whether the gain is the label; with 2^label - 1, gdeval rounds values to five digits."""
         return not self.EXPONENTIATES
 
     def gain(self, target: Target) -> Floats:
@@ -71,3 +71,43 @@ class NDCG(LinearBase, Adapter):
     def exponential(self) -> Base | None:
         """Return nDCG with the gain 2^g - 1."""
         return type(self)(self.measure(dcg="exp-log2")) if not self.EXPONENTIATES else super().exponential()
+
+
+@adapts(ir_measures.RBP)
+class RankBiasedPrecision(LinearBase, Adapter):
+    """RBP: (1 - p) Σ p^(k-1) over the ranks k of relevant documents (Moffat and Zobel 2008)."""
+
+    BINARY = True
+
+    @property
+    def equals_original(self) -> bool:
+        """Whether there is a cutoff, or no explicit ``rel``."""
+        # ir-measures cannot compute RBP without rel or with a cutoff; otherwise, ties are broken differently.
+        return "rel" not in self.params or self.cutoff is not None
+
+    def linear(self, target: Target) -> Linear:
+        """Return the linear form with a geometric discount."""
+        return Linear(target, self.relevant(target), Geometric(self["p"]), depth=self.cutoff)
+
+
+class GradedRBP(RankBiasedPrecision):
+    """RBP with graded gains in [0, 1]."""
+
+    BINARY = False
+    READS_UNJUDGED = True
+
+    def __init__(self, p: float, cutoff: int | None) -> None:
+        measure = ir_measures.RBP(p=p) if cutoff is None else ir_measures.RBP(p=p, cutoff=cutoff)
+        super().__init__(measure)
+
+    def at(self, cutoff: int | None) -> GradedRBP:
+        """Return the measure with another cutoff, or without one."""
+        return GradedRBP(self["p"], cutoff)
+
+    def linear(self, target: Target) -> Linear:
+        """Return the linear form with a geometric discount, also of unjudged documents."""
+        gain = np.asarray(target.gain, dtype=np.float64)
+        return Linear(target, gain, Geometric(self["p"]), depth=self.cutoff, unjudged=target.unjudged)
+
+    def __reduce__(self) -> tuple[type, tuple[float, int | None]]:
+        return GradedRBP, (self["p"], self.cutoff)

@@ -1,4 +1,4 @@
-"""Rules about one aspect or a pair of aspects."""
+"""Rules that find oddities of aspects, measures, identifiers and runs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ import numpy as np
 from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..collection.columns import doubt, text_mapping
-from ..collection.label_rules import RARELY, constant, doubtful_threshold, labels_below, never_judged, rescaled
+from ..collection.label_rules import (
+    RARELY,
+    find_constant,
+    find_doubtful_threshold,
+    find_labels_below,
+    find_unjudged,
+    rescale_aspect,
+)
 from ..errors import number_of
+from ..integration.provider import supports
+from ..orders.order import weights_of
 from ..views import percent
-from .figures import Figures, Finding
+from . import alike
+from .figures import Figures, Finding, has_distance
 from .scales import records, used_labels
 
 #: Labels are considered codes if they are this many times the length of the scale above it.
 _FAR = 3
 
 
-def out_of_scale(figures: Figures) -> Iterator[Finding]:
+def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
     """Find labels that are not on the declared scale."""
     for view in figures.judged.views:
         label, count = used_labels(view)
@@ -40,7 +50,7 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
         far = distance >= _FAR * max(span, 1.0)
         grades = [*(view.aspect.grades or ()), *labels[~far].tolist()]
         listed = ", ".join(map(spell, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
-        changed = rescaled(view.label_counts, grades, labels[far].tolist())
+        changed = rescale_aspect(view.label_counts, grades, labels[far].tolist())
         yield Finding(
             "error",
             view.name,
@@ -51,11 +61,15 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def labels(figures: Figures) -> Iterator[Finding]:
+def find_label_warnings(figures: Figures) -> Iterator[Finding]:
     """Find the causes of measures' warnings."""
     for view in figures.judged.views:
         counts = view.label_counts
-        for finding in (never_judged(counts), constant(counts) or doubtful_threshold(counts), labels_below(counts)):
+        for finding in (
+            find_unjudged(counts),
+            find_constant(counts) or find_doubtful_threshold(counts),
+            find_labels_below(counts),
+        ):
             if finding is None:
                 continue
             changes = None
@@ -64,7 +78,7 @@ def labels(figures: Figures) -> Iterator[Finding]:
             yield Finding(finding.severity, view.name, finding.text, changes=changes)
 
 
-def code_on_top(figures: Figures) -> Iterator[Finding]:
+def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
     """Find a highest label that may be a code rather than a grade."""
     for view in figures.judged.views:
         label, count = used_labels(view)
@@ -101,11 +115,11 @@ def code_on_top(figures: Figures) -> Iterator[Finding]:
         if text and severity == "note":
             yield Finding(severity, view.name, text, f"ma.describe(qrels).contingency({view.name!r}, 'relevance')")
         elif text:
-            changed = rescaled(view.label_counts, [grade for grade in grades if grade <= below], [top])
+            changed = rescale_aspect(view.label_counts, [grade for grade in grades if grade <= below], [top])
             yield Finding(severity, view.name, text, changes=None if changed is None else {view.name: changed})
 
 
-def no_positive(figures: Figures) -> Iterator[Finding]:
+def find_missing_positives(figures: Figures) -> Iterator[Finding]:
     """Find aspects without a positive document in some or all topics."""
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
@@ -119,7 +133,7 @@ def no_positive(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def no_label_column(figures: Figures) -> Iterator[Finding]:
+def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
     """Find qrels without a column of relevance."""
     if not figures.judged.all_columns:
         return
@@ -136,7 +150,7 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def text_column(figures: Figures) -> Iterator[Finding]:
+def find_text_columns(figures: Figures) -> Iterator[Finding]:
     """Find columns of numbers that are stored as text."""
     if not figures.judged.all_columns:
         return
@@ -150,7 +164,7 @@ def text_column(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def reversed_scale(figures: Figures) -> Iterator[Finding]:
+def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
     """Find aspects whose grades are negatively correlated with relevance."""
     for row in records(figures.between):
         if "relevance" not in (row.first, row.second) or not row.tau < -0.2:
@@ -175,7 +189,7 @@ def reversed_scale(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def copied(figures: Figures) -> Iterator[Finding]:
+def find_copied_labels(figures: Figures) -> Iterator[Finding]:
     """Find aspects whose labels are those of another aspect."""
     distinct = dict(zip(figures.per_aspect["aspect"], figures.per_aspect["distinct"], strict=True))
     for row in records(figures.between):
@@ -200,7 +214,7 @@ def copied(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def different_documents(figures: Figures) -> Iterator[Finding]:
+def find_different_documents(figures: Figures) -> Iterator[Finding]:
     """Find aspects that are judged on different documents."""
     views = figures.judged.views
     if len(views) < 2:
@@ -235,3 +249,132 @@ def different_documents(figures: Figures) -> Iterator[Finding]:
                 reasons.append(f"only {percent(within)} of those judged on {view.name} are on {reference.name}")
             text = f"{' and '.join(reasons)}; missing labels count as the lowest grade ({counts})"
             yield Finding("warning", names, text, look)
+
+
+def find_refused_measures(figures: Figures) -> Iterator[Finding]:
+    """Find measures that cannot be computed."""
+    for label, message in figures.refused.items():
+        measure = figures.measures[label]
+        explained = measure.NAME if supports(measure) else "evaluate"
+        yield Finding("error", "", f"{label} cannot be computed: {message}", f"help(ma.{explained})")
+
+
+def find_unequal_axes(figures: Figures) -> Iterator[Finding]:
+    """Find aspects whose longer gains dominate TOMA's distance."""
+    for label, measure in figures.measures.items():
+        if label in figures.refused or not has_distance(measure) or measure["axes"] != "gains":
+            continue
+        views = measure.views(figures.judged.judgments)
+        weights = weights_of(measure["weights"], [view.name for view in views])
+        spans = [w * float(v.scale.gains[-1] - v.scale.gains[0]) for v, w in zip(views, weights, strict=True)]
+        counted = [span for span in spans if span > 0]
+        if len(counted) > 1 and max(counted) > min(counted):
+            listed = ", ".join(f"{view.name} {spell(span)}" for view, span in zip(views, spans, strict=True))
+            yield Finding(
+                "warning" if max(counted) >= 2 * min(counted) else "note",
+                ", ".join(view.name for view in views),
+                f"the axes of {label} are of unequal length ({listed}): longer scales have more weight",
+                f"ma.{measure(axes='equal')!r}",
+            )
+
+
+def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
+    """Find measures that depend on inferred scales."""
+    depends = figures.dependences[figures.dependences["inferred"].eq(True) & figures.dependences["scale"].eq(True)]
+    alike: dict[str, list[str]] = {}
+    for label, rows in depends.groupby("measure", sort=False):
+        alike.setdefault(", ".join(rows["aspect"]), []).append(str(label))
+    for aspects, labels in alike.items():
+        yield Finding(
+            "warning",
+            aspects,
+            f"{', '.join(labels)} depend{'s' * (len(labels) == 1)} on the length of scales that were inferred; "
+            "other qrels, or parts of these, may give other values",
+            changes={},
+        )
+
+
+def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
+    """Find identifiers that look alike but differ."""
+    for row in records(figures.retrieved.alike):
+        kind = "query" if row.what == "qid" else "document"
+        column, change = figures.column(row.what), alike.mending_calls(row.first, row.second)
+        # The same change for the qrels and every run, or identifiers that are equal now would differ.
+        remedy = f"{column} = {column}{change}"
+        if len(figures.retrieved.runs):
+            remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{change}"
+        where = "the qrels have" if row.where == "qrels" else f"run {row.where} has"
+        judged = "" if row.where == "qrels" else "judged "
+        yield Finding(
+            "warning" if row.where == "qrels" else "error",
+            "",
+            f"{where} {row.count} {kind} ids that look like other {judged}ones but differ, such as "
+            f"{row.first!r} and {row.second!r}",
+            remedy,
+        )
+
+
+def find_other_collections(figures: Figures) -> Iterator[Finding]:
+    """Find runs that seem to be from another collection."""
+    alike_in = figures.retrieved.alike
+    n_topics = figures.judged.judgments.n_queries
+    for row in records(figures.retrieved.runs):
+        spelled = alike_in[alike_in["where"] == row.name]
+        at = figures.retrieved.judged_at
+        at = at[at["name"] == row.name]
+        if not row.topics:
+            if not (spelled["what"] == "qid").any():
+                text = f"run {row.name} has no topic in common with the qrels; is it from another collection?"
+                yield Finding("error", "", text, f"runs.pop({row.name!r})")
+            continue
+        if row.documents and at["judged@20"].max() < 0.01 and not len(spelled):
+            text = (
+                f"less than 1 % of the top 20 of run {row.name} is judged, though it has {row.topics} of the "
+                "topics; is it from another collection?"
+            )
+            yield Finding("error", "", text, f"runs.pop({row.name!r})")
+        elif row.missed > 0.1 * n_topics and not (spelled["what"] == "qid").any():
+            text = f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty rankings"
+            yield Finding("warning", "", text, f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])")
+
+
+def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
+    """Find runs whose first ranks are hardly judged."""
+    at = figures.retrieved.judged_at
+    # A run without documents judged on any aspect has another finding.
+    at = at[at.groupby("name")["judged@10"].transform("max") > 0]
+    for aspect, rows in at.groupby("aspect", sort=False):
+        mean = rows["judged@10"].mean()
+        if mean < 0.5:
+            yield Finding(
+                "warning",
+                str(aspect),
+                f"on average {percent(float(mean))} of a run's top 10 is judged on it; the others count as its "
+                "lowest grade",
+                f"ma.describe(qrels, runs=runs).judged_at.query({f'aspect == {str(aspect)!r}'!r})",
+            )
+
+
+def find_repeated_documents(figures: Figures) -> Iterator[Finding]:
+    """Find runs that repeat documents."""
+    for row in records(figures.retrieved.runs[figures.retrieved.runs["repeated"] > 0]):
+        run = f"runs[{row.name!r}]"
+        yield Finding(
+            "warning",
+            "",
+            f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts",
+            f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')",
+        )
+
+
+def find_tied_scores(figures: Figures) -> Iterator[Finding]:
+    """Find runs with many tied scores."""
+    for row in records(figures.retrieved.runs[figures.retrieved.runs["tied"] > 0.1]):
+        run = f"runs[{row.name!r}]"
+        yield Finding(
+            "note",
+            "",
+            f"{percent(row.tied)} of the documents of run {row.name} have tied scores (as 32-bit numbers); ties "
+            "are broken by docno, descending, and not by the order in the run",
+            f"{run}['score'] = -{run}.groupby('qid').cumcount()",
+        )
