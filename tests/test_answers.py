@@ -450,6 +450,21 @@ def test_rubrics_of_swapped_weights_or_other_questions(
         ma.answers.rubric_scores(frame[["qid", "name", *columns, "weight", "met"]])
 
 
+@pytest.mark.parametrize("columns", [["question"], []], ids=["named", "unnamed"])
+def test_weights_that_differ_by_rounding_are_those_of_the_same_questions(columns: list[str]) -> None:
+    # Weights normalised run by run, in different orders of the questions.
+    rows = [
+        ("q1", "a", "?", 0.3, 1),
+        ("q1", "a", "!", 0.7, 0),
+        ("q1", "b", "!", 0.7, 0),
+        ("q1", "b", "?", 0.1 + 0.2, 1),
+    ]
+    assert len({weight for *_, weight, _ in rows}) == 3
+    frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
+    scores = ma.answers.rubric_scores(frame[["qid", "name", *columns, "weight", "met"]])
+    assert scores["value"].tolist() == pytest.approx([0.3, 0.3])
+
+
 def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
     rows = [("q1", "a", "?", 3, 1), ("q1", "a", "!", 1, 0), ("q1", "b", "!", 1, 1), ("q1", "b", "?", 3, 0.5)]
     frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])

@@ -157,6 +157,15 @@ def test_qrels_without_subtopics_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         ma.evaluator(without, "alpha_nDCG@20")
 
 
+def test_a_back_end_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def evaluator(measures: Any, qrels: Any) -> Any:
+        raise ValueError("Unsupported measures: pip install ir-measures[pyndeval]")
+
+    monkeypatch.setattr(ir_measures, "evaluator", evaluator)
+    with pytest.raises(MultiAspectError, match=r"ir-measures cannot compute alpha_nDCG@5: .*pyndeval"):
+        ma.evaluate({"run": RUN}, LONG, [alpha_nDCG @ 5], progress=False)
+
+
 @pytest.mark.usefixtures("strecall")
 def test_an_iteration_that_may_be_a_round_of_judging_is_reported() -> None:
     rounds = LONG.drop_duplicates(["query_id", "doc_id"])

@@ -301,6 +301,15 @@ def test_successive_halving_takes_iterations() -> None:
     assert "resource of successive halving" not in text
 
 
+def test_the_training_set_may_be_watched_but_not_stop_the_training() -> None:
+    train, held = ((X[rows], Y[rows], QID[rows]) for rows in (TRAIN, ~TRAIN))
+    ranker = ma.AspectRanker(lightgbm(), target=CAM)
+    ranker.fit(*train, eval_set=[train, held])  # silent, as training stops by the last set
+    assert list(ranker.evals_result_) == ["valid_0", "valid_1"]
+    with pytest.warns(ma.MultiAspectWarning, match="the training set and in the evaluation set by which"):
+        ranker.fit(*train, eval_set=[held, train])
+
+
 def test_predictions_that_never_rank_are_told_of_once() -> None:
     booster = lightgbm(min_child_samples=10_000)
     with pytest.warns(ma.MultiAspectWarning, match="predictions are equal") as caught:

@@ -158,6 +158,21 @@ def test_single_columns_are_named_by_the_target(data: Data) -> None:
         assert (ma.aggregate_labels(labels, target).values == relevance).all()
 
 
+@pytest.mark.parametrize("aspects", [None, {"credibility": 3}], ids=["undeclared", "declared"])
+def test_the_single_column_of_a_target_on_an_aspect_has_its_name(data: Data, aspects: Any) -> None:
+    # Without scales, it was named relevance, which the target does not have.
+    one = data.Y["credibility"].to_numpy()
+    target = ma.On(aspect="credibility", aspects=aspects)
+    for labels in (one, one[:, None], one.tolist(), data.Y["credibility"], pd.Series(one)):
+        ranker = AspectRanker(Ridge(), target).fit(data.X, labels, qid=data.qid)
+        assert ranker.score(data.X, labels, qid=data.qid) > 0.9
+        assert (ma.aggregate_labels(labels, target).values == one).all()
+        assert ma.ranking_score(labels, one, measure=target, qid=data.qid) == pytest.approx(1)
+    if aspects is None:
+        with pytest.raises(MultiAspectError, match="no column for the aspect credibility"):
+            ma.aggregate_labels(data.Y["relevance"], target)
+
+
 # -- candidates with measures of their own ------------------------------------------------------------------
 
 
@@ -195,4 +210,10 @@ def test_plausible_searches_are_silent(data: Data) -> None:
     ranker.set_params(measure=MEASURE).fit(data.X, data.Y).score(data.X, data.Y)
     cross_validate(ranker, data.X, data.Y, groups=data.qid, **how)
     fixed = AspectRanker(Ridge(), measure=MEASURE, aspects=ASPECTS)
-    GridSearchCV(fixed, {"target": [TARGET, "relevance", "scaled sum"]}, **how).fit(data.X, data.Y, groups=data.qid)
+    search = GridSearchCV(fixed, {"target": [TARGET, "relevance", "scaled sum"]}, **how)
+    best = search.fit(data.X, data.Y, groups=data.qid).best_estimator_
+    # Nothing is compared any more.
+    by_another = best.set_params(measure=ma.On(aspect="credibility", aspects=ASPECTS)).score(data.X, data.Y)
+    assert by_another == ma.ranking_score(
+        data.Y, best.predict(data.X), measure=ma.On(aspect="credibility", aspects=ASPECTS)
+    )

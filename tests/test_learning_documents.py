@@ -249,6 +249,32 @@ def test_rows_without_judgments_are_not_relevant(unjudged: float) -> None:
         assert value == pytest.approx(expected.mean(), abs=1e-12)
 
 
+@pytest.mark.parametrize("aspect", [2, ma.Aspect([0, 1, 2], unjudged=[-1])], ids=str)
+@pytest.mark.parametrize("measure", [ma.CAM, ma.CAM(base="Bpref")], ids=str)
+def test_labels_below_the_scale_are_its_lowest_grade(measure: Any, aspect: Any) -> None:
+    # Junk documents of TREC have negative labels, which learners refuse, so that rows have 0.
+    qrels = pd.DataFrame({"qid": "q", "docno": list("abcde"), "relevance": [2, -1, 1, 0, -2 + (aspect != 2)]})
+    rows = qrels.iloc[:4].assign(relevance=[2, 0, 1, 0])
+    measure = measure(aspects={"relevance": aspect})
+    values = {
+        ma.ranking_score(labels, [1, 4, 2, 3], measure=measure, qrels=qrels, missing="lowest")
+        for labels in (rows, rows.assign(relevance=qrels["relevance"]))
+    }
+    assert values == {evaluated(measure, rows, [1, 4, 2, 3], qrels).item()}
+    with pytest.raises(MultiAspectError, match="got the relevance label 1 for document b, query q, which the"):
+        ma.ranking_score(rows.replace({"relevance": {0: 1}}), [1, 4, 2, 3], measure=measure, qrels=qrels)
+
+
+@pytest.mark.filterwarnings("ignore:effort has labels below its lowest grade")
+def test_scales_on_which_lower_is_better_begin_at_the_highest_number() -> None:
+    qrels = pd.DataFrame({"qid": "q", "docno": list("abc"), "effort": [0, 3, 1]})
+    rows = qrels.assign(effort=[0, 2, 1])
+    measure = ma.On(aspect="effort", base=nDCG, aspects={"effort": ma.Aspect(2, greater_is_better=False)})
+    assert ma.ranking_score(rows, [1, 3, 2], measure=measure, qrels=qrels) == pytest.approx(
+        evaluated(measure, rows, [1, 3, 2], qrels).item()
+    )
+
+
 def test_tied_rows_have_their_expected_value() -> None:
     # One tie of a judged and an unjudged document.
     qrels = {"q": {"a": 2, "b": 0, "c": 1}}

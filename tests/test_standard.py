@@ -260,6 +260,19 @@ def test_values_do_not_depend_on_the_order_of_rows() -> None:
     assert values == pytest.approx([expected[TIED.index(base)] for base in bases], abs=1e-5)
 
 
+def test_rows_of_a_topic_need_not_be_contiguous() -> None:
+    """Without ties, too, cwl_eval reads only one of the blocks of rows of a topic."""
+    run = pd.DataFrame({"qid": list("qqqrrr"), "docno": list("abcabc"), "score": [6.0, 4.0, 2.0, 5.0, 3.0, 1.0]})
+    qrels = pd.DataFrame({"qid": list("qqrr"), "docno": list("acbc"), "label": [2, 1, 1, 2]})
+    expected = evaluate(run, qrels, TIED, progress=False)["value"].tolist()
+    assert evaluate(run.sort_values("score"), qrels, TIED, progress=False)["value"].tolist() == expected
+    rbp = RBP(rel=1).calc_aggregate(
+        qrels.set_axis(["query_id", "doc_id", "relevance"], axis=1),
+        run.set_axis(["query_id", "doc_id", "score"], axis=1),
+    )
+    assert evaluate(run[::-1], qrels, RBP(rel=1), progress=False)["value"].mean() == pytest.approx(rbp)
+
+
 def test_functions_of_users_see_the_scores_of_the_run() -> None:
     qrels = {"q": {"a": 1, "b": 0}}
     run = pd.DataFrame({"qid": "q", "docno": ["b", "a"], "score": [0.25, 0.5]})

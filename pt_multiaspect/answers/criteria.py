@@ -198,6 +198,7 @@ def rubric_scores(frame: object) -> pd.DataFrame:
         raise MultiAspectError(f"{what}: expected a positive weight for {answer_without}, got 0 for all questions")
     scores = weighted_means(answer, values, weights, len(answers))
     texts = table["question"].tolist() if "question" in table.columns else [None] * len(table)
-    for note in item_notes(answers, answer, texts, weights.tolist(), values.tolist(), what, "question"):
+    rounded = [f"{weight:.12g}" for weight in weights]  # computed weights differ in their last digits
+    for note in item_notes(answers, answer, texts, rounded, values.tolist(), what, "question"):
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)

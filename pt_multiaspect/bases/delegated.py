@@ -170,7 +170,7 @@ class IrMeasures:
             qrels = self._qrels(labels, names)
             if defined and (columns := qrels_inputs(group)):
                 qrels = self._rows(columns, labels, names)
-            with _name_measures_in_errors(group):
+            with name_measures_in_errors(group):
                 evaluators.append((ir_measures.evaluator(group, qrels), names))
         return evaluators
 
@@ -229,7 +229,7 @@ class IrMeasures:
             self._evaluators = self._make_evaluators()
         for evaluator, names in self._evaluators:
             row_of = {name: row for row, name in enumerate(names)}
-            with _name_measures_in_errors(evaluator.measures):
+            with name_measures_in_errors(evaluator.measures):
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
                         values[metric.measure][row_of[metric.query_id]] = metric.value
@@ -237,7 +237,7 @@ class IrMeasures:
 
 
 @contextmanager
-def _name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
+def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
     """Name the measures in errors of ir-measures and of users' functions."""
     try:
         yield

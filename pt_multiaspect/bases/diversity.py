@@ -14,7 +14,7 @@ from .._typing import Bools
 from ..collection.judgments import Judgments
 from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
-from .delegated import IrMeasures, numbers
+from .delegated import IrMeasures, name_measures_in_errors, numbers
 
 #: The classes of the measures that ir-measures computes on judgments by subtopic.
 DIVERSITY = tuple(
@@ -87,4 +87,8 @@ class DiversityMeasures(IrMeasures):
             }
         )
         # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
-        return [(ir_measures.evaluator([measure], qrels), names) for measure in self.measures]
+        evaluators = []
+        for measure in self.measures:
+            with name_measures_in_errors([measure]):
+                evaluators.append((ir_measures.evaluator([measure], qrels), names))
+        return evaluators

@@ -224,9 +224,9 @@ class AspectRanker(Wrapper):
         """
         prefix = "target__"
         inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
-        # Searches set the parameters of clones: each candidate would be scored by its own measure or, without
+        # Searches set parameters of unfitted clones: each candidate would be scored by its own measure or, without
         # measure=, its own target. To set the measure of the ranker itself is to choose that of `score`.
-        if "measure" in params and hasattr(self, "_is_clone"):
+        if "measure" in params and hasattr(self, "_is_clone") and not hasattr(self, "estimator_"):
             self._searched = "measure"
         elif inner or "target" in params:
             self._searched = getattr(self, "_searched", "target")
@@ -302,8 +302,8 @@ class AspectRanker(Wrapper):
         -----
         MultiAspectWarning
             If a feature equals the labels of an aspect or looks like the query, a query is in the training set and
-            in an evaluation set, undeclared labels contain -1 besides 0 and 1, or the best predictions on the last
-            evaluation set are constant within queries.
+            in the last evaluation set, undeclared labels contain -1 besides 0 and 1, or the best predictions on the
+            last evaluation set are constant within queries.
         """
         unsupported = [name for name in fit_params if name in _INSTEAD]
         if unsupported:
@@ -582,11 +582,11 @@ def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
 
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
-    """Warn about queries in the training set and in an evaluation set."""
-    queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets)]
-    shared = sorted(queries[0].intersection(set().union(*queries[1:])))
+    """Warn about queries in the training set and in the evaluation set by which training stops, the last one."""
+    queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets[-1:])]
+    shared = sorted(queries[0].intersection(*queries[1:])) if sets else []
     if shared:
         warn(
-            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in an evaluation "
-            "set: early stopping will be too late. Split by query, or pass eval_fraction"
+            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in the evaluation "
+            "set by which training stops: early stopping will be too late. Split by query, or pass eval_fraction"
         )

@@ -141,11 +141,15 @@ class Pool:
         return cls(judgments, judgments.pairs.lookup(rows.pool_query, Texts.from_strings(rows.docnos))[0])
 
     def check_labels(self, rows: RowJudgments, measure: Measure) -> None:
-        """Raise an error if rows have other labels than the qrels; missing labels are the lowest grade."""
+        """Raise an error if rows have other labels than the qrels.
+
+        Missing labels, and labels below the lowest grade, are the lowest grade.
+        """
         for view, judged in zip(measure.views(rows), measure.views(self.judgments), strict=True):
             lowest = judged.scale.grades[0]
-            known = np.append(np.where(judged.known, judged.label, lowest), lowest)[self.position]
-            labels = np.where(view.known, view.label, lowest)
+            better = np.fmax if judged.scale.greater_is_better else np.fmin  # which ignore NaN
+            known = np.append(better(judged.label, lowest), lowest)[self.position]
+            labels = better(view.label, lowest)
             differing = np.flatnonzero(labels != known)
             if len(differing):
                 row = int(differing[0])
@@ -520,7 +524,7 @@ def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
 
 
 def label_frame(
-    y: object, aspects: object = None, measure: object = None, columns: Sequence[str] = ()
+    y: object, aspects: object = None, measure: Any = None, columns: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return the labels as a frame with one column per aspect, and the index of y or its column docno.
 
@@ -567,7 +571,9 @@ def label_frame(
             declared = spec
         elif n_columns == 1:
             name = getattr(y, "name", None)  # of a series of pandas or Polars
-            declared = (name,) if isinstance(name, str) and name else ("relevance",)
+            if not isinstance(name, str) or not name:
+                name = measure["aspect"] if "aspect" in getattr(measure, "SUPPORTED_PARAMS", ()) else "relevance"
+            declared = (name,)
         else:
             raise MultiAspectError(
                 f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} names, or pass y as "
