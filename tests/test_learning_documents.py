@@ -260,7 +260,7 @@ def test_labels_below_the_scale_are_its_lowest_grade(measure: Any, aspect: Any) 
         ma.ranking_score(labels, [1, 4, 2, 3], measure=measure, qrels=qrels, missing="lowest")
         for labels in (rows, rows.assign(relevance=qrels["relevance"]))
     }
-    assert values == {evaluated(measure, rows, [1, 4, 2, 3], qrels).item()}
+    assert values == {evaluate_rows(measure, rows, [1, 4, 2, 3], qrels).item()}
     with pytest.raises(MultiAspectError, match="got the relevance label 1 for document b, query q, which the"):
         ma.ranking_score(rows.replace({"relevance": {0: 1}}), [1, 4, 2, 3], measure=measure, qrels=qrels)
 
@@ -271,7 +271,7 @@ def test_scales_on_which_lower_is_better_begin_at_the_highest_number() -> None:
     rows = qrels.assign(effort=[0, 2, 1])
     measure = ma.On(aspect="effort", base=nDCG, aspects={"effort": ma.Aspect(2, greater_is_better=False)})
     assert ma.ranking_score(rows, [1, 3, 2], measure=measure, qrels=qrels) == pytest.approx(
-        evaluated(measure, rows, [1, 3, 2], qrels).item()
+        evaluate_rows(measure, rows, [1, 3, 2], qrels).item()
     )
 
 
