@@ -116,9 +116,9 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert "no label of credibility is 0" in " ".join(out.split())
     assert out.count("declare the scales as below") == 4  # a scale of 100 grades has no threshold either
     option = out[out.index("--aspects '") :].partition("\n\n")[0]
-    (given,) = shlex.split(option.removeprefix("--aspects "))
-    assert Aspects(json.loads(given)) == Aspects.from_file("proposed.json")
-    for scales in ("proposed.json", given):
+    (declaration,) = shlex.split(option.removeprefix("--aspects "))
+    assert Aspects(json.loads(declaration)) == Aspects.from_file("proposed.json")
+    for scales in ("proposed.json", declaration):
         _, again, err = cli("describe", "--aspects", scales, qrels=qrels)
         assert "declare the scales" not in again
         assert "may be a code" not in again
@@ -129,10 +129,10 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
 
 @pytest.mark.slow
 def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
-    given = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
-    (trec_files / "plain.txt").write_text(given)
+    scales = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
+    (trec_files / "plain.txt").write_text(scales)
     measures = ("-m", "CAM(base=AP) TOMA", "runs")
-    code, out, err = cli("evaluate", "--aspects", given, *measures)
+    code, out, err = cli("evaluate", "--aspects", scales, *measures)
     assert (code, err) == (0, "")
     assert cli("evaluate", "--aspects", "plain.txt", *measures) == (0, out, "")
     assert out != cli("evaluate", "--aspects", "scales.json", *measures)[1]
@@ -195,8 +195,8 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
         (tmp_path / name).write_text("".join([*rows, *(f"2 0 d{at} {int(at == 0)}\n" for at in range(30))]))
     for run, rank in (("first", 28), ("second", 29)):
         ranked = [f"1 Q0 {run}{at} {at} {-at} x\n" for at in range(10)]
-        at_rank = [("d0" if at == rank else f"new{at}") for at in range(30)]
-        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(at_rank))]))
+        docnos = [("d0" if at == rank else f"new{at}") for at in range(30)]
+        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(docnos))]))
     measures = ["mean=CAM(base=P@10)", "deep=On(base=RBP(p=0.5),aspect=a)"]
     options = ["--aspects", '{"a": 1, "b": 1, "c": 1}', *(part for text in measures for part in ("-m", text))]
     compared = ["--baseline", "first"] if command == "evaluate" else []
@@ -427,14 +427,14 @@ def test_bounds(cli):
     options = ["-m", "CAM@3 best=CAM(base=AP)", "--aspects", "scales.json"]
     code, out, err = cli("bounds", *options, "-q")
     assert (code, err) == (0, "")
-    found, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
+    table, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
     from pt_multiaspect import CAM
 
     for label, measure in {"CAM@3": CAM(aspects=scales) @ 3, "best": CAM(base="AP", aspects=scales)}.items():
-        rows = found[found["measure"] == label].drop(columns="measure").reset_index(drop=True)
+        rows = table[table["measure"] == label].drop(columns="measure").reset_index(drop=True)
         pd.testing.assert_frame_equal(rows, analysis.upper_bound(qrels, measure), check_dtype=False)
     means = read(cli("bounds", *options)[1]).set_index("measure")
-    by_measure = found.groupby("measure")
+    by_measure = table.groupby("measure")
     assert means["mean value"].to_dict() == pytest.approx(by_measure["value"].mean().to_dict())
     assert means["mean bound"].to_dict() == pytest.approx(by_measure["bound"].mean().to_dict())
     assert means["minimum bound"].to_dict() == by_measure["bound"].min().to_dict()
@@ -457,8 +457,8 @@ def test_axioms(cli):
     assert table[0].split("  ")[-2:] == ["1 attainable", "swap"]
     assert table[2].split() == ["CAM", "fails", "holds"]
     assert cli("axioms", *options, "--examples", qrels=())[1] == f"{expected.example('CAM', '1 attainable')}\n"
-    given = ["--aspects", '{"relevance": 1, "cost": 1}']
-    assert "cost" in cli("axioms", *options, *given, "--examples", qrels=())[1]
+    scales = ["--aspects", '{"relevance": 1, "cost": 1}']
+    assert "cost" in cli("axioms", *options, *scales, "--examples", qrels=())[1]
     for bad, part in ((["-m", "AP"], "multi-aspect"), (["-m", "CAM", "--property", "D99"], "D99")):
         code, out, err = cli("axioms", *bad, qrels=())
         assert (code, out) == (2, "")
@@ -600,17 +600,17 @@ def test_completion_scripts(cli, shell):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_completes_commands_options_and_measures(shell):
-    def completed(words, incomplete):
+    def completions(words, incomplete):
         kind = get_completion_class(shell)(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE")
         return [item.value or item.type for item in kind.get_completions(words, incomplete)]
 
-    assert completed([], "ev") == ["evaluate"]
-    assert completed(["evaluate"], "--ba") == ["--baseline"]
-    assert "TOMA" in completed(["evaluate", "-m"], "TO")
-    assert "CAM" in completed(["measures"], "C")
-    assert completed(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
+    assert completions([], "ev") == ["evaluate"]
+    assert completions(["evaluate"], "--ba") == ["--baseline"]
+    assert "TOMA" in completions(["evaluate", "-m"], "TO")
+    assert "CAM" in completions(["measures"], "C")
+    assert completions(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
     if shell != "bash":  # which splits words
-        assert completed(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
+        assert completions(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
     for *words, option in (["--qrels"], ["--qrels", "relevance=x"], ["-m", "AP"], ["--aspects"], ["--human"]):
         (item,) = get_completion_class(shell)(program, {}, "x", "X").get_completions(
             ["evaluate", *words, option], "ru"
@@ -693,10 +693,10 @@ def test_commands_return_exit_codes(cli, monkeypatch):
     assert code == 2
     assert "expected one of" in err
 
-    def interrupted(*_, **__):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupted)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupt)
     code, _, err = cli("compare", "-m", "AP", "runs/beta.run", "runs/delta.run")
     assert code == 1
     assert err.splitlines()[-1] == "pt-multiaspect: error: interrupted"
@@ -715,9 +715,9 @@ def test_a_closed_pipe_is_no_error(trec_files):
 
 def explanation(measure: str, qid: str):
     scales = Aspects.from_file("scales.json")
-    found = parse_list([measure])[measure]
-    found = found(aspects=scales) if "aspects" in found.SUPPORTED_PARAMS else found
-    return explain(found, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
+    metric = parse_list([measure])[measure]
+    metric = metric(aspects=scales) if "aspects" in metric.SUPPORTED_PARAMS else metric
+    return explain(metric, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
 @pytest.mark.every(3)

@@ -31,7 +31,7 @@ def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
     ideal = sorted((degree for degree in judged if degree > 0), reverse=True)
     interval = {0: (len(ideal) + 1, float("inf"))}
     for degree in set(ideal):
-        places = [rank for rank, other in enumerate(ideal, 1) if other == degree]
+        places = [rank for rank, grade in enumerate(ideal, 1) if grade == degree]
         interval[degree] = (min(places), max(places))
     total, curve = 0, []
     for rank in range(1, length + 1):
@@ -44,10 +44,10 @@ def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
 def collection(run: list[int], missing: list[int]) -> tuple[dict, dict]:
     """Qrels and a run in which documents of these degrees are retrieved, in this order, or missing."""
     degrees = {f"r{rank:02d}": degree for rank, degree in enumerate(run)} | {
-        f"m{place:02d}": degree for place, degree in enumerate(missing)
+        f"m{number:02d}": degree for number, degree in enumerate(missing)
     }
     # Every other document of the lowest degree is not judged at all.
-    judged = {doc: degree for place, (doc, degree) in enumerate(degrees.items()) if degree or place % 2}
+    judged = {doc: degree for number, (doc, degree) in enumerate(degrees.items()) if degree or number % 2}
     qrels = {"q": judged, "other": {"x": 1}}
     return qrels, {"q": {doc: 100.0 - rank for rank, doc in enumerate(degrees) if doc.startswith("r")}}
 
@@ -122,16 +122,16 @@ def test_what_the_paper_claims_and_does_not_hold_for_graded_labels():
         ranking
         for ranking in rankings
         if any(ranking)
-        for place in range(4)
-        if ranking[place] > ranking[place + 1]
-        and value(CRPRecovery, _swapped(ranking, place), []) > value(CRPRecovery, list(ranking), [])
+        for rank in range(4)
+        if ranking[rank] > ranking[rank + 1]
+        and value(CRPRecovery, _swap_ranks(ranking, rank), []) > value(CRPRecovery, list(ranking), [])
     ]
     assert raised
 
 
-def _swapped(ranking, place):
+def _swap_ranks(ranking, index):
     swapped = list(ranking)
-    swapped[place], swapped[place + 1] = swapped[place + 1], swapped[place]
+    swapped[index], swapped[index + 1] = swapped[index + 1], swapped[index]
     return swapped
 
 

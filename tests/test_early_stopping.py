@@ -130,12 +130,12 @@ def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
 
 @pytest.mark.slow
 def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
-    def held(seed: Any) -> Any:
+    def fit_results(seed: Any) -> Any:
         ranker = ma.AspectRanker(lightgbm(random_state=seed, n_estimators=3), target=CAM)
         return ranker.fit(X, LABELS, eval_fraction=0.25).evals_result_
 
-    assert held(0) == held(0) == held(None)
-    assert held(0) != held(1)
+    assert fit_results(0) == fit_results(0) == fit_results(None)
+    assert fit_results(0) != fit_results(1)
 
 
 UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "credibility"]) @ 5]

@@ -17,7 +17,7 @@ from pt_multiaspect.kernels import intervals
 
 
 def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 

@@ -46,12 +46,12 @@ def test_equals_the_reference(values, gold, random) -> None:
     frame = long(values)
     rows = list(range(len(frame)))
     random.shuffle(rows)
-    found = intuitiveness(frame, gold)
+    table = intuitiveness(frame, gold)
     others = [measure for measure in MEASURES if measure not in gold]
-    assert found[["a", "b"]].to_numpy().tolist() == list(map(list, itertools.combinations(others, 2)))
+    assert table[["a", "b"]].to_numpy().tolist() == list(map(list, itertools.combinations(others, 2)))
     shuffled = intuitiveness(frame.iloc[rows], gold, others)
-    pd.testing.assert_frame_equal(shuffled, found)
-    for row in found.itertuples(index=False):
+    pd.testing.assert_frame_equal(shuffled, table)
+    for row in table.itertuples(index=False):
         n, first, second = reference.intuitiveness(values, row.a, row.b, gold)
         assert row.n_disagreements == n
         if n == 0:
@@ -107,10 +107,10 @@ def test_lower_is_better() -> None:
     turned = frame.assign(value=frame["value"].where(~frame["measure"].isin(["RR", "P@5"]), 1 - frame["value"]))
     named = turned.assign(measure=turned["measure"].replace({"RR": "effort", "P@5": "cost"}))
     words = {"AP": "AP", "nDCG@5": "nDCG@5", "R@5": "R@5", "effort": "lower", "cost": "lower"}
-    found = intuitiveness(named, "cost", words)
+    table = intuitiveness(named, "cost", words)
     key = [frozenset(pair) for pair in expected[["a", "b"]].replace({"RR": "effort"}).to_numpy()]
     pairs = {
-        frozenset(row[:2]): (row[2], dict(zip(row[:2], row[3:], strict=True))) for row in found.to_numpy().tolist()
+        frozenset(row[:2]): (row[2], dict(zip(row[:2], row[3:], strict=True))) for row in table.to_numpy().tolist()
     }
     for pair, row in zip(key, expected.replace({"RR": "effort"}).to_numpy().tolist(), strict=True):
         assert pairs[pair] == (row[2], dict(zip(row[:2], row[3:], strict=True)))

@@ -161,13 +161,19 @@ def test_single_columns_are_named_by_the_target(data: Data) -> None:
 @pytest.mark.parametrize("aspects", [None, {"credibility": 3}], ids=["undeclared", "declared"])
 def test_the_single_column_of_a_target_on_an_aspect_has_its_name(data: Data, aspects: Any) -> None:
     # Without scales, it was named relevance, which the target does not have.
-    one = data.Y["credibility"].to_numpy()
+    credibility = data.Y["credibility"].to_numpy()
     target = ma.On(aspect="credibility", aspects=aspects)
-    for labels in (one, one[:, None], one.tolist(), data.Y["credibility"], pd.Series(one)):
+    for labels in (
+        credibility,
+        credibility[:, None],
+        credibility.tolist(),
+        data.Y["credibility"],
+        pd.Series(credibility),
+    ):
         ranker = AspectRanker(Ridge(), target).fit(data.X, labels, qid=data.qid)
         assert ranker.score(data.X, labels, qid=data.qid) > 0.9
-        assert (ma.aggregate_labels(labels, target).values == one).all()
-        assert ma.ranking_score(labels, one, measure=target, qid=data.qid) == pytest.approx(1)
+        assert (ma.aggregate_labels(labels, target).values == credibility).all()
+        assert ma.ranking_score(labels, credibility, measure=target, qid=data.qid) == pytest.approx(1)
     if aspects is None:
         with pytest.raises(MultiAspectError, match="no column for the aspect credibility"):
             ma.aggregate_labels(data.Y["relevance"], target)

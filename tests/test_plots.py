@@ -162,10 +162,10 @@ def test_axes(name):
     new = DRAW[name]()
     assert isinstance(new, Axes)
     assert plt.get_fignums() == [1]
-    figure, given = plt.subplots(layout="constrained")
-    assert DRAW[name](given) is given
+    figure, axes = plt.subplots(layout="constrained")
+    assert DRAW[name](axes) is axes
     assert plt.get_fignums() == [1, 2]
-    for ax in (new, given):
+    for ax in (new, axes):
         assert ax.get_xlabel() or name in ("correlation_heatmap", "explanation", "specification_curve")
         ax.figure.canvas.draw()
         # Nothing sticks out of the figure.
@@ -174,7 +174,7 @@ def test_axes(name):
         assert box.y0 > -0.05
         assert box.x1 < ax.figure.get_figwidth() + 0.05
         assert box.y1 < ax.figure.get_figheight() + 0.05
-    for wrong in (figure, [given], "ax"):
+    for wrong in (figure, [axes], "ax"):
         with pytest.raises(
             MultiAspectError, match=f"ax: expected one matplotlib Axes, .* got a {type(wrong).__name__}$"
         ):
@@ -258,7 +258,7 @@ def test_names_do_not_hide_each_other():
     ax.figure.canvas.draw()
     boxes = [matplotlib.text.Text.get_window_extent(text) for text in ax.texts]
     assert len(boxes) == 8
-    assert not any(one.overlaps(two) for n, one in enumerate(boxes) for two in boxes[:n])
+    assert not any(box.overlaps(earlier) for n, box in enumerate(boxes) for earlier in boxes[:n])
 
 
 # -- level sets -----------------------------------------------------------------------------
@@ -273,17 +273,17 @@ def test_level_sets(distance, axes):
     at = (1, 1) if axes == "gains" else tuple(scale.grades[-1] for scale in order.scales)  # drawn to scale
     classes = {
         tuple(label / by for label, by in zip(labels, at, strict=True)): order.n_classes - 1 - index
-        for index, of in enumerate(order.to_list())
-        for labels in of
+        for index, group in enumerate(order.to_list())
+        for labels in group
     }  # fmt: skip
     drawn = {text.get_position(): int(text.get_text()) for text in ax.texts}
     assert drawn == classes
     assert np.array(rows_of(offsets(ax))) == pytest.approx(np.array(sorted(classes)))
     lines = [{classes[tuple(point)] for point in line.get_xydata().tolist()} for line in ax.lines]
-    assert all(len(of) == 1 for of in lines)  # a line stays in its class
-    several = {of for of in classes.values() if list(classes.values()).count(of) > 1}
+    assert all(len(numbers) == 1 for numbers in lines)  # a line stays in its class
+    several = {index for index in classes.values() if list(classes.values()).count(index) > 1}
     assert set().union(*lines) == several
-    assert sum(len(line.get_xydata()) for line in ax.lines) == sum(of in several for of in classes.values())
+    assert sum(len(line.get_xydata()) for line in ax.lines) == sum(index in several for index in classes.values())
     assert f"{order.n_classes} classes" in ax.get_title()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("relevance", "correctness")
 
@@ -324,17 +324,17 @@ def test_upper_bounds():
     assert ax.get_ylabel() == "CAM@10"
     boxes = [patch for patch in ax.patches if hasattr(patch, "get_path")]
     assert len(boxes) == 3
-    for place, (topic, box) in enumerate(zip(topics, boxes, strict=True), 1):
+    for position, (topic, box) in enumerate(zip(topics, boxes, strict=True), 1):
         values = IDEAL.loc[IDEAL["qid"] == topic, "value"]
         extent = box.get_path().get_extents()
         assert (extent.y0, extent.y1) == pytest.approx(tuple(np.quantile(values, [0.25, 0.75])))
-        assert (extent.x0 + extent.x1) / 2 == pytest.approx(place)
+        assert (extent.x0 + extent.x1) / 2 == pytest.approx(position)
         ends = [
-            y for line in ax.lines for x, y in line.get_xydata().tolist() if abs(x - place) < 0.5
+            y for line in ax.lines for x, y in line.get_xydata().tolist() if abs(x - position) < 0.5
         ]  # whiskers, caps and the median
         assert (min(ends), max(ends)) == pytest.approx((values.min(), values.max()))
-    found, proven = ax.collections
-    assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+    points, proven = ax.collections
+    assert rows_of(points.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
     assert rows_of(proven.get_offsets()) == [(2, 0.9)]
     assert len(ax.get_legend().get_texts()) == 3
 
@@ -358,7 +358,7 @@ def test_fifty_topics():
     ax.figure.canvas.draw()
     boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
     assert len(boxes) == 50
-    assert not any(one.overlaps(two) for one, two in pairwise(boxes))
+    assert not any(left.overlaps(right) for left, right in pairwise(boxes))
 
 
 def test_one_topic():
@@ -457,8 +457,8 @@ def test_values_are_readable():
         ]
 
     for text, value in zip(ax.texts, values.ravel(), strict=True):
-        one, two = luminance(text.get_color()), luminance(ax.images[0].cmap(ax.images[0].norm(value)))
-        assert (max(one, two) + 0.05) / (min(one, two) + 0.05) >= 4.5
+        first, second = luminance(text.get_color()), luminance(ax.images[0].cmap(ax.images[0].norm(value)))
+        assert (max(first, second) + 0.05) / (min(first, second) + 0.05) >= 4.5
 
 
 def test_correlations_that_are_not_defined_and_intervals():
@@ -664,8 +664,8 @@ def test_upper_bounds_of_bounds_alone():
     """They were drawn as boxes of one value each, and their bounds not at all."""
     for ax in (plots.upper_bounds(BOUNDS), plots.upper_bounds(bounds=BOUNDS)):
         assert not [patch for patch in ax.patches if hasattr(patch, "get_path")]
-        found, proven = ax.collections
-        assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+        points, proven = ax.collections
+        assert rows_of(points.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
         assert rows_of(proven.get_offsets()) == [(2, 0.9)]
         assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q1", "q9", "q10"]
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -908,7 +908,7 @@ def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ((SETTINGS, "trust", "relevance"), "front: expected the DataFrame of pareto_front"),
         ((FRONT, "trust", "mood"), "expected the DataFrame of pareto_front"),
@@ -918,9 +918,9 @@ def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
     ],
     ids=["table", "unknown", "the same", "parameter", "number"],
 )
-def test_what_is_no_front(given, message):
+def test_what_is_no_front(arguments, message):
     with pytest.raises(MultiAspectError, match=message):
-        plots.search_front(*given)
+        plots.search_front(*arguments)
 
 
 def test_axes_are_given_by_name():

@@ -73,9 +73,9 @@ def test_repeated_documents_name_the_runs(n_jobs: int) -> None:
     twice = pd.concat([FULL, FULL[3:5].assign(score=-1.0)])
     for _ in range(2):
         (message,) = messages({"a": twice, "b": FULL, "c": pd.concat([FULL, FULL[:1]])}, QRELS, CAM, n_jobs=n_jobs)
-        one, other = message.split("; ")
-        assert re.match(r"run a: repeated documents.* d3 \(2 ", one)
-        assert re.match(r"run c: repeated documents.* d0 \(1 ", other)
+        first, second = message.split("; ")
+        assert re.match(r"run a: repeated documents.* d3 \(2 ", first)
+        assert re.match(r"run c: repeated documents.* d0 \(1 ", second)
 
 
 def test_an_aspect_that_lacks_a_topic_is_named() -> None:
