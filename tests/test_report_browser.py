@@ -133,7 +133,7 @@ def test_another_baseline(page, report):
                 assert mark == ("" if not row["significant"] else "▲" if better else "▼")
         fractions = page(f"{ROWS}.map((row) => row.cells[row.cells.length - 1].textContent)")
         pairs = ma.analysis.weightings(
-            found.perquery, measures=list(found.aspects.values()), baseline=baseline, n_resamples=1
+            report.perquery, measures=list(report.aspects.values()), baseline=baseline, n_resamples=1
         ).pairs
         expected = pairs.set_index("a")["fraction"].map(percent).to_dict() | {baseline: "-"}
         assert dict(zip(SYSTEMS, fractions, strict=True)) == expected
