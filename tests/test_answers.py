@@ -183,6 +183,12 @@ def test_runs_judged_by_different_nuggets() -> None:
         )
 
 
+def test_topics_of_different_nuggets_are_listed_in_the_order_of_the_answers() -> None:
+    records = [record(qid, run, text) for qid in ("q2", "q1") for run, text in (("a", "vs"), ("b", "vsvs"))]
+    with pytest.warns(MultiAspectWarning, match=r"2 topics \(q2, q1\)"):
+        ma.answers.nugget_scores(records)
+
+
 def of_texts(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
     keys = ("text", "importance", "assignment")
     return {"qid": "q1", "run_id": run, "nuggets": [dict(zip(keys, nugget, strict=True)) for nugget in nuggets]}
@@ -265,6 +271,10 @@ NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     "two answers": (
         lambda: [record("q1", "a", "vs"), record("q1", "a", "vn")],
         "expected one value of strict_vital_score for a on topic q1, got several",
+    ),
+    "an item that is no record": (
+        lambda: [record("q1", "a", "vs"), 3],
+        "item 2: expected a JSON object with qid, run_id and nuggets, got 3",
     ),
     "nothing": (list, "expected at least one file, got none"),
     "no rows": (pd.DataFrame, "expected at least one row, got none"),
@@ -352,6 +362,12 @@ def test_published_scores_of_reports(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ma.answers.argue_scores(form), perquery)
 
 
+def test_runs_and_topics_called_as_missing_values(tmp_path: Path) -> None:
+    path = tmp_path / "run.scores.tsv"
+    argue_frame(*argue_rows("null", (4, 5, 1, 4), "NA")).to_csv(path, sep="\t", index=False)
+    assert scores_of(ma.answers.argue_scores(path), "null", "NA")["sentence_support"] == 0.8
+
+
 def test_weighted_and_empty_reports() -> None:
     perquery = ma.answers.argue_scores(
         argue_frame(
@@ -374,7 +390,8 @@ ARGUE_BAD: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "other metrics only": (lambda: argue_frame(("a", "q1", "citations", 3.0)), "expected the metrics .*, got none"),
     "more covered than there are": (
-        lambda: argue_frame(*argue_rows("q1", (1, 2, 3, 2))), "expected at most as many correct_nuggets as nuggets"
+        lambda: argue_frame(*argue_rows("q1", (2, 2, 2, 2)), *argue_rows("q2", (1, 2, 3, 2))),
+        "expected at most as many correct_nuggets as nuggets, got more for a on topic q2",
     ),
     "twice": (
         lambda: argue_frame(*argue_rows("q1", (1, 2, 1, 2)), *argue_rows("q1", (1, 2, 1, 2))),
@@ -420,9 +437,9 @@ def test_rubrics_are_weighted_means(questions: list[tuple[int, float]]) -> None:
 
 
 def test_rubrics_of_truth_values_and_several_answers() -> None:
-    rows = [("q1", "a", 3, True), ("q2", "b", 1, True), ("q1", "a", 1, False), ("q2", "b", 1, False)]
+    rows = [("q2", "b", 3, True), ("q1", "a", 1, True), ("q2", "b", 1, False), ("q1", "a", 1, False)]
     perquery = ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
-    assert perquery.to_numpy().tolist() == [["a", "q1", "rubric", 0.75], ["b", "q2", "rubric", 0.5]]
+    assert perquery.to_numpy().tolist() == [["b", "q2", "rubric", 0.75], ["a", "q1", "rubric", 0.5]]
 
 
 def test_rubrics_of_different_questions() -> None:
@@ -786,6 +803,10 @@ def test_seeds_tell_answers_apart() -> None:
     combined = ma.answers.combine(repeated, "CAM")
     means = ma.aggregate(combined, over="seed")
     assert means["CAM"].tolist() == pytest.approx([0.5] * 3)
+    # A missing seed, and seeds of a category that does not occur.
+    for seeds in (repeated["seed"].where(repeated["seed"] > 1), pd.Categorical(repeated["seed"], [0, 1, 2])):
+        values = ma.answers.combine(repeated.assign(seed=seeds), "CAM")["value"]
+        assert values.tolist() == combined["value"].tolist()
     one = ma.answers.combine(perquery, "CAM")
     pd.testing.assert_frame_equal(
         combined[(combined["seed"] == 1) & (combined["measure"] == "CAM")]
