@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
-from strategies import examples
+from strategies import examples, no_warnings
 from test_journeys import cells
 
 import pt_multiaspect as ma
@@ -468,7 +468,8 @@ def test_rubrics_of_swapped_weights_or_other_questions(
 def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
     rows = [("q1", "a", "?", 3, 1), ("q1", "a", "!", 1, 0), ("q1", "b", "!", 1, 1), ("q1", "b", "?", 3, 0.5)]
     frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
-    ma.answers.rubric_scores(frame)  # without a warning
+    with no_warnings():
+        ma.answers.rubric_scores(frame)
     with pytest.warns(MultiAspectWarning, match="1 question of 1 answer are repeated"):
         ma.answers.rubric_scores(pd.concat([frame, frame[:1]]))
     with pytest.raises(MultiAspectError, match=r"one label of each question, got several of '\?' for a on"):
@@ -790,7 +791,8 @@ def test_criteria_of_several_sources_and_files(tmp_path: Path) -> None:
     combined.to_csv(tmp_path / "values.csv", index=False)
     read = pd.read_csv(tmp_path / "values.csv")
     used = combined[combined["measure"].isin(["vital_score", "faithful", "MM"])]
-    assert "vital_score" in str(ma.systems_table(used))  # without a warning of measures that are not known
+    with no_warnings():  # of measures that are not known
+        assert "vital_score" in str(ma.systems_table(used))
     again = ma.answers.combine(read, {"again": measure, "GAM": GAM(aspects="vital_score,faithful")})
     assert again["value"][again["measure"] == "again"].tolist() == [pytest.approx(1 / 3), 1.0]
 
@@ -1057,6 +1059,7 @@ def test_a_criterion_declared_by_its_top_grade_that_starts_at_1_warns() -> None:
     ],
     ids=["few", "some are 0", "none is 1", "one grade"],
 )
+@no_warnings()
 def test_criteria_declared_by_their_top_grade_are_silent(frame: pd.DataFrame) -> None:
     ma.answers.from_criteria(frame, aspects={"faithful": 5})
 
@@ -1115,8 +1118,9 @@ def test_reports_warn_of_answers_as_documents_once() -> None:
 
 def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> None:
     runs, qrels = answers_as_documents()
-    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):  # a single run is silent
-        ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
+    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):
+        with no_warnings():  # of a single run
+            ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
 
@@ -1158,5 +1162,6 @@ def silent_runs() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("runs", "qrels", "measures"), list(silent_runs()))
+@no_warnings()
 def test_rankings_are_not_taken_for_answers(runs: Any, qrels: pd.DataFrame, measures: list[Any]) -> None:
-    ma.evaluate(runs, qrels, measures, progress=False)  # without a warning
+    ma.evaluate(runs, qrels, measures, progress=False)
