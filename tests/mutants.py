@@ -9,7 +9,7 @@ computes the same. Survivors that were shown to compute the same are listed in `
 
 The tests are collected once. A forked process runs all of them and notes the lines that each executes; one per
 mutant replaces the code of the changed functions and runs the tests that execute the changed line, the quickest
-first. Code that is executed by imports is changed before the import, and all tests are run. Needs `os.fork`.
+first. Code that is executed by imports is changed before the import, and all tests are run. Not for Windows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import os
 import pickle
 import random
 import re
+import resource
 import signal
 import sys
 import tempfile
@@ -93,6 +94,8 @@ _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 _WORDS = ("Error", "warn", "warn_once", "notice", "join", "format")
 #: Comparisons with a tolerance for rounding: values at its edge may fall on either side.
 _TOLERANCE = re.compile(r"rounding|tolerance|epsilon|\b1e-\d", re.IGNORECASE)
+#: Sizes of blocks, searches and caches: one more changes how much is computed at once, or how closely.
+_SIZE = re.compile(r"\(?(_(?!MIN)[A-Z_]+(, )?)+\)? = \(?(\d\d+(, )?)+\)?")
 #: Fields of the syntax tree that hold types and decorators.
 _TYPES = ("annotation", "returns", "decorator_list", "type_params", "bases")
 #: Arguments by name that change no value: checks of lengths, copies, positions of warnings, progress bars.
@@ -127,6 +130,8 @@ def is_left_out(node: ast.AST) -> bool:
         return name.endswith(_WORDS)
     if isinstance(node, ast.keyword):
         return node.arg in _INERT
+    if isinstance(node, ast.Assign):
+        return _SIZE.fullmatch(ast.unparse(node)) is not None
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
@@ -254,19 +259,27 @@ def fork(work: Callable[[], bool]) -> int:
         return child
     status = 70
     try:
-        os.setsid()  # what the tests start is ended with them
         status = 0 if work() else 1
     finally:
         os._exit(status)
 
 
-class Runner:
-    """Plugin of pytest that runs the tests it collects once per mutant of the functions of a room."""
+def limit_time(seconds: float) -> None:
+    """End this process after a time of computing, or five times as long if it waits."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
+    signal.alarm(5 * int(seconds))
 
-    def __init__(self, work: Callable[[Runner], None]) -> None:
+
+#: Per test, how long it takes and the lines of the room that it executes.
+Record = dict[str, tuple[float, set[tuple[str, int]]]]
+
+
+class Runner:
+    """Plugin of pytest that hands the tests that it collects over to a function instead of running them."""
+
+    def __init__(self, work: Callable[[Runner], object]) -> None:
         self.work = work
         self.failed: str | None = None
-        self.lines: list[tuple[float, set[tuple[str, int]]]] = []
 
     def pytest_runtestloop(self, session: Any) -> bool:
         self.items = session.items
@@ -285,9 +298,9 @@ class Runner:
                 return False
         return True
 
-    def record(self, folder: Path, log: Path) -> bool:
-        """Run each test; write how long it takes and which lines of a folder it executes."""
-        prefix, lines, record = str(folder), set(), []
+    def record(self, folder: Path) -> Record:
+        """Run all tests without a change; return the record of the lines of a folder."""
+        prefix, record, lines = str(folder), {}, set()
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             if not frame.f_code.co_filename.startswith(prefix):
@@ -297,60 +310,69 @@ class Runner:
 
         for item in self.items:
             lines.clear()
-            started = time.perf_counter()
+            started = time.process_time()
             sys.settrace(trace)
             passed = self.run([item])
             sys.settrace(None)
             if not passed:
-                log.write_text(f"the tests fail without any change:\n{self.failed}", encoding="utf-8")
-                return False
-            record.append((time.perf_counter() - started, set(lines)))
-        log.write_bytes(pickle.dumps(record))
-        return True
+                print(f"a test fails without any change: {self.failed}", file=sys.__stderr__)
+                os._exit(1)
+            record[item.nodeid] = time.process_time() - started, set(lines)
+        return record
 
-    def test(self, mutant: Mutant) -> bool:
-        """Return whether all tests that execute the lines of a mutant pass on it, in this process."""
+    def test_function(self, mutant: Mutant, record: Record) -> bool:
+        """Return whether all tests that execute the lines of a mutant pass on it."""
         replace_functions(mutant)
         lines = {(str(mutant.path), line) for line in mutant.lines}
-        chosen = [(spent, index) for index, (spent, executed) in enumerate(self.lines) if lines & executed]
-        return self.run([self.items[index] for _, index in sorted(chosen)])
+        chosen = [item for item in self.items if lines & record[item.nodeid][1]]
+        limit_time(10 + 2 * sum(record[item.nodeid][0] for item in chosen))
+        return self.run(sorted(chosen, key=lambda item: record[item.nodeid][0]))
+
+    def test_import(self, mutant: Mutant, record: Record) -> bool:
+        """Return whether all tests pass on a mutant that was imported; those of its file are run first."""
+        file, unknown = str(mutant.path), (0.0, set())
+
+        def key(item: Any) -> tuple[bool, float]:
+            spent, lines = record.get(item.nodeid, unknown)
+            return all(path != file for path, _ in lines), spent
+
+        return self.run(sorted(self.items, key=key))
 
 
-def run_pytest(room: str, runner: Runner) -> int:
-    """Collect the tests of a room and let a runner run them; return pytest's exit status."""
+def run_pytest(room: str, work: Callable[[Runner], object]) -> bool:
+    """Collect the tests of a room and hand them over; return whether they can be collected."""
     import pytest
 
     files = [str(ROOT / "tests" / f"test_{name}.py") for name in TESTS[room].split()]
     options = ["-n", "0", "--capture=sys", "-p", "no:terminal"]
-    return int(pytest.main([*options, *files, str(PACKAGE / room)], plugins=[runner]))
+    return pytest.main([*options, *files, str(PACKAGE / room)], plugins=[Runner(work)]) == 0
 
 
-def test_import(room: str, mutant: Mutant) -> bool:
+def record_tests(room: str, log: Path) -> bool:
+    """Write the record of the tests of a room to a file."""
+    return run_pytest(room, lambda runner: log.write_bytes(pickle.dumps(runner.record(PACKAGE / room))))
+
+
+def test_import(room: str, mutant: Mutant, record: Record) -> bool:
     """Import the package with a mutant; return whether all tests of the room pass on it, in this process."""
+    limit_time(10 + 2 * sum(spent for spent, _ in record.values()))
     sys.meta_path.insert(0, MutatedFinder(mutant))  # type: ignore[arg-type]
     passed: list[bool] = []
-    status = run_pytest(room, Runner(lambda runner: passed.append(runner.run(runner.items))))
-    return status == 0 and passed == [True]
+    return run_pytest(room, lambda runner: passed.append(runner.test_import(mutant, record))) and passed == [True]
 
 
-def survivors(drawn: list[Mutant], test: Callable[[Mutant], bool], jobs: int, limit: float) -> list[Mutant]:
-    """Run the tests on every mutant; return those on which all pass. One that exceeds the limit is killed."""
+def survivors(drawn: list[Mutant], test: Callable[[Mutant], bool], jobs: int) -> list[Mutant]:
+    """Run the tests on every mutant; return those on which all pass."""
     waiting, running, alive = drawn[::-1], {}, []
     while waiting or running:
         while waiting and len(running) < jobs:
             mutant = waiting.pop()
             running[fork(lambda mutant=mutant: test(mutant))] = mutant, time.monotonic()  # type: ignore[misc]
-        child, status = os.waitpid(-1, os.WNOHANG)
-        if child in running:
-            mutant, started = running.pop(child)
-            label = "killed" if status else "ALIVE "
-            print(f"{label} {time.monotonic() - started:5.1f} s  {mutant}", file=sys.__stdout__, flush=True)
-            alive += [] if status else [mutant]
-            continue
-        for child, (_, started) in running.items():
-            if time.monotonic() - started > limit:
-                os.killpg(child, signal.SIGKILL)
-        time.sleep(0.02)
+        child, status = os.wait()
+        mutant, started = running.pop(child)
+        label = "killed" if status else "ALIVE "
+        print(f"{label} {time.monotonic() - started:5.1f} s  {mutant}", file=sys.__stdout__, flush=True)
+        alive += [] if status else [mutant]
     return alive
 
 
@@ -374,21 +396,18 @@ def main() -> None:
     every = [mutant for path in sorted(folder.rglob("*.py")) for mutant in all_mutants(path)]
     drawn = random.Random(options.seed).sample(every, min(options.n, len(every)))
     print(f"{len(drawn)} of {len(every)} mutants of {room}", flush=True)
-    by_import = [mutant for mutant in drawn if mutant.by_import]
-    alive = survivors(by_import, lambda mutant: test_import(room, mutant), options.jobs, 300)
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch, "record")
+        if os.waitpid(fork(lambda: record_tests(room, log)), 0)[1]:
+            sys.exit("the tests fail without any change")
+        record = pickle.loads(log.read_bytes())
+    by_import, others = ([mutant for mutant in drawn if mutant.by_import == which] for which in (True, False))
+    alive = survivors(by_import, lambda mutant: test_import(room, mutant, record), options.jobs)
 
-    def run_functions(runner: Runner) -> None:
-        with tempfile.TemporaryDirectory() as scratch:
-            log, started = Path(scratch, "log"), time.monotonic()
-            if os.waitpid(fork(lambda: runner.record(folder, log)), 0)[1]:
-                os.write(2, log.read_bytes())
-                os._exit(1)
-            runner.lines = pickle.loads(log.read_bytes())
-        limit = 2 * (time.monotonic() - started) + 30
-        others = [mutant for mutant in drawn if not mutant.by_import]
-        alive.extend(survivors(others, runner.test, options.jobs, limit))
+    def test_functions(runner: Runner) -> None:
+        alive.extend(survivors(others, lambda mutant: runner.test_function(mutant, record), options.jobs))
 
-    run_pytest(room, Runner(run_functions))
+    run_pytest(room, test_functions)
     equal = [mutant for mutant in alive if mutant.key in EQUIVALENT]
     missed = [mutant for mutant in alive if mutant.key not in EQUIVALENT]
     print(f"\n{room}: {len(drawn) - len(alive)} killed, {len(equal)} compute the same, {len(missed)} survive")

@@ -703,6 +703,7 @@ def test_non_dominated_sets(n_columns: int) -> None:
         assert set(map(tuple, np.round(exact[places], 9).tolist())) == expected
         assert {tuple(each) for each in np.round(exact[is_on_front(noisy)], 9).tolist()} == expected
         group = rng.integers(0, 3, len(exact))
+        assert is_on_front(noisy * 1e6).tolist() == is_on_front(noisy).tolist()
         kept = staircases(noisy, group)
         for number in range(3):
             some = exact[kept[group[kept] == number]]

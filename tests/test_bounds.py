@@ -146,7 +146,7 @@ def test_the_rest_is_what_the_best_continuation_gains(base: str, depth: int) -> 
         assert not any(gain for gains in continuations for gain in gains[max(depth - rank, 0) :])
         rest = progress.rest(rank, np.array([counts], dtype=np.int32))[0]
         wanted = max(map(sum, continuations))
-        if base.startswith("ERR"):
+        if base.startswith("ERR") and rank < 3:  # the bound of a single document is its gain
             assert rest >= wanted - 1e-12
         else:
             assert rest == pytest.approx(wanted, abs=1e-12)
