@@ -865,6 +865,7 @@ def test_an_error_in_the_patches_is_a_warning(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:\\w+ is evaluated without")
 def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> None:
     import pytrec_eval
 
