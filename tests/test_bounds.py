@@ -98,6 +98,19 @@ def check_proven(row: pd.Series, wanted: float) -> None:
     assert row["gap"] >= 0
 
 
+def test_narrow_searches_leave_small_gaps() -> None:
+    """The bounds of what follows are close, so that few partial rankings suffice."""
+    rng = np.random.default_rng(1)
+    qrels = {
+        f"q{topic}": {
+            f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True)) for number in range(12)
+        }
+        for topic in range(3)
+    }
+    measure = MM(base="AP", aspects=dict.fromkeys("abc", Aspect(2, threshold=1)))
+    assert upper_bound(qrels, measure, width=3)["gap"].mean() < 0.01
+
+
 # -- the steps of the search --------------------------------------------------------------------
 
 
