@@ -556,6 +556,15 @@ def test_hulls_in_three_columns(drawn, seed) -> None:
     assert abs(shape.excess(above)[0]) < 1e-7
 
 
+def test_distances_to_a_triangle() -> None:
+    rng = np.random.default_rng(0)
+    triangle = np.diag([2.0, 1.0, 3.0])
+    steps = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60
+    inside = rng.dirichlet([1, 1, 1], 30) @ triangle - rng.exponential(0.5, (30, 3))
+    expected = np.linalg.norm((steps @ triangle)[:, None] - inside, axis=2).min(axis=0)
+    np.testing.assert_allclose(Hull.of(triangle).distance(inside), expected, atol=0.01)
+
+
 def test_systems_of_a_long_frame_are_those_of_the_runs() -> None:
     qrels = wide([(2, 0), (0, 2), (1, 1)], [(0, 1), (1, 0), (2, 2)])
     runs = {str(n): {qid: ranked(qrels[qid], order) for qid in qrels}

@@ -601,6 +601,15 @@ def test_properties_without_worlds_have_no_trials() -> None:
 
 def test_attainable_values_are_searched_in_fewer_of_the_larger_worlds() -> None:
     """All rankings of a world are evaluated, for other properties only two."""
-    results = check(CAM, properties=["1 attainable", "swap"], trials=500).results
-    assert results["trials"].tolist() == [481, 500]
-    assert results["complete"].tolist() == [3, 2]
+    results = check(CAM, properties=["1 attainable", "swap", "D1"], trials=500).results.set_index("property")
+    assert results["trials"].to_dict() == {"1 attainable": 481, "swap": 500, "D1": 500}
+    assert results["complete"].to_dict() == {"1 attainable": 3, "swap": 2, "D1": 3}
+
+
+def test_no_property_has_more_trials_than_asked_for() -> None:
+    assert check(CAM, trials=1).results["trials"].max() == 1
+
+
+def test_larger_differences_are_those_on_aspects_where_documents_differ() -> None:
+    """Two documents with the grades 0 to 2: (1, 0) becomes (2, 0), and (2, 1) becomes (2, 0)."""
+    assert check(TOMA, {"relevance": 2}, properties="D3", documents=2).results["trials"].item() == 2

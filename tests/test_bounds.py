@@ -111,6 +111,18 @@ def test_narrow_searches_leave_small_gaps() -> None:
     assert upper_bound(qrels, measure, width=3)["gap"].mean() < 0.01
 
 
+def test_tangents_approach_the_maximum() -> None:
+    rng = np.random.default_rng(3)
+    qrels = {
+        f"q{topic}": {
+            f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True)) for number in range(30)
+        }
+        for topic in range(3)
+    }
+    measure = MM(base="RBP", aspects=dict.fromkeys("abc", Aspect(2, threshold=1)))
+    assert upper_bound(qrels, measure, width=1)["gap"].max() < 0.003
+
+
 # -- the steps of the search --------------------------------------------------------------------
 
 
