@@ -27,6 +27,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -274,14 +275,20 @@ class MutatedFinder:
         return spec_from_file_location(name, self.mutant.path, loader=MutatedLoader(name, self.mutant))
 
 
+#: The exit status of a forked process that fails otherwise than by a test.
+_BROKEN = 70
+
+
 def fork(work: Callable[[], bool]) -> int:
     """Do work in a forked process, whose exit status is 0 if it returns True; return its id."""
     child = os.fork()
     if child:
         return child
-    status = 70
+    status = _BROKEN
     try:
         status = 0 if work() else 1
+    except BaseException:
+        traceback.print_exc(file=sys.__stderr__)
     finally:
         os._exit(status)
 
@@ -294,6 +301,15 @@ def limit_time(seconds: float) -> None:
 
 #: Per test, how long it takes and the lines of the room that it executes.
 Record = dict[str, tuple[float, set[tuple[str, int]]]]
+
+
+def by_file(items: list[Any], record: Record) -> list[Any]:
+    """Return tests by file, as fixtures of files are set up once; the quickest files and tests first."""
+    spent = {item: record.get(item.nodeid, (0.0, set()))[0] for item in items}
+    total: Counter[str] = Counter()
+    for item in items:
+        total[item.location[0]] += spent[item]
+    return sorted(items, key=lambda item: (total[item.location[0]], item.location[0], spent[item]))
 
 
 class Runner:
@@ -353,17 +369,14 @@ class Runner:
         lines = {(str(mutant.path), line) for line in mutant.lines}
         chosen = [item for item in self.items if lines & record[item.nodeid][1]]
         limit_time(10 + 2 * sum(record[item.nodeid][0] for item in chosen))
-        return self.run(sorted(chosen, key=lambda item: record[item.nodeid][0]))
+        return self.run(by_file(chosen, record))
 
     def test_import(self, mutant: Mutant, record: Record) -> bool:
         """Return whether all tests pass on a mutant that was imported; those of its file are run first."""
-        file, unknown = str(mutant.path), (0.0, set())
-
-        def key(item: Any) -> tuple[bool, float]:
-            spent, lines = record.get(item.nodeid, unknown)
-            return all(path != file for path, _ in lines), spent
-
-        return self.run(sorted(self.items, key=key))
+        file = str(mutant.path)
+        near = {nodeid.partition("::")[0] for nodeid, (_, lines) in record.items() if file in dict(lines)}
+        ordered = by_file(self.items, record)
+        return self.run(sorted(ordered, key=lambda item: item.nodeid.partition("::")[0] not in near))
 
 
 def run_pytest(room: str, work: Callable[[Runner], object]) -> bool:
@@ -397,6 +410,8 @@ def survivors(drawn: list[Mutant], test: Callable[[Mutant], bool], jobs: int) ->
             running[fork(lambda mutant=mutant: test(mutant))] = mutant, time.monotonic()  # type: ignore[misc]
         child, status = os.wait()
         mutant, started = running.pop(child)
+        if os.waitstatus_to_exitcode(status) == _BROKEN:
+            sys.exit(f"the tests cannot be run on {mutant}")
         label = "killed" if status else "ALIVE "
         print(f"{label} {time.monotonic() - started:5.1f} s  {mutant}", file=sys.__stdout__, flush=True)
         alive += [] if status else [mutant]
