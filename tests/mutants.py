@@ -51,7 +51,7 @@ TESTS = {
     "system_front attainable_front",
     "answers": "answers",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines doors rag "
-    "one_experiment last_judgments lists",
+    "one_experiment last_judgments lists missing_labels names aspect_files",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
     "collection": "values join topics lists labels missing_labels judges subtopics swapped silent_cases bad_input",

@@ -725,6 +725,7 @@ def test_several_sets_at_once() -> None:
     sets[0, 0, 0] = np.nan
     assert is_on_front(sets).tolist() == [is_on_front(each).tolist() for each in sets]
     assert not is_on_front(sets)[0, 0]
+    assert is_on_front(sets[:, :0]).shape == (30, 0)
 
 
 # -- the plot -------------------------------------------------------------------------------------

@@ -177,6 +177,12 @@ def test_the_rest_is_what_the_best_continuation_gains(base: str, depth: int) -> 
             assert rest == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.parametrize("base", ["RR", "Success@3", "AP", "Rprec"])
+def test_the_rest_of_a_single_positive_document_is_1(base: str) -> None:
+    progress, totals = progress_of(base, [1, 0, 0])
+    assert progress.rest(0, np.zeros((1, len(totals)), dtype=np.int32)).tolist() == [1]
+
+
 @pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "P@3", "Rprec", "RBP(p=0.6)", "AP", "AP@2", "AP@3"])
 def test_convex_measures_are_sums_of_levels(base: str) -> None:
     """Σ level(documents up to a rank) · (factor of the rank - factor of the next rank) is the value."""
