@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import struct
+import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +43,14 @@ def examples(number: int, **others: Any) -> settings:
 def forget_warnings() -> None:
     """Let warnings that are given once a process be given again."""
     ma.errors._given.clear()
+
+
+@contextmanager
+def no_warnings() -> Iterator[None]:
+    """Fail if the package warns, whatever the configuration of the tests; a context or a decorator of a test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ma.MultiAspectWarning)
+        yield
 
 
 Labels = dict[str, dict[str, dict[str, float | None]]]

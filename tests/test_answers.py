@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
-from strategies import examples
+from strategies import examples, no_warnings
 from test_learning_page import cells
 
 import pt_multiaspect as ma
@@ -185,6 +185,12 @@ def test_runs_judged_by_different_nuggets() -> None:
         )
 
 
+def test_topics_of_different_nuggets_are_listed_in_the_order_of_the_answers() -> None:
+    records = [record(qid, run, text) for qid in ("q2", "q1") for run, text in (("a", "vs"), ("b", "vsvs"))]
+    with pytest.warns(MultiAspectWarning, match=r"2 topics \(q2, q1\)"):
+        ma.answers.nugget_scores(records)
+
+
 def answer_of(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
     keys = ("text", "importance", "assignment")
     return {"qid": "q1", "run_id": run, "nuggets": [dict(zip(keys, nugget, strict=True)) for nugget in nuggets]}
@@ -267,6 +273,10 @@ NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     "two answers": (
         lambda: [record("q1", "a", "vs"), record("q1", "a", "vn")],
         "expected one value of strict_vital_score for a on topic q1, got several",
+    ),
+    "an item that is no record": (
+        lambda: [record("q1", "a", "vs"), 3],
+        "item 2: expected a JSON object with qid, run_id and nuggets, got 3",
     ),
     "nothing": (list, "expected at least one file, got none"),
     "no rows": (pd.DataFrame, "expected at least one row, got none"),
@@ -354,6 +364,12 @@ def test_published_scores_of_reports(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ma.answers.argue_scores(form), perquery)
 
 
+def test_runs_and_topics_called_as_missing_values(tmp_path: Path) -> None:
+    path = tmp_path / "run.scores.tsv"
+    argue_frame(*argue_rows("null", (4, 5, 1, 4), "NA")).to_csv(path, sep="\t", index=False)
+    assert scores_of(ma.answers.argue_scores(path), "null", "NA")["sentence_support"] == 0.8
+
+
 def test_weighted_and_empty_reports() -> None:
     perquery = ma.answers.argue_scores(
         argue_frame(
@@ -376,7 +392,8 @@ ARGUE_BAD: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "other metrics only": (lambda: argue_frame(("a", "q1", "citations", 3.0)), "expected the metrics .*, got none"),
     "more covered than there are": (
-        lambda: argue_frame(*argue_rows("q1", (1, 2, 3, 2))), "expected at most as many correct_nuggets as nuggets"
+        lambda: argue_frame(*argue_rows("q1", (2, 2, 2, 2)), *argue_rows("q2", (1, 2, 3, 2))),
+        "expected at most as many correct_nuggets as nuggets, got more for a on topic q2",
     ),
     "twice": (
         lambda: argue_frame(*argue_rows("q1", (1, 2, 1, 2)), *argue_rows("q1", (1, 2, 1, 2))),
@@ -422,9 +439,9 @@ def test_rubrics_are_weighted_means(questions: list[tuple[int, float]]) -> None:
 
 
 def test_rubrics_of_truth_values_and_several_answers() -> None:
-    rows = [("q1", "a", 3, True), ("q2", "b", 1, True), ("q1", "a", 1, False), ("q2", "b", 1, False)]
+    rows = [("q2", "b", 3, True), ("q1", "a", 1, True), ("q2", "b", 1, False), ("q1", "a", 1, False)]
     perquery = ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
-    assert perquery.to_numpy().tolist() == [["a", "q1", "rubric", 0.75], ["b", "q2", "rubric", 0.5]]
+    assert perquery.to_numpy().tolist() == [["b", "q2", "rubric", 0.75], ["a", "q1", "rubric", 0.5]]
 
 
 def test_rubrics_of_different_questions() -> None:
@@ -468,7 +485,8 @@ def test_weights_that_differ_by_rounding_are_those_of_the_same_questions(columns
 def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
     rows = [("q1", "a", "?", 3, 1), ("q1", "a", "!", 1, 0), ("q1", "b", "!", 1, 1), ("q1", "b", "?", 3, 0.5)]
     frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
-    ma.answers.rubric_scores(frame)  # without a warning
+    with no_warnings():
+        ma.answers.rubric_scores(frame)
     with pytest.warns(MultiAspectWarning, match="1 question of 1 answer are repeated"):
         ma.answers.rubric_scores(pd.concat([frame, frame[:1]]))
     with pytest.raises(MultiAspectError, match=r"one label of each question, got several of '\?' for a on"):
@@ -803,7 +821,8 @@ def test_criteria_of_several_sources_and_files(tmp_path: Path) -> None:
     combined.to_csv(tmp_path / "values.csv", index=False)
     read = pd.read_csv(tmp_path / "values.csv")
     used = combined[combined["measure"].isin(["vital_score", "faithful", "MM"])]
-    assert "vital_score" in str(ma.systems_table(used))  # without a warning of measures that are not known
+    with no_warnings():  # of measures that are not known
+        assert "vital_score" in str(ma.systems_table(used))
     again = ma.answers.combine(read, {"again": measure, "GAM": GAM(aspects="vital_score,faithful")})
     assert again["value"][again["measure"] == "again"].tolist() == [pytest.approx(1 / 3), 1.0]
 
@@ -816,6 +835,10 @@ def test_seeds_tell_answers_apart() -> None:
     combined = ma.answers.combine(repeated, "CAM")
     means = ma.aggregate(combined, over="seed")
     assert means["CAM"].tolist() == pytest.approx([0.5] * 3)
+    # A missing seed, and seeds of a category that does not occur.
+    for seeds in (repeated["seed"].where(repeated["seed"] > 1), pd.Categorical(repeated["seed"], [0, 1, 2])):
+        values = ma.answers.combine(repeated.assign(seed=seeds), "CAM")["value"]
+        assert values.tolist() == combined["value"].tolist()
     table = ma.answers.combine(perquery, "CAM")
     pd.testing.assert_frame_equal(
         combined[(combined["seed"] == 1) & (combined["measure"] == "CAM")]
@@ -1076,6 +1099,7 @@ def test_a_criterion_declared_by_its_top_grade_that_starts_at_1_warns() -> None:
     ],
     ids=["few", "some are 0", "none is 1", "one grade"],
 )
+@no_warnings()
 def test_criteria_declared_by_their_top_grade_are_silent(frame: pd.DataFrame) -> None:
     ma.answers.from_criteria(frame, aspects={"faithful": 5})
 
@@ -1134,8 +1158,9 @@ def test_reports_warn_of_answers_as_documents_once() -> None:
 
 def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> None:
     runs, qrels = answers_as_documents()
-    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):  # a single run is silent
-        ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
+    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):
+        with no_warnings():  # of a single run
+            ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
 
@@ -1193,5 +1218,6 @@ def silent_runs() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("runs", "qrels", "measures"), list(silent_runs()))
+@no_warnings()
 def test_rankings_are_not_taken_for_answers(runs: Any, qrels: pd.DataFrame, measures: list[Any]) -> None:
-    ma.evaluate(runs, qrels, measures, progress=False)  # without a warning
+    ma.evaluate(runs, qrels, measures, progress=False)

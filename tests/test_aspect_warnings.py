@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ir_measures import AP, RBP, P, nDCG
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On
@@ -327,6 +328,7 @@ def test_ordinary_columns_of_text_do_not_warn(column: str, texts: list[Any]) -> 
     assert value_and_warnings(CAM, collection(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
 
 
+@no_warnings()
 def test_text_about_queries_does_not_warn() -> None:
     both = [collection(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid) for qid in ("q1", "q2")]
     qrels = pd.concat(both)

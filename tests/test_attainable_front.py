@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, ERR, RBP, P, nDCG
 from shared_data import shared_path
-from strategies import examples
+from strategies import examples, no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, On
@@ -396,10 +396,11 @@ def test_inferred_scales_are_those_of_all_topics() -> None:
     np.testing.assert_allclose(front_points(front, "q1"), front_points(declared, "q1"))
 
 
+@no_warnings()
 def test_a_topic_alone_gives_no_warnings_about_its_labels() -> None:
     """Rankings are evaluated as many topics, where all documents can be positive, as they are not in all topics."""
     qrels = wide([(1, 1)] * 4 + [(2, 2)] * 3, *[[(0, 0)] * 20 + [(1, 0), (0, 1)]] * 3)
-    front = attainable_front(qrels, "P@2", aspects="a,b", kind="all")  # warnings are errors
+    front = attainable_front(qrels, "P@2", aspects="a,b", kind="all")
     assert front_points(front, "q1").tolist() == [[1, 1]]
 
 
@@ -563,6 +564,15 @@ def test_hulls_in_three_columns(drawn, seed) -> None:
     assert abs(shape.excess(above)[0]) < 1e-7
 
 
+def test_distances_to_a_triangle() -> None:
+    rng = np.random.default_rng(0)
+    triangle = np.diag([2.0, 1.0, 3.0])
+    steps = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60
+    inside = rng.dirichlet([1, 1, 1], 30) @ triangle - rng.exponential(0.5, (30, 3))
+    expected = np.linalg.norm((steps @ triangle)[:, None] - inside, axis=2).min(axis=0)
+    np.testing.assert_allclose(Hull.of(triangle).distance(inside), expected, atol=0.01)
+
+
 def test_systems_of_a_long_frame_are_those_of_the_runs() -> None:
     qrels = wide([(2, 0), (0, 2), (1, 1)], [(0, 1), (1, 0), (2, 2)])
     runs = {str(n): {qid: ranking(qrels[qid], order) for qid in qrels}
@@ -714,6 +724,7 @@ def test_non_dominated_sets(n_columns: int) -> None:
         assert set(map(tuple, np.round(exact[places], 9).tolist())) == expected
         assert {tuple(point) for point in np.round(exact[is_on_front(noisy)], 9).tolist()} == expected
         group = rng.integers(0, 3, len(exact))
+        assert is_on_front(noisy * 1e6).tolist() == is_on_front(noisy).tolist()
         kept = staircases(noisy, group)
         for number in range(3):
             some = exact[kept[group[kept] == number]]
@@ -726,6 +737,7 @@ def test_several_sets_at_once() -> None:
     sets[0, 0, 0] = np.nan
     assert is_on_front(sets).tolist() == [is_on_front(points).tolist() for points in sets]
     assert not is_on_front(sets)[0, 0]
+    assert is_on_front(sets[:, :0]).shape == (30, 0)
 
 
 # -- the plot -------------------------------------------------------------------------------------

@@ -576,3 +576,42 @@ def test_bad_names_of_examples():
         outcome.example(MM, "swap")
     with pytest.raises(MultiAspectError, match=r"property: expected one that was checked \(swap\), got D1"):
         outcome.example(CAM, "D1")
+
+
+# -- the worlds that are tried ------------------------------------------------------------------------------------
+
+
+def test_larger_errors_are_tried_in_all_chains_of_three_grades() -> None:
+    """Chains of up to five documents, and all pairs of swaps that a measure should tell apart."""
+    result = check([TOMA, CAM(base="P@5")], {"relevance": 2}, properties="D1")
+    expected = sum(
+        chain[i] > chain[j] > chain[k]
+        for n in (3, 4, 5)
+        for chain in itertools.combinations_with_replacement((2, 1, 0), n)
+        for i, j, k in itertools.combinations(range(n), 3)
+    )
+    assert result.results["trials"].tolist() == [expected] * 2
+    assert result.results["ties"].tolist() == [0, expected]
+    example = str(result.example(CAM(base="P@5"), "D1"))
+    assert "B swaps ranks 1 and 3 of the ideal ranking, A only ranks 1 and 2" in example
+
+
+def test_properties_without_worlds_have_no_trials() -> None:
+    row = check(TOMA, properties="D1", documents=2).results.iloc[0]
+    assert row[["verdict", "trials", "violations", "ties"]].tolist() == ["n/a", 0, 0, 0]
+
+
+def test_attainable_values_are_searched_in_fewer_of_the_larger_worlds() -> None:
+    """All rankings of a world are evaluated, for other properties only two."""
+    results = check(CAM, properties=["1 attainable", "swap", "D1"], trials=500).results.set_index("property")
+    assert results["trials"].to_dict() == {"1 attainable": 481, "swap": 500, "D1": 500}
+    assert results["complete"].to_dict() == {"1 attainable": 3, "swap": 2, "D1": 3}
+
+
+def test_no_property_has_more_trials_than_asked_for() -> None:
+    assert check(CAM, trials=1).results["trials"].max() == 1
+
+
+def test_larger_differences_are_those_on_aspects_where_documents_differ() -> None:
+    """Two documents with the grades 0 to 2: (1, 0) becomes (2, 0), and (2, 1) becomes (2, 0)."""
+    assert check(TOMA, {"relevance": 2}, properties="D3", documents=2).results["trials"].item() == 2

@@ -18,6 +18,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from ir_measures import AP, ERR, RBP, Metric, P, SetF, nDCG
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import (
@@ -357,8 +358,8 @@ def test_no_query_in_common_warns_once() -> None:
         assert part in message
 
 
+@no_warnings()
 def test_an_empty_run_or_a_missing_query_does_not_warn() -> None:
-    """The test configuration turns a warning into an error."""
     empty = [RUN[:0], {}, [], pd.DataFrame([], columns=["query_id", "doc_id", "score"]), {"q1": {}}]
     for run in empty:
         for measure in (TOMA(aspects=BOTH), CAM(base="Bpref", aspects=BOTH), NLRE(aspects=BOTH) @ 3):

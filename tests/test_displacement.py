@@ -22,8 +22,10 @@ from pt_multiaspect import (
     On,
     Order,
     crp_curve,
+    evaluate,
     nCRP,
 )
+from pt_multiaspect.analysis import upper_bound
 
 
 def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
@@ -166,6 +168,20 @@ def test_displacement_over_several_aspects():
     assert drawn["crp"].tolist() == [-1, -2, 0]
     assert crp_curve(run, qrels, On(aspect="credibility"))["crp"].tolist() == [0, -1, 0]
     assert CAM(base=nCRP, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+
+
+@pytest.mark.parametrize("cutoff", [None, 1, 2, 3])
+def test_upper_bounds_over_several_aspects_are_those_of_brute_force(cutoff: int | None) -> None:
+    labels = [(2, 0), (1, 2), (0, 2), (0, 0)]
+    qrels = {"q": {f"d{number}": dict(zip("ab", pair, strict=True)) for number, pair in enumerate(labels)}}
+    measure = CAM(base=CRP, aspects={"a": 2, "b": 2})
+    measure = measure if cutoff is None else measure @ cutoff
+    runs = {
+        str(order): {"q": dict(zip(order, range(4), strict=True))} for order in itertools.permutations(qrels["q"])
+    }
+    values = evaluate(runs, qrels, measure, progress=False)["value"]
+    bound = upper_bound(qrels, measure)
+    assert bound[["value", "gap"]].iloc[0].tolist() == pytest.approx([values.max(), 0])
 
 
 def test_in_other_doors():

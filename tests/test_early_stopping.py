@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchC
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 
@@ -181,6 +182,7 @@ def test_a_grade_beyond_those_of_fit_extends_the_scale(measure: Any) -> None:
     )
 
 
+@no_warnings()
 def test_declared_scales_and_unused_columns_do_not_warn() -> None:
     other = LABELS.assign(noise=np.arange(N) % 2)
     for measure in (CAM, ma.CAM(aspects=["relevance"]), "nDCG@3", ma.On(aspect="credibility", aspects=ASPECTS) @ 3):

@@ -46,6 +46,13 @@ def test_equal_values_have_an_interval_without_width() -> None:
     assert intervals.bootstrap_interval(np.array(equal), 0.95) == (0.1, 0.1)
 
 
+@pytest.mark.parametrize(("n", "level"), [(1, 0.95), (1, 0.4), (5, 0.95), (5, 0.8)])
+def test_bootstrap_intervals_of_zeros_and_ones_are_binomial(n: int, level: float) -> None:
+    table = ma.aggregate(long({"a": [0.0] * n + [1.0] * n}), ci=level, ci_method="bootstrap")
+    ends = stats.binom(2 * n, 0.5).ppf([(1 - level) / 2, (1 + level) / 2]) / (2 * n)
+    assert table.iloc[0].tolist()[1:] == pytest.approx([0.5, *ends])
+
+
 def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
     near_0, near_1 = [0.0, 0.0, 0.1], [1.0, 1.0, 0.9]
     table = ma.aggregate(long({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95).set_index("name")

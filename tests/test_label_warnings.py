@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
@@ -134,10 +135,12 @@ def test_the_remedy_for_measures_that_are_no_bases_is_one_they_take() -> None:
     for measure, labels, rel in [(ma.GMAP @ 10, [0.5, 1, 0.25, 0.75], 1), (ma.HMAP, [2.5, 5, 1], 3)]:
         _, (message,) = value_and_warnings(measure, collection(label=labels))
         assert message.endswith(f"as in {measure(rel=rel)}, with rel the lowest label that counts as relevant")
-        value(measure(rel=rel), collection(label=labels))  # without a warning
+        with no_warnings():
+            value(measure(rel=rel), collection(label=labels))
 
 
 @pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])
+@no_warnings()
 def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> None:
     value(measure, collection(label=[1, 4, 1, 2, 3, 1]))
 
@@ -179,6 +182,7 @@ def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, value
     assert value(CAM(aspects=["relevance", "trust", column]), qrels) == score
 
 
+@no_warnings()
 def test_likely_columns_are_taken_silently() -> None:
     value(CAM, collection(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0]))
 
@@ -237,6 +241,7 @@ def test_a_default_threshold_on_a_long_scale_warns(measure: Any) -> None:
     ],
     ids=str,
 )
+@no_warnings()
 def test_measures_that_do_not_read_the_threshold_do_not_warn(measure: Any) -> None:
     value(measure, LONG)
 
@@ -244,11 +249,13 @@ def test_measures_that_do_not_read_the_threshold_do_not_warn(measure: Any) -> No
 def test_a_pool_that_is_almost_all_positive_warns_except_on_two_grades() -> None:
     qrels = collection(label=[2, 1, 2, 1, 2, 1, 2, 1, 2, 0])
     assert "90% of the judged documents (10)" in value_and_warnings(On(base=AP), qrels)[1][0]
-    value(On(base=AP), qrels.assign(label=[1] * 9 + [0]))
-    value(On(base=AP), qrels.assign(label=[2, 1, 2, 1, 2, 1, 2, 1, 0, 0]))
-    value(On(base=AP, aspects={"relevance": Aspect(2, threshold=2)}), qrels)
+    with no_warnings():
+        value(On(base=AP), qrels.assign(label=[1] * 9 + [0]))
+        value(On(base=AP), qrels.assign(label=[2, 1, 2, 1, 2, 1, 2, 1, 0, 0]))
+        value(On(base=AP, aspects={"relevance": Aspect(2, threshold=2)}), qrels)
 
 
+@no_warnings()
 def test_no_threshold_warning_on_the_demo() -> None:
     for view in Judgments(load_health().qrels).views(None):
         view.check_threshold()
@@ -508,6 +515,7 @@ def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) 
         (5, [5, 3, 2, 2, 3, 4, 2, 5, 3, 2] * 3),
     ],
 )
+@no_warnings()
 def test_scales_that_are_meant_are_silent(declared: Any, labels: list[int]) -> None:
     qrels = collection(label=labels, trust=([0, 1, 0] * 11)[: len(labels)])
     for measure in scaled_measures(declared):

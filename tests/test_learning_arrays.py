@@ -14,6 +14,7 @@ from sklearn.feature_selection import RFE, RFECV
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import Pipeline
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import AspectRanker, MultiAspectError, MultiAspectWarning
@@ -148,8 +149,8 @@ def test_labels_aggregated_from_arrays(data: Data) -> None:
         ma.aggregate_labels(qrels, classes, aspects=["mood"])
 
 
+@no_warnings()
 def test_single_columns_are_named_by_the_target(data: Data) -> None:
-    # No warning, and no names needed.
     relevance = data.Y["relevance"].to_numpy()
     target = ma.On(aspect="relevance", aspects={"relevance": 3})
     for labels in (relevance, relevance[:, None], relevance.tolist(), data.Y["relevance"]):
@@ -208,8 +209,8 @@ def test_the_docstring_and_the_page_tell_of_rankers_as_candidates() -> None:
         assert re.search(r"rankers\s+with\s+different\s+measures", text)
 
 
+@no_warnings()
 def test_plausible_searches_are_silent(data: Data) -> None:
-    # Warnings are errors in tests.
     how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
     ranker = AspectRanker(Ridge(), TARGET).set_params(estimator__alpha=2.0)
     ranker.fit(data.X, data.Y).score(data.X, data.Y)

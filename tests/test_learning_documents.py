@@ -13,7 +13,7 @@ from ir_measures import AP, RR, Bpref, Judged, P, R, nDCG
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
-from strategies import forget_warnings
+from strategies import forget_warnings, no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import AspectRanker, MultiAspectError, MultiAspectWarning
@@ -126,6 +126,7 @@ def test_labels_that_are_not_used_may_differ() -> None:
     assert ranker.fit(np.ones((len(rows), 1)), rows).n_features_in_ == 1
 
 
+@no_warnings()
 def test_oversampled_rows_are_learnt_silently() -> None:
     rows = pd.concat([index_rows(), index_rows().iloc[:10], index_rows().iloc[:10]])
     features = np.concatenate([X, X[:10], X[:10]])
@@ -179,6 +180,7 @@ def test_row_numbers_are_no_queries(door: str) -> None:
     assert len(values) == 1
 
 
+@no_warnings()
 def test_some_queries_of_one_row_are_silent() -> None:
     rows = pd.concat([index_rows(), index_rows().iloc[:1].rename(index={ROWS.loc[0, "qid"]: "q99"})])
     assert score_by("ranking_score", rows) > 0
@@ -187,6 +189,7 @@ def test_some_queries_of_one_row_are_silent() -> None:
     assert ma.ranking_score(rows.iloc[-1:], [1.0], measure=MEASURE) >= 0
 
 
+@no_warnings()
 def test_one_relevant_document_per_query_is_silent() -> None:
     known = ROWS[["qid", "docno"]].assign(relevance=(~ROWS["qid"].duplicated()).astype(int))
     for door in DOORS:
@@ -305,8 +308,8 @@ def test_undeclared_scales_are_those_of_all_qrels() -> None:
     assert value == ma.ranking_scorer(declared, qrels=qrels)(Last(), scores[:, None], rows)
 
 
+@no_warnings()
 def test_folds_have_some_topics_of_the_qrels() -> None:
-    # No warning.
     scorer = ma.ranking_scorer({"CAM": MEASURE, "AP": AP}, qrels=QRELS)
     again = pickle.loads(pickle.dumps(scorer))
     ranker = AspectRanker(Ridge(), TARGET)

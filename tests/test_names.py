@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import ir_measures
 import pytest
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, HelpfulCompat, Judgments, MultiAspectWarning, Order
@@ -114,6 +115,7 @@ def test_an_impossible_name_is_an_error() -> None:
         Aspects(OLD, name="1 set")
 
 
+@no_warnings()
 def test_redeclaring_in_a_worker_is_silent_and_right(edited_measures) -> None:
     before, after = edited_measures
     runs = {"one": RUN, "two": RUN}

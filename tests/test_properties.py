@@ -770,6 +770,15 @@ def test_a_mean_of_equal_values_is_not_above_them() -> None:
     assert means.arithmetic(values, weights_) == -1
 
 
+@pytest.mark.parametrize("mean", ["harmonic", "geometric"])
+def test_slopes_of_means_are_their_gradients(mean: str) -> None:
+    function, slope = getattr(means, mean), getattr(means, f"{mean}_slope")
+    values, weights_ = np.array([[0.2], [0.7], [0.4]]), np.array([[0.5], [0.2], [0.3]])
+    steps = np.eye(3) * 1e-6
+    differences = (function(values + steps, weights_) - function(values - steps, weights_)) / 2e-6
+    assert slope(values, weights_)[:, 0] == pytest.approx(differences, abs=1e-8)
+
+
 @given(scaled_collections(), st.data())
 @examples(60)
 def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
