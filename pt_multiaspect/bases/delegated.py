@@ -69,7 +69,7 @@ class Delegated(Adapter):
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
-        return target.source.mapped(self.params["gains"]) if self.READS_LABELS else super().gain(target)
+        return target.source.mapped_gains(self.params["gains"]) if self.READS_LABELS else super().gain(target)
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries in which values can exceed 0."""

@@ -22,13 +22,13 @@ from ..bases.adapters import adapter_of
 from ..errors import (
     MultiAspectError,
     choices,
-    counted,
     cut,
     errors_of,
     number_of,
     refuse_taken,
     refuse_unknown,
     shown,
+    tally,
     warn_once,
 )
 from ..groups.names import check_group_types, name_of_group
@@ -394,8 +394,8 @@ def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
         if missing or surplus:
             raise MultiAspectError(
                 f"weights: expected one weight for each topic of {label} for {name}"
-                + (f", got none for {choices(missing[:5])} {counted(len(missing), 'topic')}" if missing else "")
-                + (f", got weights for {choices(surplus[:5])} {counted(len(surplus), 'topic')}, "
+                + (f", got none for {choices(missing[:5])} {tally(len(missing), 'topic')}" if missing else "")
+                + (f", got weights for {choices(surplus[:5])} {tally(len(surplus), 'topic')}, "
                    "which have no value" if surplus else "")
             )  # fmt: skip
     return result
@@ -515,7 +515,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     if missing:
         raise MultiAspectError(
             f"by: expected a group for each topic, got none for {choices(missing[:5])} "
-            f"{counted(len(missing), 'topic')}; give them one, such as 'other'"
+            f"{tally(len(missing), 'topic')}; give them one, such as 'other'"
         )
     if ALL in groups.values():
         raise MultiAspectError(f"by: the group {ALL!r} has the name of the row of all topics; rename it")

@@ -17,7 +17,7 @@ from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
-from ..errors import Cause, MultiAspectError, choices, collected, counted, refuse_unknown, warn_of_runs
+from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, tally, warn_of_runs
 from ..integration.parsing import parse_all, record_measures
 from ..integration.provider import supports
 from ..io.runs import join, no_common_query, run_of, run_title
@@ -252,7 +252,7 @@ class Evaluator:
             raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
         if lost:
             raise MultiAspectError(
-                f"expected values of every run, got none of {choices(lost[:3])} {counted(len(lost), 'run')}: no "
+                f"expected values of every run, got none of {choices(lost[:3])} {tally(len(lost), 'run')}: no "
                 "query of these is judged, or a part was lost"
             )
         refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
@@ -265,7 +265,7 @@ class Evaluator:
         numbers = rows["value"].to_numpy(dtype=np.float64)
         if np.isnan(numbers).any():
             raise MultiAspectError(
-                f"expected numbers, got missing values {counted(int(np.isnan(numbers).sum()), 'value')}"
+                f"expected numbers, got missing values {tally(int(np.isnan(numbers).sum()), 'value')}"
             )
         values[tuple(positions)] = numbers
         empty = np.isnan(values).all(axis=1)
@@ -274,7 +274,7 @@ class Evaluator:
             run, measure, query = incomplete[0]
             raise MultiAspectError(
                 f"expected a value of every measure, got none of {labels[measure]} for run {order[run]}, query "
-                f"{judgments.qids[query]} {counted(len(incomplete), 'value')}"
+                f"{judgments.qids[query]} {tally(len(incomplete), 'value')}"
             )
         if empty.any():
             if self._by == "run":
@@ -287,7 +287,7 @@ class Evaluator:
             values = np.where(empty[:, None, :], empty_values[None], values)
             warned: list[tuple[str, Cause]] = []
             for name, answered in zip(order, ~empty, strict=True):
-                with collected() as causes:
+                with collect_warnings() as causes:
                     warn_of_missing_topics(judgments, answered, np.any(self._plan.counted, axis=0))
                 warned += [(run_title(name), cause) for cause in causes]
             warn_of_runs(warned)

@@ -23,7 +23,7 @@ from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.run import Run
-from ..errors import MultiAspectError, choices, counted, number_of, warn, warn_once
+from ..errors import MultiAspectError, choices, number_of, tally, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregate_values
 from ..kernels.forms import Linear
@@ -86,7 +86,7 @@ class RowJudgments(Judgments):
         if len(repeated):
             raise MultiAspectError(
                 f"expected one row per query and document to evaluate rankings, got several for "
-                f"{self._pair_text(int(repeated[0]))} {counted(len(repeated), 'row')}; drop duplicates. Only "
+                f"{self._pair_text(int(repeated[0]))} {tally(len(repeated), 'row')}; drop duplicates. Only "
                 "the rows that fit learns from may be repeated: split before oversampling"
             )
 
@@ -157,7 +157,7 @@ class Pool:
                     f"expected y to have the labels of the qrels, got the {view.name} label {spell(labels[row])} "
                     f"for {rows._pair_text(row)}, which the qrels "
                     + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
-                    + f" {counted(len(differing), 'row')}; take the labels of the rows from the qrels"
+                    + f" {tally(len(differing), 'row')}; take the labels of the rows from the qrels"
                 )
 
 

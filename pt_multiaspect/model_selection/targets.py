@@ -19,7 +19,7 @@ from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..integration import parsing
-from ..measures import TOMA, Measure, On, registered
+from ..measures import TOMA, Measure, On, registered_measures
 from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
 from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries, with_scales
@@ -245,7 +245,7 @@ def _is_aspect(target: object) -> bool:
 
 
 def _no_gain_error(target: object) -> MultiAspectError:
-    own = [measure.NAME for measure in registered() if _has_gain(measure)]
+    own = [measure.NAME for measure in registered_measures() if _has_gain(measure)]
     return MultiAspectError(
         f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name of an aspect or "
         f"an Order to aggregate labels, got {target!r}. Train on one of these; ranking_scorer selects models by "

@@ -20,7 +20,7 @@ from ..bases import Base, as_base
 from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, silenced, warn
+from ..errors import MultiAspectError, silence_warnings, warn
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
@@ -85,7 +85,7 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     """
     checked = measure() if isinstance(measure, type) else measure
     failures: dict[str, str] = {}
-    with silenced():
+    with silence_warnings():
         for statement, example in _failures(checked, seed):
             failures.setdefault(statement, example)
         comparable = all(discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(checked))

@@ -12,12 +12,12 @@ import pandas as pd
 from ..._typing import Bools, Floats, Ints
 from ...bases import Term
 from ...collection.judgments import Judgments
-from ...errors import MultiAspectError, silenced
+from ...errors import MultiAspectError, silence_warnings
 from ...kernels.hits import positions
 from ...kernels.pareto import TOLERANCE, front_of, staircases
 from ...kernels.progress import Counts, Progress, Progression
 from ...measures import Measure
-from ...measures.best_rank import sorted_by
+from ...measures.best_rank import ranks_by_keys
 from ..upper_bounds.rankings import rankings_at
 
 #: The number of steps of the weights of the rankings that give the first bounds, by the number of measures.
@@ -120,7 +120,7 @@ def _good_rankings(parts: list[_Part], judgments: Judgments) -> list[Ints]:
     steps = np.arange(n_steps + 1)
     grid = np.stack(np.meshgrid(*[steps] * len(gains), indexing="ij"), axis=-1).reshape(-1, len(gains))
     weights = grid[grid.sum(axis=1) == n_steps] / n_steps
-    return [sorted_by(judgments, np.vstack([weight @ np.array(gains), *gains])) for weight in weights]
+    return [ranks_by_keys(judgments, np.vstack([weight @ np.array(gains), *gains])) for weight in weights]
 
 
 def _values(parts: list[_Part], judgments: Judgments, rank: Ints) -> Floats:
@@ -308,7 +308,7 @@ def _sequence_values(
     for start in range(0, len(sequences), at_once):
         rank = _ranks(document_types, sequences[start : start + at_once])[:, by_name]
         rankings = rankings_at(judgments.repeat_query(query, len(rank)), rank.ravel())
-        with silenced():  # warnings about a single topic need not apply to all topics
+        with silence_warnings():  # warnings about a single topic need not apply to all topics
             parts.append(np.column_stack([measure.evaluate(rankings) for measure in measures]))
     return np.concatenate(parts)
 
