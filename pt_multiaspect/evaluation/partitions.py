@@ -12,6 +12,7 @@ from ir_measures import Measure as AnyMeasure
 
 from .._typing import Floats
 from .._validation import choice
+from ..bases.base import is_measure
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
@@ -91,14 +92,12 @@ def evaluator(
 
 def _are_measures(argument: object) -> bool:
     """Return whether an argument is one or several measures."""
-    if isinstance(argument, str) or hasattr(argument, "SUPPORTED_PARAMS"):
+    if isinstance(argument, str) or is_measure(argument):
         return True
     if is_frame(argument) or isinstance(argument, Judgments | Iterator) or not isinstance(argument, Iterable):
         return False
     measures = list(argument.values() if isinstance(argument, Mapping) else argument)
-    return bool(measures) and all(
-        isinstance(measure, str) or hasattr(measure, "SUPPORTED_PARAMS") for measure in measures
-    )
+    return bool(measures) and all(isinstance(measure, str) or is_measure(measure) for measure in measures)
 
 
 def _check_declared(plan: Plan) -> None:

@@ -9,12 +9,12 @@ import pandas as pd
 
 from .._validation import count
 from ..aspects.aspect import Aspect
+from ..bases.base import is_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, shown, silence_warnings, warn_once
 from ..evaluation import evaluate
 from ..integration.parsing import as_measure, parse_one
-from ..integration.provider import supports
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
 from ..measures import Measure
@@ -102,7 +102,7 @@ def explain(
     contribution = gain x discount / 2.63093.
     """
     depth = _check_depth(depth)
-    if not isinstance(measure, str) and not hasattr(measure, "SUPPORTED_PARAMS"):
+    if not isinstance(measure, str) and not is_measure(measure):
         raise MultiAspectError(
             f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
             "run, qrels, qid)"
@@ -127,7 +127,7 @@ def explain(
         # A measure may depend on other topics, contrary to the rules; then their judgments are kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = Explanation(topic, value, str(measure) if label is None else label)
-    if not supports(parsed):
+    if explained is not parsed:  # a measure of ir-measures
         _compare_with_evaluation(explanation, parsed, rankings)
     return explanation
 

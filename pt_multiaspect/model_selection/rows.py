@@ -26,6 +26,7 @@ from ..collection.run import Run
 from ..errors import MultiAspectError, choices, number_of, tally, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregate_values
+from ..integration.provider import supports
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
@@ -450,14 +451,7 @@ class EvaluatedMeasure:
 
 def with_scales(measure: Any, aspects: AspectSpec) -> Any:
     """Return a measure with the declared scales of its aspects, unless it has scales itself."""
-    if not isinstance(aspects, Aspects) or "aspects" not in measure.SUPPORTED_PARAMS:
-        return measure
-    spec = measure["aspects"]
-    if spec is None:
-        return measure(aspects=aspects)
-    if isinstance(spec, tuple) and all(name in aspects for name in spec):
-        return measure(aspects=Aspects({name: aspects[name] for name in spec}))
-    return measure
+    return measure.declare(aspects) if isinstance(aspects, Aspects) and supports(measure) else measure
 
 
 # -- arrays ------------------------------------------------------------------------------------------
