@@ -326,7 +326,7 @@ def judge_sensitivity(
     judged = _read(frame, criterion, value, judge, aspects)
     if len(judged.judges) < 2:
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
-    labels = LabelSets(judged, combine)
+    labels = _LabelSets(judged, combine)
     if resample == "labels":
         labels.check_resampling()
     check_all_topics(measures, "judges disagree on the topics with a positive document")
@@ -412,7 +412,7 @@ def _warn_of_undefined(name: str, method: str, values: Floats) -> None:
 Labels = dict[str, Floats]
 
 
-class LabelSets:
+class _LabelSets:
     """The labels of all judges combined, of single judges, and of samples."""
 
     def __init__(self, judged: LongJudgments, combine: str) -> None:

@@ -55,10 +55,10 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     check_filled(frame, KEYS)
     # Groups of categories include those without rows in pandas 2.
     names = {column: frame[column].astype(object) for column in KEYS}
-    return frame.assign(**names, value=float_values(frame)).reset_index(drop=True)
+    return frame.assign(**names, value=_float_values(frame)).reset_index(drop=True)
 
 
-def float_values(perquery: pd.DataFrame) -> Floats:
+def _float_values(perquery: pd.DataFrame) -> Floats:
     """Return the values of a long frame as floats.
 
     Raises

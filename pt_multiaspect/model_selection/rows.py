@@ -469,7 +469,7 @@ def fill_masked(values: object) -> NDArray[Any]:
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
 
-def flatten_column(values: object) -> NDArray[Any]:
+def _flatten_column(values: object) -> NDArray[Any]:
     """Return values as an array, which has one dimension if they are a single column."""
     array = fill_masked(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -477,7 +477,7 @@ def flatten_column(values: object) -> NDArray[Any]:
 
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     """Return `values` as a one-dimensional array of `n_rows` elements."""
-    array = flatten_column(values)
+    array = _flatten_column(values)
     if array.ndim != 1 or len(array) != n_rows:
         raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
     return array
@@ -635,7 +635,7 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     known = [named for named in (queries, _query_ids(X)) if named is not None]
     if qid is None:
         return known[0] if known else None
-    passed = flatten_column(qid)
+    passed = _flatten_column(qid)
     for named in known:
         _check_same_queries("the index", named, "qid", passed)
     return passed

@@ -145,7 +145,7 @@ def aggregate_labels(
                 queries, rows = np.zeros(len(rows), dtype=np.intp), rows.reset_index(drop=True)
         judgments = LabelledRows(rows, plain_column(queries)).judgments
     check_known(missing, measure, judgments, what)
-    labels, params = learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
+    labels, params = _learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
     if what == "y":
         return Labels(labels, params)
     columns = {
@@ -163,7 +163,7 @@ def _is_record_iterable(y: object) -> bool:
     return hasattr(y, "__next__")
 
 
-def learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
+def _learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return gains as the labels of a learner, and its parameters."""
     if form == "lightgbm":
         codes, level_gains = gain_levels(gain, MOST_LEVELS)

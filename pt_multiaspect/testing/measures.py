@@ -143,7 +143,7 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
             )
         yield from _guard(str(variant), several[0], _independence(variant, several))
         yield from _guard(str(variant), several[0], _bounds(variant, several))
-    yield from _guard(str(declared), several[2], mean_failures(declared, several[2], seed))
+    yield from _guard(str(declared), several[2], _mean_failures(declared, several[2], seed))
 
 
 def _guard(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
@@ -324,7 +324,7 @@ def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
             yield "the exact upper bound is the best value", f"{attained}, not {row.value:.6g}"
 
 
-def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
+def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
     """Check that `combine` increases, and that `slope` is the derivative of a concave, homogeneous function."""
     rng = np.random.default_rng(seed)
     n_terms = len(measure.terms(world.judgments))

@@ -40,7 +40,7 @@ class _Part:
 
 
 @dataclass(frozen=True, eq=False)
-class RankedSearch:
+class _RankedSearch:
     """The search for all non-dominated rankings.
 
     Rankings are built from rank 1 down. The remaining gains depend only on the remaining documents, not on the
@@ -56,7 +56,7 @@ class RankedSearch:
     known: Floats
 
     @classmethod
-    def of(cls, measures: Sequence[Measure], judgments: Judgments) -> RankedSearch | None:
+    def of(cls, measures: Sequence[Measure], judgments: Judgments) -> _RankedSearch | None:
         """Prepare the search; None if a measure is not computed rank by rank."""
         parts = []
         for measure in measures:
@@ -247,7 +247,7 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
     rankings = rankings_at(judgments, positions(judgments.pool_query) + 1)
     for measure in measures:
         measure.evaluate(rankings)  # for the warnings about all topics
-    search = RankedSearch.of(measures, judgments)
+    search = _RankedSearch.of(measures, judgments)
     types = np.zeros(0, dtype=np.intp) if search is not None else _types(measures, judgments)
     depth = max((_depth(measure, judgments) for measure in measures), default=0)
     points = []

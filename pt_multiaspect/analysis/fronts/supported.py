@@ -31,7 +31,7 @@ _MOST_KEYS = 400_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTopic:
+class _LinearTopic:
     """A topic, and measures that are sums over ranks there."""
 
     #: The factor of each measure, see `_Sum`, and its maximum.
@@ -132,7 +132,7 @@ class _Sum:
         return np.asarray(total * self.factor[query], dtype=np.float64)
 
 
-def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iterator[LinearTopic]:
+def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iterator[_LinearTopic]:
     """Yield the topics of judgments, with measures that are sums over ranks.
 
     Parameters
@@ -144,7 +144,7 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
 
     Yields
     ------
-    LinearTopic
+    _LinearTopic
         One per query.
 
     Raises
@@ -164,10 +164,10 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
             gains, norms = zip(*(measure.gains(rows, query) for measure in sums), strict=True)
             form = sums[0].linear[0]
             discount = form.discounts(ranks, np.full(len(ranks), query))
-            yield LinearTopic(factor, ceiling, np.stack(gains), np.array(norms), discount)
+            yield _LinearTopic(factor, ceiling, np.stack(gains), np.array(norms), discount)
         else:
             worth = np.stack([measure.worth(rows, ranks, query) for measure in sums])
-            yield LinearTopic(factor, ceiling, worth=worth)
+            yield _LinearTopic(factor, ceiling, worth=worth)
 
 
 def _as_sum(label: str, measure: Measure, judgments: Judgments) -> _Sum:
@@ -202,12 +202,12 @@ def _value_and_sum(
     return measure.evaluate(rankings), np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 
-def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
+def supported_points(topic: _LinearTopic, limit: int) -> tuple[Floats, float]:
     """Return the corners of the hull of the values that rankings of a topic attain.
 
     Parameters
     ----------
-    topic : LinearTopic
+    topic : _LinearTopic
         The topic.
     limit : int
         The number of points at which refinement of the hull stops, unless it is computed from all critical weights.
