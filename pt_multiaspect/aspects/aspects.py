@@ -151,7 +151,7 @@ class Aspects(Named, Mapping[str, Aspect]):
 
     @property
     def by_top(self) -> tuple[str, ...]:
-        """Return the aspects that are declared by their top grade alone."""
+        """The aspects that are declared by their top grade alone."""
         return tuple(key for key, aspect in self._aspects.items() if aspect.by_top)
 
     def __getitem__(self, key: str) -> Aspect:
