@@ -66,9 +66,9 @@ class _LinearTopic:
         if self.gain is None or self.norm is None:
             return self._by_assignment(weights)
         scale = ratio(self.factor, self.norm)
-        return self.sorted_by(weights * scale)
+        return self.sorted_values(weights * scale)
 
-    def sorted_by(self, weights: Floats) -> Floats:
+    def sorted_values(self, weights: Floats) -> Floats:
         """Return the values of rankings by Σ weight · gain, as `best` does; ties by the sum of the gains."""
         assert self.gain is not None
         assert self.norm is not None
@@ -221,7 +221,7 @@ def supported_points(topic: _LinearTopic, limit: int) -> tuple[Floats, float]:
     if topic.gain is not None and topic.n_measures == 2:
         types = np.unique(topic.gain, axis=1)
         if types.shape[1] ** 2 * topic.gain.shape[1] <= _MOST_KEYS:
-            return corners(topic.sorted_by(_critical_weights(types))), 0.0
+            return corners(topic.sorted_values(_critical_weights(types))), 0.0
     return refine_hull(topic.best, topic.n_measures, limit)
 
 
