@@ -81,3 +81,8 @@ def exact(value: float) -> Fraction:
 def spell(value: float) -> str:
     """Format a number briefly: 2, not 2.0."""
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+
+def spell_all(values: Iterable[float]) -> str:
+    """Format numbers briefly, separated by commas."""
+    return ", ".join(map(spell, values))

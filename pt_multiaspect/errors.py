@@ -52,7 +52,7 @@ _collected: ContextVar[list[Cause] | None] = ContextVar("_collected", default=No
 
 
 @contextmanager
-def collected() -> Iterator[list[Cause]]:
+def collect_warnings() -> Iterator[list[Cause]]:
     """Collect the causes of warnings instead of issuing them, in this thread only.
 
     Worker processes cannot warn, and threads share the filters of warnings. The caller passes the causes to
@@ -139,9 +139,9 @@ def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
+def silence_warnings() -> Iterator[None]:
     """Drop the warnings of this package in this thread, without marking them as issued."""
-    with collected():
+    with collect_warnings():
         yield
 
 
@@ -202,7 +202,7 @@ def number_of(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else several}"
 
 
-def counted(number: int, noun: str) -> str:
+def tally(number: int, noun: str) -> str:
     """Return the total count in parentheses, for an error message that shows the first case only."""
     return f"({number_of(number, f'such {noun}')} in all)"
 

@@ -486,7 +486,7 @@ def test_warnings_are_those_of_an_evaluation() -> None:
 )
 def test_measures_of_ir_measures_and_names(measure: str) -> None:
     qrels = QRELS if measure == "TOMA@2" else QRELS.drop(columns="credibility")
-    with ma.errors.silenced():
+    with ma.errors.silence_warnings():
         explanation = ma.explain(measure, RUN, qrels, "q1")
         values = ma.evaluate({"a": RUN}, qrels, measure, progress=False).set_index("qid")["value"]
     assert explanation.value == pytest.approx(values["q1"], abs=1e-12)

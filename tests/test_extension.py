@@ -23,7 +23,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, Aspect, Judgments, MultiAspectError, On
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.collection.rankings import Rankings
-from pt_multiaspect.measures.registry import registered
+from pt_multiaspect.measures.registry import registered_measures
 from pt_multiaspect.orders import registered as distances
 
 # -- as users write them -----------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_normalisation_follows_from_the_form() -> None:
 def test_the_package_is_registered_the_same_way() -> None:
     """`__all__` is what is registered, and names of classes, functions and modules."""
     names = {measure.NAME for measure in ma.measures.ALL}
-    assert set(ma.measures.ALL) <= set(registered())
+    assert set(ma.measures.ALL) <= set(registered_measures())
     assert len(names) == len(ma.measures.ALL)
     for module in (ma, ma.measures):
         public = {name for name in module.__all__ if isinstance(getattr(module, name), ma.Measure)}

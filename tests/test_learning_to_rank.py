@@ -326,7 +326,7 @@ def test_the_error_names_all_measures_that_aggregate_labels() -> None:
         aggregate_labels(QRELS, "NLRE")
     listed = re.search(r"gain per document \(([^)]*)\)", str(error.value))[1].split(", ")
     accepted = []
-    for measure in ma.measures.registered():
+    for measure in ma.measures.registered_measures():
         try:
             accepted.append(read_target(measure).NAME)
         except MultiAspectError:

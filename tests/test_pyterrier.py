@@ -45,7 +45,7 @@ from strategies import no_warnings
 import pt_multiaspect as ma
 import pt_multiaspect_pyterrier
 from pt_multiaspect import CAM, NLRE, TOMA, Aspects
-from pt_multiaspect.errors import silenced
+from pt_multiaspect.errors import silence_warnings
 from pt_multiaspect.integration import parsing, pyterrier
 from pt_multiaspect.integration.parsing import MeasureName, parse
 from pt_multiaspect_pyterrier import REPLACED
@@ -890,7 +890,7 @@ def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> Non
 
     def read(name: str) -> list[str] | None:
         try:
-            with silenced():  # of members of sets that ir-measures does not support
+            with silence_warnings():  # of members of sets that ir-measures does not support
                 return list(map(str, parse(name)))
         except ma.MultiAspectError:
             return None

@@ -23,10 +23,10 @@ ATTRIBUTES = (
 QUESTIONS = {
     "class": (r"isinstance\([^)]*\b(Measure|Order|Base)\b|type\((TOMA|On)\)|has_kernel|is_linear", 4),
     "name": (r"measure\.NAME (==|in|not in) ", 2),
-    "parameter": (r"""["\w] (not )?in (?!self\.)\w+(\.\w+)*\.SUPPORTED_PARAMS(?!\.)""", 16),
+    "parameter": (r"""["\w] (not )?in (?!self\.)\w+(\.\w+)*\.SUPPORTED_PARAMS(?!\.)""", 15),
     "attribute": (
         r"attr\([\w.]+, \"(" + "|".join(ATTRIBUTES) + r")\"",
-        24,
+        21,
     ),
     "package": (r"(?<!def )(?<!\.)\bsupports\(", 16),
 }

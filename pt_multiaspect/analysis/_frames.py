@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown, warn_once
+from ..errors import MultiAspectError, choices, refuse_unknown, shown, tally, warn_once
 from ..evaluation.long_frames import (
     KEYS,
     check_filled,
@@ -267,7 +267,7 @@ def _read_values(perquery: pd.DataFrame) -> Floats:
         name, qid, measure = perquery[KEYS].to_numpy(dtype=object)[wrong[0]]
         raise MultiAspectError(
             f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on topic {qid} "
-            f"{counted(wrong.size, 'value')}"
+            f"{tally(wrong.size, 'value')}"
         )
     return values
 
@@ -279,7 +279,7 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
         system, query, measure = twice[0]
         raise MultiAspectError(
             f"expected one value of {measures[measure]} for system {names[system]} on topic {qids[query]}, got "
-            f"{times[tuple(twice[0])]} {counted(len(twice), 'cell')}; "
+            f"{times[tuple(twice[0])]} {tally(len(twice), 'cell')}; "
             f"give each system its own name, as in pt.Experiment(names=[...])"
         )
     any_topic = np.asarray(times.max(axis=1) > 0)
@@ -289,14 +289,14 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
         has = [name for name, is_present in zip(names, any_topic[:, measure], strict=True) if is_present]
         raise MultiAspectError(
             f"system {names[system]} has no value of {measures[measure]}, but {choices(has[:3])} "
-            f"{'has' if len(has) == 1 else 'have'} {counted(len(lacking), 'gap')}"
+            f"{'has' if len(has) == 1 else 'have'} {tally(len(lacking), 'gap')}"
         )
     gaps = np.argwhere(times.max(axis=0) == 0)
     if len(gaps):
         query, measure = gaps[0]
         raise MultiAspectError(
             f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
-            f"{counted(len(gaps), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
+            f"{tally(len(gaps), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
             "time"
         )
     gaps = np.argwhere(times == 0)
@@ -304,7 +304,7 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
         system, query, measure = gaps[0]
         raise MultiAspectError(
             f"systems have different sets of topics: {names[system]} has no {measures[measure]} on topic "
-            f"{qids[query]}, which others have {counted(len(gaps), 'gap')}; use pt_multiaspect.evaluate, which "
+            f"{qids[query]}, which others have {tally(len(gaps), 'gap')}; use pt_multiaspect.evaluate, which "
             f"scores missing topics as empty rankings, or keep only the topics that all systems have"
         )
 

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-import ir_measures
 import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
-from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
 from ..collection.long_judgments import JUDGE, LongJudgments
 from ..collection.rankings import Rankings
@@ -328,11 +326,12 @@ def judge_sensitivity(
     judged = _read(frame, criterion, value, judge, aspects)
     if len(judged.judges) < 2:
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
-    labels = LabelSets(judged, combine)
+    labels = _LabelSets(judged, combine)
     if resample == "labels":
         labels.check_resampling()
     check_all_topics(measures, "judges disagree on the topics with a positive document")
-    labelled = with_scales(parse_all(measures), judged.aspects)
+    bound = with_aspects(parse_all(measures), judged.aspects, list(judged.aspects))
+    labelled = {label: as_measure(measure) for label, measure in bound.items()}
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
     label_sets = [labels.all, *map(labels.judge_labels, range(len(judged.judges)))]
@@ -413,13 +412,7 @@ def _warn_of_undefined(name: str, method: str, values: Floats) -> None:
 Labels = dict[str, Floats]
 
 
-def with_scales(measures: Mapping[str, ir_measures.Measure], aspects: Aspects) -> dict[str, Measure]:
-    """Return measures on the scales of the judges, unless they declare their own scales."""
-    bound = with_aspects(measures, aspects, list(aspects))
-    return {label: as_measure(measure) for label, measure in bound.items()}
-
-
-class LabelSets:
+class _LabelSets:
     """The labels of all judges combined, of single judges, and of samples."""
 
     def __init__(self, judged: LongJudgments, combine: str) -> None:

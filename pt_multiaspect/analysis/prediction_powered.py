@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion
-from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown
+from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, tally
 from ..evaluation.aggregation import drop_missing
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
@@ -312,7 +312,7 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
         )
         raise MultiAspectError(
             f"{label}: expected all {len(human)} topics of human in model, which has {len(model)} topics, got none "
-            f"for topic {lacking[0]} {counted(len(lacking), 'topic')}. {remedy}"
+            f"for topic {lacking[0]} {tally(len(lacking), 'topic')}. {remedy}"
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(

@@ -18,7 +18,7 @@ from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
 from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, counted, warn_once
+from ..errors import MultiAspectError, choices, tally, warn_once
 from ..io.runs import join, named_runs
 from ._frames import directions, matrix, select_measures
 
@@ -342,7 +342,7 @@ def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
     if missing:
         raise MultiAspectError(
             f"runs: expected all names in perquery, missing are {choices(missing[:5])} "
-            f"{counted(len(missing), 'run')}; got {choices(list(named)[:10])}{' …' if len(named) > 10 else ''}"
+            f"{tally(len(missing), 'run')}; got {choices(list(named)[:10])}{' …' if len(named) > 10 else ''}"
         )
     return named
 
@@ -354,7 +354,7 @@ def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
     if missing:
         raise MultiAspectError(
             f"qrels: expected all topics in perquery, missing are {choices(missing[:5])} "
-            f"{counted(len(missing), 'topic')}; got topics such as {choices(judgments.qids[:5])}"
+            f"{tally(len(missing), 'topic')}; got topics such as {choices(judgments.qids[:5])}"
         )
     return queries
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
-from ..errors import MultiAspectError, choices, counted, errors_of, number_of, shown
+from ..errors import MultiAspectError, choices, errors_of, number_of, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import record_measures
 from ..io.file_contents import Text, as_text, load
@@ -97,7 +97,7 @@ def check_values(
         value = column.iloc[faulty[0]]
         got = repr(value) if isinstance(value, str) else value
         raise MultiAspectError(
-            f"{expected} for {answer_title(answers, faulty[0])}, got {got} {counted(len(faulty), 'value')}"
+            f"{expected} for {answer_title(answers, faulty[0])}, got {got} {tally(len(faulty), 'value')}"
             + (f"; {remedy}" if remedy else "")
         )
 
@@ -196,7 +196,7 @@ def item_notes(
         row = contradictory.iloc[0]
         raise MultiAspectError(
             f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for "
-            f"{answer_title(answers, row['answer'])} {counted(len(contradictory), 'row')}; keep the right one, or "
+            f"{answer_title(answers, row['answer'])} {tally(len(contradictory), 'row')}; keep the right one, or "
             "give different texts"
         )
     notes = []

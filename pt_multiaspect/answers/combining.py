@@ -10,7 +10,7 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
-from ..errors import MultiAspectError, choices, counted, errors_of, refuse_taken, refuse_unknown
+from ..errors import MultiAspectError, choices, errors_of, refuse_taken, refuse_unknown, tally
 from ..evaluation.long_frames import check_distinct, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, parse_all, record_measures
@@ -126,7 +126,7 @@ def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFram
         got = "none" if np.isnan(values[faulty[0]]) else f"{values[faulty[0]]:g}"
         raise MultiAspectError(
             f"expected a value of {name} in [0, 1] for {answer_title(answers, faulty[0])}, got {got} "
-            f"{counted(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
+            f"{tally(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
             "and leave out topics that are not judged for all runs"
         )
     return np.asarray(np.clip(values, 0.0, 1.0), dtype=np.float64)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import ClassVar
 
-from .._numbers import spell
+from .._numbers import spell_all
 from .._writing import write_file
 from ..errors import MultiAspectError, choices, errors_of, shown
 from ..views import Cell, Cells, Column, Heading, Table, fragment
@@ -151,7 +151,7 @@ class Aspects(Named, Mapping[str, Aspect]):
 
     @property
     def by_top(self) -> tuple[str, ...]:
-        """Return the aspects that are declared by their top grade alone."""
+        """The aspects that are declared by their top grade alone."""
         return tuple(key for key, aspect in self._aspects.items() if aspect.by_top)
 
     def __getitem__(self, key: str) -> Aspect:
@@ -176,13 +176,13 @@ class Aspects(Named, Mapping[str, Aspect]):
             grades, gains, probabilities, positive = "inferred from the judgments", "", "", ""
             if aspect.grades is not None:
                 scale = aspect.scale
-                grades, gains = _join_numbers(scale.grades.tolist()), _join_numbers(scale.gains.tolist())
+                grades, gains = spell_all(scale.grades.tolist()), spell_all(scale.gains.tolist())
                 probabilities = "the label itself"
                 if not scale.identity:
-                    probabilities = _join_numbers(round(p, 3) for p in scale.probabilities.tolist())
-                positive = _join_numbers(scale.grades[scale.threshold :].tolist()) or "none"
+                    probabilities = spell_all(round(p, 3) for p in scale.probabilities.tolist())
+                positive = spell_all(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
-                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else _join_numbers(aspect.unjudged)
+                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else spell_all(aspect.unjudged)
                 grades += f" (not judged: {unjudged})"
             rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
         columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
@@ -213,7 +213,3 @@ def aspect_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip():
         raise MultiAspectError(f"expected a non-empty string as the name of an aspect, got {shown(name)}")
     return "relevance" if name == "label" else name
-
-
-def _join_numbers(values: Iterable[float]) -> str:
-    return ", ".join(map(spell, values))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .._numbers import spell
+from .._numbers import spell, spell_all
 from .aspect import Aspect
 
 
@@ -30,15 +30,11 @@ def _scale(aspect: Aspect) -> str:
     spec = aspect.to_spec()
     settings = {} if isinstance(spec, int) else spec
     if "gains" in settings:
-        remarks.append(f"gains {_join_numbers(aspect.gains)}")
+        remarks.append(f"gains {spell_all(aspect.gains or ())}")
     if aspect.probabilities == "identity":
         remarks.append("labels are probabilities")
-    elif "probabilities" in settings:
-        remarks.append(f"probabilities {_join_numbers(aspect.probabilities)}")
+    elif "probabilities" in settings and not isinstance(aspect.probabilities, str):
+        remarks.append(f"probabilities {spell_all(aspect.probabilities)}")
     if aspect.unjudged:
-        remarks.append(f"not judged: {_join_numbers(aspect.unjudged)}")
+        remarks.append(f"not judged: {spell_all(aspect.unjudged)}")
     return ("inferred" if scale is None else str(scale)) + (f" ({'; '.join(remarks)})" if remarks else "")
-
-
-def _join_numbers(values: object) -> str:
-    return ", ".join(map(spell, values))  # type: ignore[call-overload]

@@ -69,7 +69,7 @@ class Delegated(Adapter):
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
-        return target.source.mapped(self.params["gains"]) if self.READS_LABELS else super().gain(target)
+        return target.source.mapped_gains(self.params["gains"]) if self.READS_LABELS else super().gain(target)
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries in which values can exceed 0."""
@@ -166,7 +166,7 @@ class IrMeasures:
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
             # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
             defined = function_of(group[0]) is not None
-            names = self._judgments.qids.astype(object) if defined else numbers(self._judgments.n_queries)
+            names = self._judgments.qids.astype(object) if defined else query_numbers(self._judgments.n_queries)
             qrels = self._qrels(labels, names)
             if defined and (columns := qrels_inputs(group)):
                 qrels = self._rows(columns, labels, names)
@@ -327,7 +327,7 @@ def check_functions(measures: Iterable[Measure]) -> None:
             )
 
 
-def numbers(n_queries: int) -> NDArray[np.object_]:
+def query_numbers(n_queries: int) -> NDArray[np.object_]:
     """Return names of queries that every back end of ir-measures reads."""
     return np.arange(1, n_queries + 1).astype(str).astype(object)
 

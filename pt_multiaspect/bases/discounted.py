@@ -43,14 +43,14 @@ class NDCG(LinearBase, Adapter):
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document, before it is exponentiated."""
-        return target.source.mapped(self.params["gains"]) if self.READS_LABELS else target.gain
+        return target.source.mapped_gains(self.params["gains"]) if self.READS_LABELS else target.gain
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the DCG of the ideal ranking."""
         if self.READS_LABELS:
             target = target.with_gain(self.gain(target))
         if self.EXPONENTIATES:
-            target = target.exponentiated()
+            target = target.exponentiate()
         ideal = target.best_sum(target.gain, Log2(), self.cutoff)
         return Linear(target, target.gain, Log2(), norm=ideal, depth=self.cutoff)
 

@@ -14,7 +14,7 @@ from .._typing import Bools
 from ..collection.judgments import Judgments
 from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
-from .delegated import IrMeasures, name_measures_in_errors, numbers
+from .delegated import IrMeasures, name_measures_in_errors, query_numbers
 
 #: The classes of the measures that ir-measures computes on judgments by subtopic.
 DIVERSITY = tuple(
@@ -76,7 +76,7 @@ class DiversityMeasures(IrMeasures):
         self._table = table
 
     def _make_evaluators(self) -> list[Any]:
-        names = numbers(self._judgments.n_queries)
+        names = query_numbers(self._judgments.n_queries)
         query = self._judgments.query_positions(self._table["qid"].to_numpy(dtype=object))
         qrels = pd.DataFrame(
             {

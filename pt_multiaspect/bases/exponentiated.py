@@ -17,7 +17,7 @@ from ..kernels.target import Target
 from .base import Base
 
 
-def exponentiated(base: Base) -> Base:
+def exponentiate(base: Base) -> Base:
     """Return the base with the gains 2^g - 1, in its specific form if it has one."""
     return base.exponential() or Exponentiated(base)
 

@@ -15,7 +15,7 @@ from .delegated import function_of
 _RUNTIME = ir_measures.define.__module__
 
 
-def pickled(value: object) -> bytes:
+def pickle_with_code(value: object) -> bytes:
     """Return the pickle of a value, with the code of what is defined in a notebook or script."""
     try:
         import cloudpickle

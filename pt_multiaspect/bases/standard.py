@@ -119,7 +119,7 @@ class _PlainLabels:
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self.label >= rel, dtype=np.bool_)  # False for NaN
 
-    def mapped(self, gains: Mapping[float, float]) -> Floats:
+    def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         gain = np.nan_to_num(self.label)
         for label, value in gains.items():
             gain[self.label == label] = value

@@ -288,6 +288,6 @@ def axioms(
     if examples:
         shown = [check.example(measure, name) for measure in check.table.index for name in check.table.columns]
         text = "\n\n".join(str(example) for example in shown if example is not None) or "none found"
-        return Incomplete.if_refused(text, check.refused)
+        return Incomplete.with_errors(text, check.refused)
     verdicts = Sheet.of(check.table.rename_axis("measure").reset_index(), [check.title(), *check.reasons()])
-    return Incomplete.if_refused(Sheet(check.results, verdicts.table), check.refused)
+    return Incomplete.with_errors(Sheet(check.results, verdicts.table), check.refused)

@@ -45,11 +45,11 @@ _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 def measures(name: str | None, suites: bool) -> str:
     """List the measures of this package with their parameters, or show the help of the measure NAME."""
     if suites:
-        return suite_overview() if name is None else suite_help(name)
-    return measure_overview() if name is None else measure_help(name)
+        return _suite_overview() if name is None else _suite_help(name)
+    return _measure_overview() if name is None else _measure_help(name)
 
 
-def suite_overview() -> str:
+def _suite_overview() -> str:
     """Return a list of the suites, and the reasons why some tracks have none."""
     width = max(map(len, SUITES))
     lines = []
@@ -66,7 +66,7 @@ def suite_overview() -> str:
     return "\n".join([*lines, "", "There is no suite for:", *missing])
 
 
-def suite_help(name: str) -> str:
+def _suite_help(name: str) -> str:
     """Return the description of a suite, or what it requires."""
     required = required_settings(name)
     if not required:
@@ -77,13 +77,13 @@ def suite_help(name: str) -> str:
     return f"{name}: {title}\n\nrequires {' and '.join(required)}, see the documentation of pt_multiaspect.suite"
 
 
-def measure_overview() -> str:
+def _measure_overview() -> str:
     """Return a list of the measures with their descriptions, sources and parameters."""
     entries = [_summary(measure) for measure in ALL]
     return "\n\n".join([*entries, "All measures of ir-measures can be used as well, also as bases."])
 
 
-def measure_help(name: str) -> str:
+def _measure_help(name: str) -> str:
     """Return the parameters of a measure and its documentation."""
     measure = ir_measures.measures.registry.get(name)
     if measure is None:

@@ -65,4 +65,4 @@ def describe(inputs: Inputs, contingency: tuple[str, str] | None, write_aspects:
         counts = result.contingency(*contingency).rename(index=spell, columns=spell)
         groups = [("", 1), (contingency[1], len(counts.columns))]
         shown = text_of([replace(frame_table(counts.reset_index()), groups=groups)])
-    return Incomplete.if_refused(shown, result.refused)
+    return Incomplete.with_errors(shown, result.refused)

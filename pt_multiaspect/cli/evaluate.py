@@ -13,7 +13,7 @@ from ..analysis.prediction_powered import estimates_table, prediction_powered
 from ..aspects import Aspects
 from ..description.figures import run_figures
 from ..description.scales import read_judged
-from ..errors import MultiAspectError, choices, refuse_unknown, silenced
+from ..errors import MultiAspectError, choices, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
@@ -212,7 +212,7 @@ def _judged_fractions(
     runs: Mapping[str, object], qrels: pd.DataFrame, aspects: Aspects | None
 ) -> dict[str, list[float]]:
     """Return the fraction of the first documents of each run that is judged, per aspect, over its queries."""
-    with silenced():
+    with silence_warnings():
         judged = run_figures(runs, read_judged(qrels, aspects)).judged_at
     return {
         f"judged@{JUDGED} {aspect}": rows.set_index("name")[f"judged@{JUDGED}"].reindex(list(runs)).tolist()

@@ -26,7 +26,7 @@ from ..io.trec_files import read_qrels, read_run
 from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite
 from ..suites.catalogue import SUITES, required_settings
-from .options import DIRECTORIES, STDIN, Requested, decode, is_measure
+from .options import DIRECTORIES, STDIN, Requested, decode, looks_like_measure
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
@@ -185,7 +185,7 @@ def _files(path: str) -> list[str]:
     if path == STDIN:
         return [path]
     files = run_files(path)
-    if is_measure(files[0]):
+    if looks_like_measure(files[0]):
         raise MultiAspectError(f"no such file: {path}, which is a measure; write it after -m, as in -m AP {path}")
     return files
 

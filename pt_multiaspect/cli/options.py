@@ -206,7 +206,7 @@ def insert_options(args: list[str]) -> list[str]:
     return result
 
 
-def is_measure(text: str) -> bool:
+def looks_like_measure(text: str) -> bool:
     """Return whether an argument is a measure rather than a file."""
     if os.path.exists(os.path.expanduser(text)):
         return False
@@ -220,8 +220,8 @@ def is_measure(text: str) -> bool:
 _SEVERAL: dict[str, Callable[[str], bool]] = {
     _QRELS: lambda arg: "=" in arg,
     _HUMAN: lambda arg: "=" in arg,
-    "-m": is_measure,
-    "--measure": is_measure,
+    "-m": looks_like_measure,
+    "--measure": looks_like_measure,
 }
 
 

@@ -20,7 +20,7 @@ import pandas as pd
 from .._writing import is_special, write_file
 from ..aspects import Aspects
 from ..collection.judgments import Judgments
-from ..errors import silenced
+from ..errors import silence_warnings
 from ..evaluation import evaluate
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.provenance import as_yaml, provenance
@@ -134,7 +134,7 @@ class Inputs:
                 qrels[key if name == "qrels" else f"human {key}"] = given
         runs = self.runs if self.values.get("runs") else {}
         test = {"name": str(self.significance), "correction method": self.significance.correction}
-        with silenced():
+        with silence_warnings():
             return provenance(
                 {name: run for name, run in runs.items() if name not in self.skipped},
                 qrels,
@@ -174,7 +174,7 @@ class Incomplete:
     errors: list[str] = field(default_factory=list)
 
     @classmethod
-    def if_refused(cls, shown: object, refused: Mapping[str, str]) -> object:
+    def with_errors(cls, shown: object, refused: Mapping[str, str]) -> object:
         """Return a result, incomplete if measures cannot be computed, with the error of each."""
         errors = [f"{measure} cannot be computed: {error}" for measure, error in refused.items()]
         return cls(shown, errors) if errors else shown

@@ -15,7 +15,7 @@ from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import AspectSpec
-from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, refuse_unknown, warn_once
+from ..errors import SWAPPED, MultiAspectError, choices, did_you_mean, number_of, refuse_unknown, tally, warn_once
 from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.order import inverse_permutation
@@ -413,7 +413,7 @@ class Judgments(Memo):
             columns = [subtopic for subtopic in SUBTOPIC_COLUMNS if subtopic in self._frame.columns]
             raise MultiAspectError(
                 f"expected one label in column {column} for {self._pair_text(pair[row])}, got "
-                f"{spell(float(kept[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
+                f"{spell(float(kept[row]))} and {spell(float(values[row]))} {tally(len(conflicts), 'row')}"
                 + (f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}" if columns else "")
             )
 
@@ -583,7 +583,7 @@ class Judgments(Memo):
             raise MultiAspectError(
                 f"invalid {name} label {spell(float(labels[row]))} for {self._pair_text(row)}, "
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
-                f"first, {scale} {counted(len(wrong), 'label')}. Check first that these are the labels of {name}, "
+                f"first, {scale} {tally(len(wrong), 'label')}. Check first that these are the labels of {name}, "
                 f"not of another file or column, and that {known}: {listed} may belong to the grades. Declare them "
                 "as codes that mean 'not judged', Aspect(unjudged=[…]), only if they are not grades"
             )

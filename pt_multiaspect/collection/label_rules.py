@@ -132,7 +132,7 @@ def find_doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
 
 
 def aspect_from_one(labels: LabelCounts) -> Aspect | None:
-    """Return the aspect on a scale that starts at 1, if it was not said that it starts at 0, but no label is 0.
+    """Return the aspect on a scale that starts at 1, if no label is 0 and no list of grades declares the 0.
 
     The scale is inferred, or declared by its top grade alone. Then, some of at least 30 labels must be 1. A short
     scale of relevance is not doubted then, as qrels may list the relevant documents only.

@@ -17,7 +17,7 @@ from .._validation import choice
 from ..aspects.aspect import Aspect, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
-from ..errors import MultiAspectError, choices, counted, number_of, refuse_repeated, refuse_unknown, warn_once
+from ..errors import MultiAspectError, choices, number_of, refuse_repeated, refuse_unknown, tally, warn_once
 from ..kernels import opinions
 from ..strings.identifiers import identifiers
 from .columns import (
@@ -362,7 +362,7 @@ class _Rows:
             shown = repr(value) if isinstance(value, str) else value
             raise MultiAspectError(
                 f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: expected a "
-                f"finite number, or NaN if there is none {counted(len(faulty), 'label')}"
+                f"finite number, or NaN if there is none {tally(len(faulty), 'label')}"
             )
 
     def grades(self, name: str, aspect: Aspect, labels: Floats, rows: Ints, pair: Ints, judge: Ints) -> Ints:
@@ -376,7 +376,7 @@ class _Rows:
             number = self.criteria.index(name)
             raise MultiAspectError(
                 f"invalid label {spell(float(labels[row]))} for {self._label_text(pair[row], number, judge[row])}"
-                f": expected one of the grades, lowest first, {aspect.scale} {counted(len(faulty), 'label')}. "
+                f": expected one of the grades, lowest first, {aspect.scale} {tally(len(faulty), 'label')}. "
                 f"Declare codes that mean 'no judgment', as in aspects={{{name!r}: Aspect(…, unjudged=[…])}}, or "
                 "another scale"
             )
@@ -401,7 +401,7 @@ class _Rows:
             raise MultiAspectError(
                 f"expected one label for {self._label_text(pair[first], criterion[first], judge[first])}, got "
                 f"several (rows {min(first, second)} and {max(first, second)}) "
-                f"{counted(len(twice), 'case')}{remedy}"
+                f"{tally(len(twice), 'case')}{remedy}"
             )
         return order[np.append(True, ~same)] if len(order) else order
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..errors import SWAPPED, MultiAspectError, choices, counted, refuse_surrogates, shown
+from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown, tally
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts, as_bytes
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
@@ -162,7 +162,7 @@ def _scores(frame: pd.DataFrame, where: Any) -> Floats:
         value = column.iloc[int(faulty[0])]
         raise MultiAspectError(
             f"invalid score {repr(value) if isinstance(value, str) else value} for {where(int(faulty[0]))}: "
-            f"expected a number {counted(len(faulty), 'row')}"
+            f"expected a number {tally(len(faulty), 'row')}"
         )
     return scores
 

@@ -180,7 +180,7 @@ class AspectView:
                 "other gains; negative ones are for CG, DCG and nDCG, alone or in On and CAM, and for TOMA"
             )
 
-    def mapped(self, gains: Mapping[float, float]) -> Floats:
+    def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Return the declared gains, or else the labels (at least 0), with the gains of some labels replaced.
 
         ir-measures keeps the labels that `gains` does not list as gains; here, declared gains take precedence.

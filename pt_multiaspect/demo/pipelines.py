@@ -11,7 +11,7 @@ import pyterrier as pt
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from .._validation import choice, count
-from ..errors import MultiAspectError, choices, counted, refuse_repeated
+from ..errors import MultiAspectError, choices, refuse_repeated, tally
 
 Analyzer = Literal["word", "char"]
 
@@ -255,7 +255,7 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
         if unknown:
             raise MultiAspectError(
                 f"inp: expected documents the re-ranker was built with ({len(self._readability)}), "
-                f"got others: {choices(unknown[:5])} {counted(len(unknown), 'document')}"
+                f"got others: {choices(unknown[:5])} {tally(len(unknown), 'document')}"
             )
         score = inp["score"].astype(float)
         by_query = score.groupby(inp["qid"], sort=False)

@@ -55,7 +55,7 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
             views = measure.views(judged.judgments)
         except MultiAspectError:
             continue
-        properties = scale_dependences(measure, views)
+        properties = _scale_dependences(measure, views)
         rows += [{"measure": label, "aspect": v.name, "inferred": v.inferred, **properties[v.name]} for v in views]
     return pd.DataFrame(rows, columns=COLUMNS), refused
 
@@ -69,7 +69,7 @@ def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> 
     return None
 
 
-def scale_dependences(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
+def _scale_dependences(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
     """Return, by aspect, whether a measure depends on each property of its scale; None if unknown.
 
     The measure is evaluated on small random rankings, once with the original scales and once with each property

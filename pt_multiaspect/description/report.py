@@ -16,7 +16,7 @@ from ..aspects.parameter import parse_aspects
 from ..collection.frames import is_frame
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, number_of, silenced
+from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.parsing import parse_all
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns
@@ -92,7 +92,7 @@ def describe(
         given = NamedRuns.read({} if runs is None else runs, topics)
         qrels = qrels if topics is None else select_topics(Judgments.of(qrels), given.topics)
         named = dict(given)
-    with silenced():
+    with silence_warnings():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
         judged = read_judged(qrels, spec)

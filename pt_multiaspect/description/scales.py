@@ -92,7 +92,7 @@ def records(table: pd.DataFrame) -> list[Any]:
     return [SimpleNamespace(**{str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
 
 
-def is_below_scale(view: AspectView) -> Bools:
+def _is_below_scale(view: AspectView) -> Bools:
     """Return a mask of the labels below the lowest grade, which count as that grade."""
     sign = 1.0 if view.scale.greater_is_better else -1.0
     with np.errstate(invalid="ignore"):
@@ -117,7 +117,7 @@ def aspect_table(judged: Judged) -> pd.DataFrame:
                 "threshold": view.scale.grades[view.scale.threshold] if has_threshold else np.nan,
                 "judged": n_known,
                 "missing": n_pairs - n_known - n_off,
-                "below_scale": int(is_below_scale(view).sum()),
+                "below_scale": int(_is_below_scale(view).sum()),
                 "out_of_scale": n_off,
                 "distinct": len(used_labels(view)[0]),
                 "topics": int(topics.sum()),

@@ -22,13 +22,13 @@ from ..bases.adapters import adapter_of
 from ..errors import (
     MultiAspectError,
     choices,
-    counted,
     cut,
     errors_of,
     number_of,
     refuse_taken,
     refuse_unknown,
     shown,
+    tally,
     warn_once,
 )
 from ..groups.names import check_group_types, name_of_group
@@ -189,7 +189,7 @@ def aggregate(
         raise MultiAspectError(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and over="
         )
-    weight = None if weights is None else read_weights(weights, perquery)
+    weight = None if weights is None else _read_weights(weights, perquery)
     if over is not None:
         _check_over(perquery, over)
         columns = {label: (f"{label} sd",) for label in known}
@@ -218,10 +218,10 @@ def aggregate(
                 [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
             )
             with errors_of(f"{label} of {name}{within}"):
-                aggregates = [weighted_aggregate(measure, part, weight) for part in parts]
+                aggregates = [_weighted_aggregate(measure, part, weight) for part in parts]
             rows[name][label] = aggregates[0]
             if over is not None:
-                rows[name].update(zip((label, *columns[label]), mean_and_spread(aggregates), strict=True))
+                rows[name].update(zip((label, *columns[label]), _mean_and_spread(aggregates), strict=True))
             if confidence is not None and (group == ALL or len(values) > 1):
                 with errors_of(f"no interval for {label} of {name}{within}"):
                     interval_of_mean = partial(interval, confidence=confidence, limits=limits[label])
@@ -326,7 +326,7 @@ def _check_over(perquery: pd.DataFrame, over: object) -> None:
             f"over: expected a column of seeds or folds besides {choices(COLUMNS)}, got {over!r} (columns: "
             f"{choices(perquery.columns)})"
         )
-    check_repeats(perquery, over)
+    _check_repeats(perquery, over)
 
 
 def _interval(
@@ -362,7 +362,7 @@ def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float
     return low, high
 
 
-def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
+def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
     """Check the weights of topics.
 
     Parameters
@@ -394,14 +394,14 @@ def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
         if missing or surplus:
             raise MultiAspectError(
                 f"weights: expected one weight for each topic of {label} for {name}"
-                + (f", got none for {choices(missing[:5])} {counted(len(missing), 'topic')}" if missing else "")
-                + (f", got weights for {choices(surplus[:5])} {counted(len(surplus), 'topic')}, "
+                + (f", got none for {choices(missing[:5])} {tally(len(missing), 'topic')}" if missing else "")
+                + (f", got weights for {choices(surplus[:5])} {tally(len(surplus), 'topic')}, "
                    "which have no value" if surplus else "")
             )  # fmt: skip
     return result
 
 
-def weighted_aggregate(
+def _weighted_aggregate(
     measure: AnyMeasure | None, topics: pd.DataFrame, weights: Mapping[str, float] | None
 ) -> float:
     """Return the aggregate of a measure over the topics of one run, seed or fold, which may have weights.
@@ -428,7 +428,7 @@ def weighted_aggregate(
     return aggregate_values(measure, [math.fsum(products) / total])
 
 
-def check_repeats(perquery: pd.DataFrame, over: str) -> None:
+def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
     """Check that all runs have the same seeds (on the same topics) or the same folds (on distinct topics)."""
     if perquery[over].isna().any():
         raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
@@ -459,7 +459,7 @@ def check_repeats(perquery: pd.DataFrame, over: str) -> None:
             )
 
 
-def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
+def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and the standard deviation (with n − 1) of values; for a single value, the latter is NaN."""
     if len(values) == 1:
         return values[0], math.nan
@@ -515,7 +515,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     if missing:
         raise MultiAspectError(
             f"by: expected a group for each topic, got none for {choices(missing[:5])} "
-            f"{counted(len(missing), 'topic')}; give them one, such as 'other'"
+            f"{tally(len(missing), 'topic')}; give them one, such as 'other'"
         )
     if ALL in groups.values():
         raise MultiAspectError(f"by: the group {ALL!r} has the name of the row of all topics; rename it")

@@ -146,7 +146,7 @@ def evaluate(
     0  mine  q1            map   1.00
     1  mine  q1  CAM(base='AP')   0.75
     """
-    check_n_jobs(n_jobs)
+    _check_n_jobs(n_jobs)
     choice("errors", "raise", "skip")(errors)
     skip = errors == "skip"
     average_over = check_average_over(average_over, measures)
@@ -216,7 +216,7 @@ def _show_progress(evaluations: Iterator[Outcome], total: int | None, progress: 
             bar.update()
 
 
-def check_n_jobs(n_jobs: object) -> None:
+def _check_n_jobs(n_jobs: object) -> None:
     """Raise an error unless `n_jobs` is None or a nonzero integer."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise MultiAspectError(

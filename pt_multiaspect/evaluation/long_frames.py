@@ -11,7 +11,7 @@ import pandas as pd
 from .._typing import Floats
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, counted, warn_once
+from ..errors import MultiAspectError, choices, tally, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, MeasureName, parse, parse_all
 
@@ -55,10 +55,10 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     check_filled(frame, KEYS)
     # Groups of categories include those without rows in pandas 2.
     names = {column: frame[column].astype(object) for column in KEYS}
-    return frame.assign(**names, value=float_values(frame)).reset_index(drop=True)
+    return frame.assign(**names, value=_float_values(frame)).reset_index(drop=True)
 
 
-def float_values(perquery: pd.DataFrame) -> Floats:
+def _float_values(perquery: pd.DataFrame) -> Floats:
     """Return the values of a long frame as floats.
 
     Raises
@@ -81,7 +81,7 @@ def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
         empty = int(perquery[column].isna().sum())
         if empty:
             raise MultiAspectError(
-                f"the column {column} has an empty cell {counted(empty, 'cell')}; if names such as NA or None were "
+                f"the column {column} has an empty cell {tally(empty, 'cell')}; if names such as NA or None were "
                 "read from a file, read it with keep_default_na=False"
             )
 
@@ -94,7 +94,7 @@ def check_distinct(perquery: pd.DataFrame, keys: Sequence[str], remedy: str) -> 
         within = "".join(f", {key} {value}" for key, value in zip(keys[3:], others, strict=True))
         raise MultiAspectError(
             f"expected one value of {measure} for {name} on topic {qid}{within}, got several "
-            f"{counted(len(repeated), 'row')}; {remedy}"
+            f"{tally(len(repeated), 'row')}; {remedy}"
         )
 
 

@@ -12,12 +12,13 @@ from ir_measures import Measure as AnyMeasure
 
 from .._typing import Floats
 from .._validation import choice
+from ..bases.base import is_measure
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
-from ..errors import Cause, MultiAspectError, choices, collected, counted, refuse_unknown, warn_of_runs
+from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, tally, warn_of_runs
 from ..integration.parsing import parse_all, record_measures
 from ..integration.provider import supports
 from ..io.runs import join, no_common_query, run_of, run_title
@@ -91,14 +92,12 @@ def evaluator(
 
 def _are_measures(argument: object) -> bool:
     """Return whether an argument is one or several measures."""
-    if isinstance(argument, str) or hasattr(argument, "SUPPORTED_PARAMS"):
+    if isinstance(argument, str) or is_measure(argument):
         return True
     if is_frame(argument) or isinstance(argument, Judgments | Iterator) or not isinstance(argument, Iterable):
         return False
     measures = list(argument.values() if isinstance(argument, Mapping) else argument)
-    return bool(measures) and all(
-        isinstance(measure, str) or hasattr(measure, "SUPPORTED_PARAMS") for measure in measures
-    )
+    return bool(measures) and all(isinstance(measure, str) or is_measure(measure) for measure in measures)
 
 
 def _check_declared(plan: Plan) -> None:
@@ -252,7 +251,7 @@ class Evaluator:
             raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
         if lost:
             raise MultiAspectError(
-                f"expected values of every run, got none of {choices(lost[:3])} {counted(len(lost), 'run')}: no "
+                f"expected values of every run, got none of {choices(lost[:3])} {tally(len(lost), 'run')}: no "
                 "query of these is judged, or a part was lost"
             )
         refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
@@ -265,7 +264,7 @@ class Evaluator:
         numbers = rows["value"].to_numpy(dtype=np.float64)
         if np.isnan(numbers).any():
             raise MultiAspectError(
-                f"expected numbers, got missing values {counted(int(np.isnan(numbers).sum()), 'value')}"
+                f"expected numbers, got missing values {tally(int(np.isnan(numbers).sum()), 'value')}"
             )
         values[tuple(positions)] = numbers
         empty = np.isnan(values).all(axis=1)
@@ -274,7 +273,7 @@ class Evaluator:
             run, measure, query = incomplete[0]
             raise MultiAspectError(
                 f"expected a value of every measure, got none of {labels[measure]} for run {order[run]}, query "
-                f"{judgments.qids[query]} {counted(len(incomplete), 'value')}"
+                f"{judgments.qids[query]} {tally(len(incomplete), 'value')}"
             )
         if empty.any():
             if self._by == "run":
@@ -287,7 +286,7 @@ class Evaluator:
             values = np.where(empty[:, None, :], empty_values[None], values)
             warned: list[tuple[str, Cause]] = []
             for name, answered in zip(order, ~empty, strict=True):
-                with collected() as causes:
+                with collect_warnings() as causes:
                     warn_of_missing_topics(judgments, answered, np.any(self._plan.counted, axis=0))
                 warned += [(run_title(name), cause) for cause in causes]
             warn_of_runs(warned)

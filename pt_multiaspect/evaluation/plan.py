@@ -24,12 +24,12 @@ from ..bases.delegated import (
     run_inputs,
 )
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
-from ..bases.pickling import pickled
+from ..bases.pickling import pickle_with_code
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
 from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
 from ..collection.rankings import Rankings
-from ..errors import Cause, MultiAspectError, choices, collected, refuse_unknown, silenced
+from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, silence_warnings
 from ..integration.provider import supports
 from ..io.runs import join
 from .long_frames import COLUMNS
@@ -111,7 +111,7 @@ class Plan:
         skip : bool, default False
             Whether to report a run that cannot be read, or has no judged query, instead of raising an error.
         """
-        with collected() as causes:
+        with collect_warnings() as causes:
             try:
                 rankings = join(name, run, self.judgments, self.run_columns)
             except MultiAspectError as error:
@@ -142,7 +142,7 @@ class Plan:
             if not labelled:
                 return
             relative: list[str] = []
-            with silenced(), suppress(MultiAspectError):  # a measure may not do without the other documents
+            with silence_warnings(), suppress(MultiAspectError):  # a measure may not do without the other documents
                 rankings = Rankings({qid: {docno: 1.0} for qid, docno in run.items()}, judgments)
                 kept = np.zeros(len(judgments), dtype=np.bool_)
                 kept[rankings.hits.row] = True
@@ -237,7 +237,7 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
     The bytes are an array, which joblib sends to each worker only once. Measures that are defined in a
     notebook or script are sent with their code.
     """
-    content = pickled(plan)
+    content = pickle_with_code(plan)
     key = hashlib.sha256(content).hexdigest()
     _keep(key, plan)
     return key, np.frombuffer(content, dtype=np.uint8)

@@ -22,7 +22,7 @@ import pandas as pd
 
 from .._writing import TEMPORARY, write_file
 from ..collection.run import name_run_in_errors
-from ..errors import Cause, MultiAspectError, choices, collected, number_of, shown, warn
+from ..errors import Cause, MultiAspectError, choices, collect_warnings, number_of, shown, warn
 from ..integration.parsing import record_measures
 from ..io.file_contents import load
 from ..io.runs import run_title
@@ -161,7 +161,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
             return Outcome(name, reason=str(error))
         digest = hashlib.sha256(run.data).hexdigest()
     file = files.file(digest)
-    with _file_errors(), collected() as causes:
+    with _file_errors(), collect_warnings() as causes:
         if file in files.earlier:
             part = _read(files.directory / file)
             if part is not None:

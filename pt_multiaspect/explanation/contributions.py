@@ -28,7 +28,7 @@ _NOTHING = 1e-13
 Evaluation = Callable[[Judgments, Rankings], Floats]
 
 
-class HasPrefixes(Protocol):
+class _HasPrefixes(Protocol):
     """A run whose first ranks can be evaluated."""
 
     @property
@@ -165,14 +165,14 @@ class Parts:
         return [part.topic_part(query, n) for part in parts]
 
 
-def split_value(measure: Measure, run: HasPrefixes, value: Floats) -> Parts:
+def split_value(measure: Measure, run: _HasPrefixes, value: Floats) -> Parts:
     """Split the values of a measure into contributions of ranks, by term where the gradient is known.
 
     Parameters
     ----------
     measure : Measure
         The measure.
-    run : HasPrefixes
+    run : _HasPrefixes
         The run, joined with the judgments.
     value : ndarray of float, shape (n_queries,)
         The values of the run.
@@ -247,7 +247,7 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
     return np.where(known, slope, np.nan)
 
 
-def _whole(measure: Measure, run: HasPrefixes, value: Floats) -> Part:
+def _whole(measure: Measure, run: _HasPrefixes, value: Floats) -> Part:
     """Return the measure as one part, by the values of the first ranks."""
     cutoff = measure.params.get("cutoff")
     ((breakdown, n_ranks, further),) = _differences(
@@ -258,7 +258,7 @@ def _whole(measure: Measure, run: HasPrefixes, value: Floats) -> Part:
 
 
 def _differences(
-    run: HasPrefixes, evaluate: Evaluation, cutoff: int | None, values: Floats
+    run: _HasPrefixes, evaluate: Evaluation, cutoff: int | None, values: Floats
 ) -> list[tuple[Breakdown, int, Floats]]:
     """Return the differences of the values of the first k and k - 1 ranks, of one or several functions.
 
@@ -306,7 +306,7 @@ class Contributions:
     marginal: Bools
 
     @classmethod
-    def of(cls, measure: Measure, run: HasPrefixes) -> Contributions:
+    def of(cls, measure: Measure, run: _HasPrefixes) -> Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics at once."""
         parts = split_value(measure, run, measure.evaluate(run.rankings))
         result = cls._sum(parts.terms, parts.value, run.depth)

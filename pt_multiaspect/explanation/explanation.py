@@ -9,12 +9,12 @@ import pandas as pd
 
 from .._validation import count
 from ..aspects.aspect import Aspect
+from ..bases.base import is_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, shown, silenced, warn_once
+from ..errors import MultiAspectError, choices, shown, silence_warnings, warn_once
 from ..evaluation import evaluate
 from ..integration.parsing import as_measure, parse_one
-from ..integration.provider import supports
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
 from ..measures import Measure
@@ -102,7 +102,7 @@ def explain(
     contribution = gain x discount / 2.63093.
     """
     depth = _check_depth(depth)
-    if not isinstance(measure, str) and not hasattr(measure, "SUPPORTED_PARAMS"):
+    if not isinstance(measure, str) and not is_measure(measure):
         raise MultiAspectError(
             f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
             "run, qrels, qid)"
@@ -122,19 +122,19 @@ def explain(
     title = "run" if name == "run 1" else name  # the default name
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation
-    with silenced():
+    with silence_warnings():
         alone = among_all.as_only_topic()
         # A measure may depend on other topics, contrary to the rules; then their judgments are kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = Explanation(topic, value, str(measure) if label is None else label)
-    if not supports(parsed):
+    if explained is not parsed:  # a measure of ir-measures
         _compare_with_evaluation(explanation, parsed, rankings)
     return explanation
 
 
 def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings) -> None:
     """Warn if the value of the topic in ir-measures differs from the explained one."""
-    with silenced():
+    with silence_warnings():
         values = evaluate(
             {explanation.run: rankings.source}, rankings.judgments, measure, progress=False
         ).set_index("qid")["value"]
@@ -238,7 +238,7 @@ class Explanation(View):
     @cached_property
     def ideal(self) -> Explanation | None:
         """The explanation of a best ranking of all judged documents; None if no best ranking is known."""
-        with silenced():
+        with silence_warnings():
             best = self._topic.best()
             return None if best is None else Explanation(best, best.value, self.label)
 

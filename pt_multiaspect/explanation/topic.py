@@ -17,7 +17,7 @@ from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
 from ..kernels.hits import positions
-from ..measures.best_rank import best_rank, forms_of, sorted_by
+from ..measures.best_rank import best_rank, forms_of, ranks_by_keys
 from .contributions import Evaluation
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Topic:
             gain = measure.document_gain(judgments)
             if gain is None or measure.gain_is_surrogate(judgments):
                 return None
-            return sorted_by(judgments, gain[None])
+            return ranks_by_keys(judgments, gain[None])
         forms = forms_of(terms)
         sorts = len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL
         if forms and not sorts and not is_by_sorting(forms) and len(judgments) > _MOST_ASSIGNED:

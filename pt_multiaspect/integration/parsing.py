@@ -14,7 +14,7 @@ from ir_measures import RBP
 
 from ..bases.base import is_measure
 from ..bases.delegated import function_of
-from ..bases.pickling import pickled
+from ..bases.pickling import pickle_with_code
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_taken, shown, warn_once
@@ -42,7 +42,7 @@ class MeasureName(str):
         name = str.__str__(self)
         if function_of(self.measure) is None:
             return type(self), (self.measure, name)
-        return _restore_name, (pickled(self.measure), name)
+        return _restore_name, (pickle_with_code(self.measure), name)
 
     def __copy__(self) -> MeasureName:
         return self

@@ -165,7 +165,7 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
         labelled["relevance"] = labelled["relevance"].where(best >= 0, 0)
     if not unrestricted:
         return _original(measures, labelled)
-    _warn_of_other_topics(restricted, qrels, labelled)
+    _warn_of_missing_values(restricted, qrels, labelled)
     # Defaults are added for the topics of the first evaluator.
     return FallbackEvaluator(measures, [_original(restricted, labelled), _original(unrestricted, qrels)])
 
@@ -187,8 +187,8 @@ def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
         )
 
 
-def _warn_of_other_topics(measures: Iterable[AnyMeasure], qrels: pd.DataFrame, labelled: pd.DataFrame) -> None:
-    """Warn if measures of one call have values for different topics."""
+def _warn_of_missing_values(measures: Iterable[AnyMeasure], qrels: pd.DataFrame, labelled: pd.DataFrame) -> None:
+    """Warn about topics without a label of relevance, for which some measures of a call have no values."""
     without = sorted(set(qrels["query_id"].astype(str)) - set(labelled["query_id"].astype(str)))
     if without:
         warn_once(

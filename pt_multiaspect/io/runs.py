@@ -116,7 +116,7 @@ class NamedRuns:
         for name, run in self.pairs if isinstance(self.pairs, list) else []:
             if isinstance(run, str | PathLike):
                 with name_run_in_errors(run_title(name)):
-                    check_readable(run)
+                    _check_readable(run)
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
         pairs = _check_names(self.pairs)
@@ -156,7 +156,7 @@ def _check_names(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, obj
 
 def _repeatable_file(name: str, run: object) -> object:
     """Return a run, read from its file if the file can be read only once."""
-    if not isinstance(run, str | PathLike) or not is_read_once(run):
+    if not isinstance(run, str | PathLike) or not _is_read_once(run):
         return run
     with name_run_in_errors(run_title(name)):
         return read_run(run)
@@ -306,7 +306,7 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     return [expanded]
 
 
-def check_readable(path: str | os.PathLike[str]) -> None:
+def _check_readable(path: str | os.PathLike[str]) -> None:
     """Raise an error if a file cannot be read, without reading it.
 
     Raises
@@ -323,7 +323,7 @@ def check_readable(path: str | os.PathLike[str]) -> None:
         raise MultiAspectError(f"{os.fspath(path)}: cannot be read: no permission")
 
 
-def is_read_once(path: str | os.PathLike[str]) -> bool:
+def _is_read_once(path: str | os.PathLike[str]) -> bool:
     """Return whether a file can be read only once, such as a named pipe or the shell's ``<(command)``."""
     file = os.path.expanduser(os.fspath(path))
     return os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file)

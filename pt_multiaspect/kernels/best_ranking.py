@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError
 from .forms import Additive, Linear
-from .hits import Hits, positions, ranked
+from .hits import Hits, positions, ranks_within_queries
 
 #: A measure and its weight per query, shape (n_queries,).
 Weighted = tuple[Additive, Floats]
@@ -48,7 +48,7 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     if is_by_sorting([form for form, _ in forms]):
         gains = [weight[query] * form.normalised_gain for form, weight in linear]
         # Ties are broken by the gains themselves, so that sums do not depend on the order of the qrels.
-        return ranked(query, np.sum(gains, axis=0), *gains)
+        return ranks_within_queries(query, np.sum(gains, axis=0), *gains)
     return _assign_ranks(forms, query, n_queries)
 
 

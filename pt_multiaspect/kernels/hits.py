@@ -113,7 +113,7 @@ def descending(query: Ints, values: Floats) -> Ints:
     return np.lexsort((-values, query))
 
 
-def ranked(query: Ints, values: Floats, *ties: Floats) -> Ints:
+def ranks_within_queries(query: Ints, values: Floats, *ties: Floats) -> Ints:
     """Return the rank of each element within its query, from 1, by decreasing value, then by decreasing `ties`."""
     order = np.lexsort((*(-tie for tie in reversed(ties)), -values, query))
     rank = np.empty(len(query), dtype=np.intp)

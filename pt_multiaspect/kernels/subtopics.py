@@ -20,7 +20,7 @@ def _sequences(hits: Hits, members: Bools) -> tuple[Ints, Ints, Ints]:
     return subtopic, hit, positions(subtopic * hits.n_queries + hits.query[hit])
 
 
-def cumulated(hits: Hits, members: Bools, alpha: float, discount: Discount) -> Floats:
+def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> Floats:
     """Return Σ_k discount(k) Σ_s (1 - alpha)^(hits of the subtopic s above rank k), s the subtopics of the hit.
 
     Parameters
@@ -58,7 +58,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     hits : Hits
         Any rankings of the same documents.
     members, alpha
-        As in `cumulated`.
+        As in `alpha_dcg`.
     tie : ndarray of int, shape (n_pool,)
         Distinct numbers; of documents with equal gains, the one with the largest number is next.
     cutoff : int, optional

@@ -39,7 +39,7 @@ class Source(Protocol):
     def check_gains(self, measure: str) -> None:
         """Raise an error if gains are negative; called if a `measure` that does not support them reads gains."""
 
-    def mapped(self, gains: Mapping[float, float]) -> Floats:
+    def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Return the gains assigned to raw labels (``gains`` of nDCG)."""
 
 
@@ -78,7 +78,7 @@ class Target(Memo):
         highest = float(gain.max(initial=0.0)) if top is None else top
         return replace(self, gain=gain, top=highest, unjudged=0.0, bottom=0.0)
 
-    def exponentiated(self) -> Target:
+    def exponentiate(self) -> Target:
         """Return a target of gains 2^g - 1, scaled per query by 2^-(maximum g) to avoid overflow.
 
         Scaling does not change ratios of gains within a query, as in nDCG.

@@ -30,11 +30,11 @@ from .measure import DirectMeasure as DirectMeasure
 from .measure import Measure
 from .parameters import Param
 from .registry import register
-from .registry import registered as registered
+from .registry import registered_measures as registered_measures
 from .single_aspect import LinearMeasure, SingleAspectMeasure
 
 #: Every measure of the package, in the order in which they are listed.
-ALL: tuple[Measure, ...] = registered()
+ALL: tuple[Measure, ...] = registered_measures()
 
 __all__ = [
     "AWRF",

@@ -34,9 +34,9 @@ def best_alone(term: Term, judgments: Judgments) -> Ints | None:
     form = term.base.additive(term.target)
     if isinstance(form, Linear):
         form.check_sorting()
-        return sorted_by(judgments, np.asarray(form.gain, dtype=np.float64)[None])
+        return ranks_by_keys(judgments, np.asarray(form.gain, dtype=np.float64)[None])
     if term.base.SORTING_IS_OPTIMAL:
-        return sorted_by(judgments, term.base.gain(term.target)[None])
+        return ranks_by_keys(judgments, term.base.gain(term.target)[None])
     if form is None:
         return None
     return best_ranking([(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries)
@@ -49,7 +49,7 @@ def forms_of(terms: list[Term]) -> list[Additive] | None:
     return known if len(known) == len(forms) else None
 
 
-def sorted_by(judgments: Judgments, keys: Floats) -> Ints:
+def ranks_by_keys(judgments: Judgments, keys: Floats) -> Ints:
     """Return the rank of each judged document, sorted by decreasing keys (rows), the first key first."""
     query = judgments.pool_query
     order = np.lexsort((*-keys[::-1], query))

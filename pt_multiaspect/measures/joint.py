@@ -119,7 +119,7 @@ class JointSource:
     def check_rel(self, rel: float) -> None:
         """Accept any rel, as the maximum of combined gains is unknown."""
 
-    def mapped(self, gains: Mapping[float, float]) -> Floats:
+    def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Raise an error: labels of several aspects cannot be mapped to gains."""
         raise MultiAspectError(
             "a base that maps raw labels to gains cannot evaluate several aspects combined; declare the gains of "

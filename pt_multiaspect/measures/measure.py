@@ -91,7 +91,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if "SHORT_DESC" not in own:
             cls.SHORT_DESC = (cls.__doc__ or "").strip().partition("\n")[0]
         if "SUPPORTED_PARAMS" in own:
-            set_signatures(cls)
+            _set_signatures(cls)
         cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
 
     def __init__(self, *args: Any, **params: Any) -> None:
@@ -677,7 +677,7 @@ def hashable(value: object) -> object:
     return value
 
 
-def set_signatures(measure: Any) -> None:
+def _set_signatures(measure: Any) -> None:
     """Set the signatures of the class and of its instances, for `inspect.signature` and code completion."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [

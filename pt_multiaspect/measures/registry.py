@@ -106,7 +106,7 @@ def register(measure: type[M] | M) -> M:
     return instance
 
 
-def registered() -> tuple[Measure, ...]:
+def registered_measures() -> tuple[Measure, ...]:
     """Return the measures that this package itself has registered, in order."""
     return tuple(_OWN.values())
 

@@ -199,10 +199,10 @@ class _Subtopics(BasedMeasure):
         make_discount, by_greedy = _DISCOUNTED[kind]
         discount = make_discount(base.measure)
         alpha = float(base["alpha"]) if "alpha" in base.SUPPORTED_PARAMS else _ALPHA
-        gained = subtopics.cumulated(hits, members, alpha, discount)
+        gained = subtopics.alpha_dcg(hits, members, alpha, discount)
         if by_greedy:
             ideal = self._ideal(rankings, members, alpha)
-            return ratio(gained, subtopics.cumulated(ideal, members, alpha, discount))
+            return ratio(gained, subtopics.alpha_dcg(ideal, members, alpha, discount))
         n_subtopics = subtopics.n_subtopics(hits, members)
         if kind is type(ir_measures.NRBP):
             return ratio(gained * (1.0 - (1.0 - alpha) * base["beta"]), n_subtopics)

@@ -17,7 +17,7 @@ from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Base
 from ..bases.base import power_gain
-from ..bases.exponentiated import exponentiated
+from ..bases.exponentiated import exponentiate
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
@@ -212,7 +212,7 @@ class _TOMA(JointMeasure, BasedMeasure):
                 f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of label tuples; "
                 "declare the gains of the aspects instead"
             )
-        self._base = exponentiated(base) if self["weighting"] == "exponential" else base
+        self._base = exponentiate(base) if self["weighting"] == "exponential" else base
         order = self["order"]
         if order is not None:
             embedding = ("distance", "axes", "weights", "gate")

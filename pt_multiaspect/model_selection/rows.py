@@ -23,9 +23,10 @@ from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.run import Run
-from ..errors import MultiAspectError, choices, counted, number_of, warn, warn_once
+from ..errors import MultiAspectError, choices, number_of, tally, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregate_values
+from ..integration.provider import supports
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
@@ -86,7 +87,7 @@ class RowJudgments(Judgments):
         if len(repeated):
             raise MultiAspectError(
                 f"expected one row per query and document to evaluate rankings, got several for "
-                f"{self._pair_text(int(repeated[0]))} {counted(len(repeated), 'row')}; drop duplicates. Only "
+                f"{self._pair_text(int(repeated[0]))} {tally(len(repeated), 'row')}; drop duplicates. Only "
                 "the rows that fit learns from may be repeated: split before oversampling"
             )
 
@@ -157,7 +158,7 @@ class Pool:
                     f"expected y to have the labels of the qrels, got the {view.name} label {spell(labels[row])} "
                     f"for {rows._pair_text(row)}, which the qrels "
                     + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
-                    + f" {counted(len(differing), 'row')}; take the labels of the rows from the qrels"
+                    + f" {tally(len(differing), 'row')}; take the labels of the rows from the qrels"
                 )
 
 
@@ -450,14 +451,7 @@ class EvaluatedMeasure:
 
 def with_scales(measure: Any, aspects: AspectSpec) -> Any:
     """Return a measure with the declared scales of its aspects, unless it has scales itself."""
-    if not isinstance(aspects, Aspects) or "aspects" not in measure.SUPPORTED_PARAMS:
-        return measure
-    spec = measure["aspects"]
-    if spec is None:
-        return measure(aspects=aspects)
-    if isinstance(spec, tuple) and all(name in aspects for name in spec):
-        return measure(aspects=Aspects({name: aspects[name] for name in spec}))
-    return measure
+    return measure.declare(aspects) if isinstance(aspects, Aspects) and supports(measure) else measure
 
 
 # -- arrays ------------------------------------------------------------------------------------------
@@ -475,7 +469,7 @@ def fill_masked(values: object) -> NDArray[Any]:
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
 
-def flatten_column(values: object) -> NDArray[Any]:
+def _flatten_column(values: object) -> NDArray[Any]:
     """Return values as an array, which has one dimension if they are a single column."""
     array = fill_masked(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -483,7 +477,7 @@ def flatten_column(values: object) -> NDArray[Any]:
 
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     """Return `values` as a one-dimensional array of `n_rows` elements."""
-    array = flatten_column(values)
+    array = _flatten_column(values)
     if array.ndim != 1 or len(array) != n_rows:
         raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
     return array
@@ -641,7 +635,7 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     known = [named for named in (queries, _query_ids(X)) if named is not None]
     if qid is None:
         return known[0] if known else None
-    passed = flatten_column(qid)
+    passed = _flatten_column(qid)
     for named in known:
         _check_same_queries("the index", named, "qid", passed)
     return passed

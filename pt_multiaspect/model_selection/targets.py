@@ -19,7 +19,7 @@ from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..integration import parsing
-from ..measures import TOMA, Measure, On, registered
+from ..measures import TOMA, Measure, On, registered_measures
 from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
 from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries, with_scales
@@ -145,7 +145,7 @@ def aggregate_labels(
                 queries, rows = np.zeros(len(rows), dtype=np.intp), rows.reset_index(drop=True)
         judgments = LabelledRows(rows, plain_column(queries)).judgments
     check_known(missing, measure, judgments, what)
-    labels, params = learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
+    labels, params = _learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
     if what == "y":
         return Labels(labels, params)
     columns = {
@@ -163,7 +163,7 @@ def _is_record_iterable(y: object) -> bool:
     return hasattr(y, "__next__")
 
 
-def learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
+def _learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return gains as the labels of a learner, and its parameters."""
     if form == "lightgbm":
         codes, level_gains = gain_levels(gain, MOST_LEVELS)
@@ -245,7 +245,7 @@ def _is_aspect(target: object) -> bool:
 
 
 def _no_gain_error(target: object) -> MultiAspectError:
-    own = [measure.NAME for measure in registered() if _has_gain(measure)]
+    own = [measure.NAME for measure in registered_measures() if _has_gain(measure)]
     return MultiAspectError(
         f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name of an aspect or "
         f"an Order to aggregate labels, got {target!r}. Train on one of these; ranking_scorer selects models by "

@@ -208,7 +208,7 @@ def index_table(docs: pd.DataFrame, index: str, html: bool, n_jobs: int, progres
     # Missing packages are reported here rather than in a worker process.
     INDEXES[index]()
     if html:
-        check_installed()
+        _check_installed()
     docnos, texts = docs["docno"].tolist(), docs["text"].tolist()
     starts = range(0, len(docs), _CHUNK)
     jobs = (
@@ -259,7 +259,7 @@ _INLINE = frozenset({
 })  # fmt: skip
 
 
-def check_installed() -> None:
+def _check_installed() -> None:
     """Raise an error if Beautiful Soup is not installed."""
     if importlib.util.find_spec("bs4") is None:
         raise MultiAspectError(

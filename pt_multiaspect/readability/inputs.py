@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..collection.columns import DOCUMENT_COLUMNS, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, counted
+from ..errors import MultiAspectError, choices, tally
 from ..strings.identifiers import identifiers as id_strings
 
 
@@ -41,7 +41,7 @@ def check_texts(docs: pd.DataFrame) -> None:
         docno, text = docs["docno"].iat[wrong[0]], docs["text"].iat[wrong[0]]
         raise MultiAspectError(
             f"docs: expected texts as strings, but the text of document {docno!r} is {kind(text)} "
-            f"{counted(len(wrong), 'document')}. If these documents are empty, use docs['text'].fillna('')"
+            f"{tally(len(wrong), 'document')}. If these documents are empty, use docs['text'].fillna('')"
         )
 
 
@@ -54,7 +54,7 @@ def check_option(name: str, value: object, options: Iterable[str]) -> None:
 
 def first_few(names: Sequence[object] | npt.NDArray[Any] | pd.Index[Any], noun: str, shown: int = 5) -> str:
     """Join the first few names, and add the total."""
-    return f"{choices(names[:shown])}{', …' if len(names) > shown else ''} {counted(len(names), noun)}"
+    return f"{choices(names[:shown])}{', …' if len(names) > shown else ''} {tally(len(names), noun)}"
 
 
 def kind(value: object) -> str:

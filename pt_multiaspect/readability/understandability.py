@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._numbers import number
-from ..errors import MultiAspectError, counted
+from ..errors import MultiAspectError, tally
 from .inputs import check_option, kind
 
 Model: TypeAlias = Literal["arctan", "step"]
@@ -101,7 +101,7 @@ def _check_scores(scores: npt.ArrayLike) -> Floats:
     missing = np.flatnonzero(np.isnan(values))
     if len(missing):
         raise MultiAspectError(
-            f"scores: expected no NaN, got one at position {missing[0]} {counted(len(missing), 'score')}"
+            f"scores: expected no NaN, got one at position {missing[0]} {tally(len(missing), 'score')}"
         )
     return values
 

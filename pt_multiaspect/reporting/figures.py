@@ -16,7 +16,7 @@ from ..analysis._frames import matrix, rows_of_measures
 from ..analysis._significance import correct_groups
 from ..analysis.baseline import add_verdicts
 from ..description import Description
-from ..errors import MultiAspectError, number_of, silenced
+from ..errors import MultiAspectError, number_of, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.aggregation import ALL, rows_by_group
 from ..evaluation.long_frames import measures_by_label
@@ -161,7 +161,7 @@ def _compare_all_pairs(perquery: pd.DataFrame, options: Options, groups: Mapping
         )
 
     power = power_on(perquery)
-    with silenced():  # undefined correlations are shown as such
+    with silence_warnings():  # undefined correlations are shown as such
         correlations = correlation(perquery)
     names = list(map(str, perquery["name"].unique()))
     comparisons = _compare_with_each({ALL: power.pairs}, names, options)

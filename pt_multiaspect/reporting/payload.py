@@ -22,7 +22,7 @@ from .._typing import Bools, Floats, Ints
 from ..analysis import PredictionPowered
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, silenced
+from ..errors import MultiAspectError, silence_warnings
 from ..evaluation.aggregation import ALL
 from ..explanation.contributions import Contributions, Prefixes
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
@@ -254,7 +254,7 @@ def rankings_payload(
         measure a dict or the reason why there are none.
     """
     extent = Extent.of(values, depth)
-    with silenced():
+    with silence_warnings():
         explained, reasons = _explainable_measures(measures)
         documents = _Documents(len(extent.topics))
         parts: dict[str, list[Contributions]] = {label: [] for label in explained}

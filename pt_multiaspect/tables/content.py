@@ -214,7 +214,7 @@ def check_mean(head: Head, aggregates: pd.Series[float], values: Floats) -> None
         )
 
 
-def baseline_signs(baseline: str | Sequence[str] | None) -> dict[str, str]:
+def _baseline_signs(baseline: str | Sequence[str] | None) -> dict[str, str]:
     """Return the sign of each baseline: a dagger for one, letters for several."""
     if baseline is None:
         return {}
@@ -241,7 +241,7 @@ class Comparisons:
         cls, perquery: pd.DataFrame, baseline: str | Sequence[str] | None, by: object = None, **options: Any
     ) -> Comparisons | None:
         """Compare systems with one or several baselines; `options` are those of `compare_with_baseline`."""
-        signs = baseline_signs(baseline)
+        signs = _baseline_signs(baseline)
         if not signs:
             return None
         tests = compare_with_baseline(perquery, list(signs), by=by, **options)  # type: ignore[arg-type]
@@ -268,7 +268,7 @@ def systems_by_group(groups: Mapping[str, Sequence[str]] | None, names: list[str
     return {group: members for group, members in result.items() if members}
 
 
-def interval_ends(means: pd.DataFrame, label: str, ci: float, digits: int) -> list[str]:
+def _interval_ends(means: pd.DataFrame, label: str, ci: float, digits: int) -> list[str]:
     """Return the ends of the intervals of a measure as text, '' where there are none."""
     return [
         "" if np.isnan(ends).any() else f"[{', '.join(fixed_point(end, digits, MINUS) for end in ends)}]"
@@ -330,7 +330,9 @@ def means_table(
         after: Sequence[str] = [""] * len(values)
         if ci is not None:
             after = (
-                half_widths[head.label] if half_widths else interval_ends(means, head.label, ci, digits[head.label])
+                half_widths[head.label]
+                if half_widths
+                else _interval_ends(means, head.label, ci, digits[head.label])
             )
         for row, key in enumerate(row_keys):
             text = fixed_point(values[row], digits[head.label], MINUS)

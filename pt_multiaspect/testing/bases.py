@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import Floats
 from ..aspects import Aspect, Aspects
 from ..bases import Base
-from ..bases.exponentiated import exponentiated
+from ..bases.exponentiated import exponentiate
 from ..collection.rankings import Ranking, Rankings
 from ..kernels.forms import Additive, Linear
 from ..kernels.progress import Counts, Progression
@@ -121,7 +121,7 @@ def _invariances(base: Base, world: World, ranking: Ranking, target: Target, val
     if not base.EXPONENTIATES and np.exp2(target.top) - 1.0 <= base.MAX_GAIN:
         power = target.with_gain(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
         expected = np.asarray(base.score(ranking, power), dtype=np.float64)
-        computed = np.asarray(exponentiated(base).score(ranking, target), dtype=np.float64)
+        computed = np.asarray(exponentiate(base).score(ranking, target), dtype=np.float64)
         yield from differences("`exponential` is the measure of 2^gain - 1", world, computed, expected)
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from ..errors import MultiAspectError, silenced
+from ..errors import MultiAspectError, silence_warnings
 from ..orders.distance import DistanceOrder
 from ..orders.registered import Distance, RegisteredDistance
 from ..orders.registered import check_distance as read_distance
@@ -47,7 +47,7 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
     for tops in product((1, 2, 4), repeat=n_aspects):
         aspects = {f"aspect{index + 1}": top for index, top in enumerate(tops)}
         for axes in ("equal", "gains"):
-            with silenced():
+            with silence_warnings():
                 try:
                     order = DistanceOrder(aspects, read, axes=axes)
                     n_classes = order.n_classes

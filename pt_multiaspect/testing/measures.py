@@ -20,7 +20,7 @@ from ..bases import Base, as_base
 from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, silenced, warn
+from ..errors import MultiAspectError, silence_warnings, warn
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
@@ -85,7 +85,7 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     """
     checked = measure() if isinstance(measure, type) else measure
     failures: dict[str, str] = {}
-    with silenced():
+    with silence_warnings():
         for statement, example in _failures(checked, seed):
             failures.setdefault(statement, example)
         comparable = all(discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(checked))
@@ -143,7 +143,7 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
             )
         yield from _guard(str(variant), several[0], _independence(variant, several))
         yield from _guard(str(variant), several[0], _bounds(variant, several))
-    yield from _guard(str(declared), several[2], mean_failures(declared, several[2], seed))
+    yield from _guard(str(declared), several[2], _mean_failures(declared, several[2], seed))
 
 
 def _guard(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
@@ -324,7 +324,7 @@ def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
             yield "the exact upper bound is the best value", f"{attained}, not {row.value:.6g}"
 
 
-def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
+def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
     """Check that `combine` increases, and that `slope` is the derivative of a concave, homogeneous function."""
     rng = np.random.default_rng(seed)
     n_terms = len(measure.terms(world.judgments))

@@ -51,13 +51,13 @@ class Bound:
         #: Whether lower values are better.
         self.turned = self.measure.lower_is_better
         finite = math.isfinite(low) and math.isfinite(high)
-        #: The range of values, and of `oriented` values.
+        #: The range of values, and of oriented values.
         self.range = (low, high)
         self.limits = (-high, -low) if self.turned and not finite else (low, high)
         self._turn = low + high if finite else 0.0
         self._variants: dict[Variant, Measure] = {}
 
-    def oriented(self, values: Floats) -> Floats:
+    def orient(self, values: Floats) -> Floats:
         """Reverse values, if lower is better, so that higher is better. Applying it twice changes nothing."""
         return self._turn - values if self.turned else values
 
@@ -196,7 +196,7 @@ class Questions:
         values: dict[Variant, Floats] = {}
         for variant in dict.fromkeys(asked.variant for block in self._blocks for asked in block.asked):
             raw = bound.variant(variant).evaluate(self._rankings[variant.scaled])
-            values[variant] = bound.oriented(np.asarray(raw, dtype=np.float64))
+            values[variant] = bound.orient(np.asarray(raw, dtype=np.float64))
         return [
             np.stack(
                 [values[asked.variant][self._rows[index, column]] for column, asked in enumerate(block.asked)],

@@ -196,7 +196,7 @@ class Search:
         rule, space = self.rule, self.space
         asked = rule.ask(space, hit.world[None], hit.position)[1]
         (table,) = Questions(space, [Block(hit.world[None], hit.position, asked)]).scores(bound)
-        raw = bound.oriented(table[0])
+        raw = bound.orient(table[0])
         rankings = []
         for column in rule.example_rankings(table[0]):
             worlds, order, variant = asked[column]

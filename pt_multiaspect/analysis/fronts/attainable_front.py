@@ -150,16 +150,16 @@ def attainable_front(
     if kind == "supported":
         for topic in linear_topics(labelled, judgments):
             points, gap = supported_points(topic, most)
-            lines.append(Line(Hull.of(points), gap))
+            lines.append(_Line(Hull.of(points), gap))
     else:
         signs = np.array([-1.0 if measure.lower_is_better else 1.0 for measure in labelled.values()])
         topics = all_points(list(labelled.values()), signs, judgments, most)
-        lines = [Line(Points(points), 0.0) for points in topics]
+        lines = [_Line(Points(points), 0.0) for points in topics]
     return AttainableFront(kind, labelled, judgments, lines, most)
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class _Line:
     """The front of a topic or of the mean, with higher values better in each column."""
 
     shape: Hull | Points
@@ -205,7 +205,7 @@ class AttainableFront:
     kind: str
     measures: dict[str, Measure]
     judgments: Judgments
-    _topics: list[Line]
+    _topics: list[_Line]
     #: The number of points at which refinement of the mean of three measures stops.
     _limit: int
 
@@ -238,23 +238,23 @@ class AttainableFront:
         return np.array([-1.0 if measure.lower_is_better else 1.0 for measure in self.measures.values()])
 
     @cached_property
-    def _mean(self) -> Line:
+    def _mean(self) -> _Line:
         topics = [line.shape.points for line in self._topics]
         if self.kind == "all":
             points, gap = mean_points(topics)
-            return Line(Points(points), gap)
+            return _Line(Points(points), gap)
         gap = float(np.mean([line.gap for line in self._topics]))
         if len(self.measures) == 2:
-            return Line(Hull.of(chain_of_means(topics)), gap)
+            return _Line(Hull.of(chain_of_means(topics)), gap)
 
         def best(weights: Floats) -> Floats:
             values = [points[(points @ weights.T).argmax(axis=0)] for points in topics]
             return np.asarray(np.sum(values, axis=0) / len(topics), dtype=np.float64)
 
         points, remaining = refine_hull(best, len(self.measures), self._limit)
-        return Line(Hull.of(points), gap + remaining)
+        return _Line(Hull.of(points), gap + remaining)
 
-    def _frame(self, line: Line) -> pd.DataFrame:
+    def _frame(self, line: _Line) -> pd.DataFrame:
         table = pd.DataFrame(line.shape.points * self._signs + 0.0, columns=list(self.measures))
         if isinstance(line.shape, Points):
             table["supported"] = line.shape.is_supported
@@ -414,7 +414,7 @@ class AttainableFront:
                 "more than on the other measures; use a normalised measure, such as nDCG rather than DCG"
             )
 
-    def _check_attainable(self, line: Line, points: Floats, names: Sequence[object], qid: object) -> None:
+    def _check_attainable(self, line: _Line, points: Floats, names: Sequence[object], qid: object) -> None:
         """Raise an error if systems exceed the front, or a warning if the measures allow it."""
         excess = line.shape.excess(points) - line.gap
         beyond = np.flatnonzero(excess > _ROUNDING)

@@ -12,12 +12,12 @@ import pandas as pd
 from ..._typing import Bools, Floats, Ints
 from ...bases import Term
 from ...collection.judgments import Judgments
-from ...errors import MultiAspectError, silenced
+from ...errors import MultiAspectError, silence_warnings
 from ...kernels.hits import positions
 from ...kernels.pareto import TOLERANCE, front_of, staircases
 from ...kernels.progress import Counts, Progress, Progression
 from ...measures import Measure
-from ...measures.best_rank import sorted_by
+from ...measures.best_rank import ranks_by_keys
 from ..upper_bounds.rankings import rankings_at
 
 #: The number of steps of the weights of the rankings that give the first bounds, by the number of measures.
@@ -40,7 +40,7 @@ class _Part:
 
 
 @dataclass(frozen=True, eq=False)
-class RankedSearch:
+class _RankedSearch:
     """The search for all non-dominated rankings.
 
     Rankings are built from rank 1 down. The remaining gains depend only on the remaining documents, not on the
@@ -56,7 +56,7 @@ class RankedSearch:
     known: Floats
 
     @classmethod
-    def of(cls, measures: Sequence[Measure], judgments: Judgments) -> RankedSearch | None:
+    def of(cls, measures: Sequence[Measure], judgments: Judgments) -> _RankedSearch | None:
         """Prepare the search; None if a measure is not computed rank by rank."""
         parts = []
         for measure in measures:
@@ -120,7 +120,7 @@ def _good_rankings(parts: list[_Part], judgments: Judgments) -> list[Ints]:
     steps = np.arange(n_steps + 1)
     grid = np.stack(np.meshgrid(*[steps] * len(gains), indexing="ij"), axis=-1).reshape(-1, len(gains))
     weights = grid[grid.sum(axis=1) == n_steps] / n_steps
-    return [sorted_by(judgments, np.vstack([weight @ np.array(gains), *gains])) for weight in weights]
+    return [ranks_by_keys(judgments, np.vstack([weight @ np.array(gains), *gains])) for weight in weights]
 
 
 def _values(parts: list[_Part], judgments: Judgments, rank: Ints) -> Floats:
@@ -247,7 +247,7 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
     rankings = rankings_at(judgments, positions(judgments.pool_query) + 1)
     for measure in measures:
         measure.evaluate(rankings)  # for the warnings about all topics
-    search = RankedSearch.of(measures, judgments)
+    search = _RankedSearch.of(measures, judgments)
     types = np.zeros(0, dtype=np.intp) if search is not None else _types(measures, judgments)
     depth = max((_depth(measure, judgments) for measure in measures), default=0)
     points = []
@@ -308,7 +308,7 @@ def _sequence_values(
     for start in range(0, len(sequences), at_once):
         rank = _ranks(document_types, sequences[start : start + at_once])[:, by_name]
         rankings = rankings_at(judgments.repeat_query(query, len(rank)), rank.ravel())
-        with silenced():  # warnings about a single topic need not apply to all topics
+        with silence_warnings():  # warnings about a single topic need not apply to all topics
             parts.append(np.column_stack([measure.evaluate(rankings) for measure in measures]))
     return np.concatenate(parts)
 

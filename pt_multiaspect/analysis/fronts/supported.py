@@ -31,7 +31,7 @@ _MOST_KEYS = 400_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTopic:
+class _LinearTopic:
     """A topic, and measures that are sums over ranks there."""
 
     #: The factor of each measure, see `_Sum`, and its maximum.
@@ -66,9 +66,9 @@ class LinearTopic:
         if self.gain is None or self.norm is None:
             return self._by_assignment(weights)
         scale = ratio(self.factor, self.norm)
-        return self.sorted_by(weights * scale)
+        return self.sorted_values(weights * scale)
 
-    def sorted_by(self, weights: Floats) -> Floats:
+    def sorted_values(self, weights: Floats) -> Floats:
         """Return the values of rankings by Σ weight · gain, as `best` does; ties by the sum of the gains."""
         assert self.gain is not None
         assert self.norm is not None
@@ -132,7 +132,7 @@ class _Sum:
         return np.asarray(total * self.factor[query], dtype=np.float64)
 
 
-def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iterator[LinearTopic]:
+def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iterator[_LinearTopic]:
     """Yield the topics of judgments, with measures that are sums over ranks.
 
     Parameters
@@ -144,7 +144,7 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
 
     Yields
     ------
-    LinearTopic
+    _LinearTopic
         One per query.
 
     Raises
@@ -164,10 +164,10 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
             gains, norms = zip(*(measure.gains(rows, query) for measure in sums), strict=True)
             form = sums[0].linear[0]
             discount = form.discounts(ranks, np.full(len(ranks), query))
-            yield LinearTopic(factor, ceiling, np.stack(gains), np.array(norms), discount)
+            yield _LinearTopic(factor, ceiling, np.stack(gains), np.array(norms), discount)
         else:
             worth = np.stack([measure.worth(rows, ranks, query) for measure in sums])
-            yield LinearTopic(factor, ceiling, worth=worth)
+            yield _LinearTopic(factor, ceiling, worth=worth)
 
 
 def _as_sum(label: str, measure: Measure, judgments: Judgments) -> _Sum:
@@ -202,12 +202,12 @@ def _value_and_sum(
     return measure.evaluate(rankings), np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 
-def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
+def supported_points(topic: _LinearTopic, limit: int) -> tuple[Floats, float]:
     """Return the corners of the hull of the values that rankings of a topic attain.
 
     Parameters
     ----------
-    topic : LinearTopic
+    topic : _LinearTopic
         The topic.
     limit : int
         The number of points at which refinement of the hull stops, unless it is computed from all critical weights.
@@ -221,7 +221,7 @@ def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
     if topic.gain is not None and topic.n_measures == 2:
         types = np.unique(topic.gain, axis=1)
         if types.shape[1] ** 2 * topic.gain.shape[1] <= _MOST_KEYS:
-            return corners(topic.sorted_by(_critical_weights(types))), 0.0
+            return corners(topic.sorted_values(_critical_weights(types))), 0.0
     return refine_hull(topic.best, topic.n_measures, limit)
 
 

@@ -15,7 +15,7 @@ from ...collection.rankings import Rankings
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
 from ...measures import Measure
-from ...measures.best_rank import sorted_by
+from ...measures.best_rank import ranks_by_keys
 
 #: Strategies of the paper that sort documents by a score of their gains.
 SCORES: dict[str, Callable[[Floats], Floats]] = {
@@ -63,9 +63,9 @@ def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, In
         )
     values = np.stack([view.scale.gains[view.grade] for view in views])
     rankings = [
-        (" > ".join(views[aspect].name for aspect in order), sorted_by(judgments, values[list(order)]))
+        (" > ".join(views[aspect].name for aspect in order), ranks_by_keys(judgments, values[list(order)]))
         for order in permutations(range(len(views)))
     ]
     for name, score in SCORES.items():
-        rankings.append((name, sorted_by(judgments, np.concatenate([score(values)[None], values]))))
+        rankings.append((name, ranks_by_keys(judgments, np.concatenate([score(values)[None], values]))))
     return rankings
