@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
     from .integration.accelerating import accelerate
+    from .integration.variants import variants
     from .model_selection.boosters import metric_for
     from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
@@ -96,6 +97,7 @@ __all__ = [
     "testing",
     "to_latex",
     "to_styler",
+    "variants",
     "with_readability",
 ]
 __all__ += measures.__all__
@@ -125,6 +127,7 @@ __getattr__ = lazy_attributes(
         "systems_table": "tables",
         "to_latex": "tables",
         "to_styler": "tables",
+        "variants": "integration.variants",
         "with_readability": "readability",
     }
     | dict.fromkeys(model_selection.__all__, "model_selection"),

@@ -44,32 +44,32 @@ class Reader(Stream):
         raise AssertionError("expected to be read by Arrow")
 
 
-def _listed(column: Any) -> list[Any]:
+def _as_list(column: Any) -> list[Any]:
     return [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column.to_list()]
 
 
-def as_polars(given: Any) -> Any:
-    if isinstance(given, pd.DataFrame):
-        return pl.DataFrame({name: _listed(given[name]) for name in given})
-    return pl.Series("" if given.name is None else str(given.name), _listed(given))
+def as_polars(data: Any) -> Any:
+    if isinstance(data, pd.DataFrame):
+        return pl.DataFrame({name: _as_list(data[name]) for name in data})
+    return pl.Series("" if data.name is None else str(data.name), _as_list(data))
 
 
-def as_pyarrow(given: Any) -> Any:
-    if isinstance(given, pd.DataFrame):
-        return pa.table({name: _listed(given[name]) for name in given})
-    return pa.chunked_array([_listed(given)])
+def as_pyarrow(data: Any) -> Any:
+    if isinstance(data, pd.DataFrame):
+        return pa.table({name: _as_list(data[name]) for name in data})
+    return pa.chunked_array([_as_list(data)])
 
 
-def exported(given: Any) -> Any:
-    return as_polars(given) if hasattr(pl.Series, "__arrow_c_stream__") else as_pyarrow(given)
+def as_arrow(data: Any) -> Any:
+    return as_polars(data) if hasattr(pl.Series, "__arrow_c_stream__") else as_pyarrow(data)
 
 
 #: Functions that bring frames and columns of pandas into another form.
 FORMS = [
     pytest.param(as_polars, id="polars"),
     pytest.param(as_pyarrow, id="pyarrow", marks=pytest.mark.skipif(pa is None, reason="requires PyArrow")),
-    pytest.param(lambda given: Stream(exported(given)), id="stream", marks=reads_streams),
-    pytest.param(lambda given: Reader(exported(given)), id="reader", marks=reads_streams),
+    pytest.param(lambda data: Stream(as_arrow(data)), id="stream", marks=reads_streams),
+    pytest.param(lambda data: Reader(as_arrow(data)), id="reader", marks=reads_streams),
 ]
 
 As = Callable[[Any], Any]

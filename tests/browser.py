@@ -23,8 +23,8 @@ def executable() -> str | None:
     """The browser's program, if there is one and it can be driven here."""
     if os.name == "nt":
         return None
-    given = os.environ.get("CHROME_PATH")
-    return given or next(filter(None, map(shutil.which, NAMES)), None)
+    path = os.environ.get("CHROME_PATH")
+    return path or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
@@ -36,9 +36,9 @@ class Browser:
         self._read, from_browser = os.pipe()
 
         def connect() -> None:  # the browser reads from 3 and writes to 4
-            one, other = os.dup(to_browser), os.dup(from_browser)
-            os.dup2(one, 3)
-            os.dup2(other, 4)
+            source, sink = os.dup(to_browser), os.dup(from_browser)
+            os.dup2(source, 3)
+            os.dup2(sink, 4)
 
         self._process = subprocess.Popen(
             [
@@ -100,7 +100,7 @@ class Browser:
         except BlockingIOError:
             time.sleep(0.005)
         *complete, self._buffer = self._buffer.split(b"\0")
-        return [json.loads(each) for each in complete]
+        return [json.loads(message) for message in complete]
 
     def _note(self, event: dict[str, Any]) -> None:
         method, params = event.get("method"), event.get("params", {})

@@ -31,7 +31,7 @@ _left_out = {"slow": 0}
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
     """Collect examples of the package only, as `--doctest-modules` would search all objects of the tests, too."""
-    return [found for found in (yield) if not isinstance(found, DoctestModule)]
+    return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
 
 
 def pytest_collection():

@@ -33,10 +33,10 @@ def _collection() -> tuple[pd.DataFrame, pd.DataFrame]:
     scores = pd.DataFrame(pairs, columns=["qid", "docno"]).assign(
         score=random.permutation(len(pairs)).astype(float)
     )
-    place = scores["docno"].str[1:].astype(int)
+    numbers = scores["docno"].str[1:].astype(int)
     # Relevant documents tend to have great scores, readable ones a great bonus.
     relevance = np.clip(scores["score"] / 30 - 0.2 + random.normal(0, 0.5, len(pairs)), 0, 2).round().astype(int)
-    readability = np.clip(BONUS[place] / 4 + random.normal(0, 0.5, len(pairs)), 0, 3).round().astype(int)
+    readability = np.clip(BONUS[numbers] / 4 + random.normal(0, 0.5, len(pairs)), 0, 3).round().astype(int)
     qrels = scores[["qid", "docno"]].assign(label=relevance, readability=readability)
     assert set(qrels["label"]) == {0, 1, 2}
     assert set(qrels["readability"]) == {0, 1, 2, 3}
@@ -56,8 +56,8 @@ class Readable(pt.Transformer):
         self.weight = weight
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        place = inp["docno"].str[1:].astype(int) if len(inp) else inp["docno"]
-        bonus = BONUS[place] if len(inp) else 0.0
+        numbers = inp["docno"].str[1:].astype(int) if len(inp) else inp["docno"]
+        bonus = BONUS[numbers] if len(inp) else 0.0
         return pt.model.add_ranks(inp.assign(score=inp["score"] + self.weight * bonus))
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ def per_query(measures: list[Any], qrels: object = IR_QRELS, run: object = IR_RU
     return {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, run)}
 
 
-def in_python(code: str, *, stdin: str = "", env: dict[str, str] | None = None) -> Any:
+def run_python(code: str, *, stdin: str = "", env: dict[str, str] | None = None) -> Any:
     """Run code in a fresh interpreter; it prints one JSON value as its last line."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],

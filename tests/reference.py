@@ -265,11 +265,11 @@ def ndcg(
 
 def average_precision(flags: Sequence[bool], positives: int, cutoff: int | None = None) -> float:
     """Precision at each positive document within the cutoff, over all positives (trec_eval map, map_cut)."""
-    found, total = 0, 0.0
+    hits, total = 0, 0.0
     for rank, flag in enumerate(first(flags, cutoff), start=1):
         if flag:
-            found += 1
-            total += found / rank
+            hits += 1
+            total += hits / rank
     return total / positives if positives > 0 else 0.0
 
 
@@ -1132,21 +1132,21 @@ def intent_aware(
         "NRBP": lambda rank: beta ** (rank - 1),
     }
 
-    def gained(subtopics: Sequence[Sequence[str]]) -> float:
+    def sum_gains(subtopics: Sequence[Sequence[str]]) -> float:
         discount = next(discounts[name] for name in discounts if base.endswith(name))
         return sum(gain * discount(rank) for rank, gain in enumerate(novel_gains(subtopics, alpha), start=1))
 
     if base in ("alpha_nDCG", "nERR_IA", "nNRBP"):
-        return gained(ranked) / gained(first(ideal, cutoff))
+        return sum_gains(ranked) / sum_gains(first(ideal, cutoff))
     if base in ("alpha_DCG", "ERR_IA"):
-        return gained(ranked) / gained([occurring] * cutoff)
+        return sum_gains(ranked) / sum_gains([occurring] * cutoff)
     if base == "NRBP":
-        return gained(ranked) * (1 - (1 - alpha) * beta) / len(occurring)
+        return sum_gains(ranked) * (1 - (1 - alpha) * beta) / len(occurring)
     if base == "StRecall":
         return sum(any(name in here for here in ranked) for name in occurring) / len(occurring)
     flags = {name: [name in here for here in ranked] for name in occurring}
     if base == "P_IA":
-        return sum(sum(each) / cutoff for each in flags.values()) / len(occurring)
+        return sum(sum(marks) / cutoff for marks in flags.values()) / len(occurring)
     positives = {name: sum(name in here for here in ideal) for name in occurring}
     return sum(average_precision(flags[name], positives[name]) for name in occurring) / len(occurring)
 
@@ -1167,8 +1167,8 @@ def intent_recall(
 ) -> float:
     """I-rec: intents with a positive document, over all intents."""
     intents, docs = intents_of(aspects, weights), first(ranking(run), cutoff)
-    found = [any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs) for name in intents]
-    return sum(found) / len(found)
+    covered = [any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs) for name in intents]
+    return sum(covered) / len(covered)
 
 
 def d_ndcg(
@@ -1223,23 +1223,24 @@ def awrf(run: Run, memberships: Memberships, target: Distribution, cutoff: int |
     for i, doc in enumerate(first(ranking(run), cutoff), start=1):
         for cell in attention:
             share = math.prod(
-                of.get(doc, {}).get(group, 0.0) for of, group in zip(memberships.values(), cell, strict=True)
+                members.get(doc, {}).get(group, 0.0)
+                for members, group in zip(memberships.values(), cell, strict=True)
             )
             attention[cell] += share / math.log2(max(i, 2))
     total = sum(attention.values())
-    given = [value / total if total > 0 else 1 / len(attention) for value in attention.values()]
-    return 1 - jensen_shannon(given, list(target.values()), math.e)
+    shares = [value / total if total > 0 else 1 / len(attention) for value in attention.values()]
+    return 1 - jensen_shannon(shares, list(target.values()), math.e)
 
 
 def track_ndcg(run: Run, judgments: Judgments, aspect: RefAspect, cutoff: int | None = None) -> float:
     """The nDCG of the Fair Ranking track: binary, 1 / log2(max(rank, 2)); 0 without a relevant document."""
     relevant = [doc for doc in judgments if is_positive(aspect, label_of(judgments, doc, "relevance"))]
 
-    def gained(flags: Sequence[bool]) -> float:
+    def sum_gains(flags: Sequence[bool]) -> float:
         return sum(flag / math.log2(max(i, 2)) for i, flag in enumerate(flags, start=1))
 
-    ideal = gained([True] * len(first(relevant, cutoff)))
-    return gained([doc in relevant for doc in first(ranking(run), cutoff)]) / ideal if ideal else 0.0
+    ideal = sum_gains([True] * len(first(relevant, cutoff)))
+    return sum_gains([doc in relevant for doc in first(ranking(run), cutoff)]) / ideal if ideal else 0.0
 
 
 def divergence(name: str, p: Sequence[float], q: Sequence[float]) -> float:
@@ -1325,6 +1326,25 @@ def intuitiveness(
                 correct_first += all(delta[first] * delta[measure] >= 0 for measure in gold)
                 correct_second += all(delta[second] * delta[measure] >= 0 for measure in gold)
     return disagreements, correct_first, correct_second
+
+
+def unanimity(
+    values: Mapping[str, Mapping[str, Sequence[Number]]], measure: str, gold: Sequence[str]
+) -> tuple[int, int, int, int]:
+    """Cases, those about which the gold measures are unanimous, and in which a measure agrees, or ties.
+
+    ``values[measure][system]`` has one value per topic; higher is better.
+    """
+    cases = unanimous = agreements = ties = 0
+    for x, y in itertools.permutations(values[measure], 2):
+        for topic in range(len(values[measure][x])):
+            delta = {label: values[label][x][topic] - values[label][y][topic] for label in values}
+            cases += 1
+            if all(delta[label] >= 0 for label in gold) and any(delta[label] > 0 for label in gold):
+                unanimous += 1
+                agreements += delta[measure] > 0
+                ties += delta[measure] == 0
+    return cases // 2, unanimous, agreements, ties
 
 
 # -----------------------------------------------------------------------------------------------------------

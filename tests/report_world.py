@@ -32,9 +32,9 @@ def world(systems=SYSTEMS, n_topics=6, n_documents=12, seed=3) -> tuple[dict[str
     for topic in range(n_topics):
         qid = f"q{topic}<i>"
         labels = rng.integers(0, [3, 4], (n_documents, 2))
-        judged += [(qid, f"d{topic}-{place}</td>", *row) for place, row in enumerate(labels.tolist())]
-        for place, name in enumerate(systems):
-            score = labels[:, 0] * place / len(systems) + rng.normal(size=n_documents)
+        judged += [(qid, f"d{topic}-{index}</td>", *row) for index, row in enumerate(labels.tolist())]
+        for position, name in enumerate(systems):
+            score = labels[:, 0] * position / len(systems) + rng.normal(size=n_documents)
             ranked[name] += [(qid, f"d{topic}-{at}</td>", score[at]) for at in range(n_documents)]
             ranked[name] += [(qid, f"new{topic}-{at}", at + 0.5) for at in range(2)]
     qrels = pd.DataFrame(judged, columns=["qid", "docno", "label", "<b>cred"])

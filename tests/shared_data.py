@@ -15,9 +15,9 @@ def shared_path(*parts: str) -> Path:
     ``shared`` beside the repository, without which the test that asks for it is skipped.
     """
     default = Path(__file__).resolve().parents[2] / "shared"
-    given = os.environ.get("PT_MULTIASPECT_SHARED")
-    path = Path(given or default, *parts)
+    folder = os.environ.get("PT_MULTIASPECT_SHARED")
+    path = Path(folder or default, *parts)
     if not path.exists():
-        refuse = pytest.fail if given else pytest.skip
-        refuse(f"{'/'.join(parts)} is not in the shared data (PT_MULTIASPECT_SHARED={given or default})")
+        refuse = pytest.fail if folder else pytest.skip
+        refuse(f"{'/'.join(parts)} is not in the shared data (PT_MULTIASPECT_SHARED={folder or default})")
     return path

@@ -50,7 +50,7 @@ class Spoiling:
     says: str
 
 
-def _reversed(qrels: pd.DataFrame, run: Run) -> tuple[pd.DataFrame, Run]:
+def _reverse_scale(qrels: pd.DataFrame, run: Run) -> tuple[pd.DataFrame, Run]:
     return qrels.assign(trust=qrels["trust"].max() - qrels["trust"]), run
 
 
@@ -79,7 +79,7 @@ def _other_aspect(qrels: pd.DataFrame, run: Run) -> tuple[pd.DataFrame, Run]:
     return qrels.drop(columns="trust").merge(other, on=["qid", "docno"], how="outer"), run
 
 
-def _copied(qrels: pd.DataFrame, run: Run) -> tuple[pd.DataFrame, Run]:
+def _copy_aspect(qrels: pd.DataFrame, run: Run) -> tuple[pd.DataFrame, Run]:
     return qrels.assign(trust=qrels["understandability"]), run
 
 
@@ -96,13 +96,13 @@ def _other_run(qrels: pd.DataFrame, run: Run) -> tuple[pd.DataFrame, Run]:
 
 
 SPOILINGS = (
-    Spoiling("scale reversed", _reversed, "warning", "trust", "may be reversed"),
+    Spoiling("scale reversed", _reverse_scale, "warning", "trust", "may be reversed"),
     Spoiling("blanks in document ids", _blanks, "error", "", "document ids that look like"),
     Spoiling("leading zeros in query ids", _leading_zeros, "error", "", "query ids that look like"),
     Spoiling("case of document ids", _case, "error", "", "document ids that look like"),
     Spoiling("half an aspect missing", _half_missing, "warning", "relevance, trust", "missing labels count as"),
     Spoiling("aspect of other qrels", _other_aspect, "error", "relevance, trust", "no document is judged on both"),
-    Spoiling("copied column", _copied, "error", "understandability, trust", "the labels are the same"),
+    Spoiling("copied column", _copy_aspect, "error", "understandability, trust", "the labels are the same"),
     Spoiling("constant column", _constant, "warning", "trust", "every judged document has the label 2"),
     Spoiling("code on top", _code, "warning", "trust", "99, may be a code"),
     Spoiling("run from another collection", _other_run, "error", "", "no topic in common"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import struct
+import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +43,14 @@ def examples(number: int, **others: Any) -> settings:
 def forget_warnings() -> None:
     """Let warnings that are given once a process be given again."""
     ma.errors._given.clear()
+
+
+@contextmanager
+def no_warnings() -> Iterator[None]:
+    """Fail if the package warns, whatever the configuration of the tests; a context or a decorator of a test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ma.MultiAspectWarning)
+        yield
 
 
 Labels = dict[str, dict[str, dict[str, float | None]]]
@@ -142,14 +152,14 @@ def collections(
     """
     per_aspect: list[list[float | None]]
     if isinstance(grades[0], Sequence):
-        per_aspect = [list(each) for each in grades]  # type: ignore[arg-type]
+        per_aspect = [list(column) for column in grades]  # type: ignore[arg-type]
     else:
         n_aspects = draw(st.integers(min_aspects, max_aspects))
         per_aspect = [list(grades)] * n_aspects  # type: ignore[arg-type]
     more: list[float | None] = [0.5, 1 / 3, 2.5] if fractional else []
     more += [-1, -2] if junk else []
     more += [None] if missing else []
-    pools = [[*each, *more] for each in per_aspect]
+    pools = [[*column, *more] for column in per_aspect]
     names = NAMES[: len(pools)]
     tuples = st.tuples(*(st.sampled_from(pool) for pool in pools))
     n_queries = draw(st.integers(1, max_queries))
@@ -200,22 +210,22 @@ def scales(
         grades.append(round(grades[-1] + draw(st.sampled_from([1, 1, 0.5, 2])), 1))
     upwards = not (turned and draw(st.booleans()))
     worst_to_best = grades if upwards else grades[::-1]
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if draw(st.booleans()):
         gains = [0 if zero else draw(st.sampled_from([0, 1]))]
         for _ in range(n - 1):
             gains.append(round(gains[-1] + draw(st.sampled_from(steps)), 1))
-        given["gains"] = gains
+        options["gains"] = gains
     # Linear probabilities of uneven grades are a test of their own.
     probabilities = sorted(draw(st.lists(st.sampled_from([0, 0.25, 0.4, 0.8, 1]), min_size=n, max_size=n)))
     if zero:
         probabilities[0] = 0
     even = all(grades[i + 1] - grades[i] == grades[1] - grades[0] for i in range(n - 1))
     if not even or draw(st.booleans()):
-        given["probabilities"] = probabilities
+        options["probabilities"] = probabilities
     if n > 1 and draw(st.booleans()):
-        given["threshold"] = draw(st.sampled_from(worst_to_best[1:]))
-    per_grade = {key: value if upwards or key == "threshold" else value[::-1] for key, value in given.items()}
+        options["threshold"] = draw(st.sampled_from(worst_to_best[1:]))
+    per_grade = {key: value if upwards or key == "threshold" else value[::-1] for key, value in options.items()}
     aspect = ma.Aspect(grades, **per_grade, greater_is_better=upwards)
     return Scale(aspect, ref_aspect(grades, **per_grade, greater_is_better=upwards), tuple(grades))
 
@@ -235,8 +245,8 @@ def scaled_collections(
 
 def weights(names: Sequence[str]) -> st.SearchStrategy[dict[str, float] | None]:
     """Weights of which at least one is positive, or none."""
-    each = st.fixed_dictionaries({name: st.sampled_from([0, 0.1, 0.5, 1, 2, 3.3]) for name in names})
-    return st.none() | each.filter(lambda drawn: any(drawn.values()))
+    strategy = st.fixed_dictionaries({name: st.sampled_from([0, 0.1, 0.5, 1, 2, 3.3]) for name in names})
+    return st.none() | strategy.filter(lambda drawn: any(drawn.values()))
 
 
 # -- measures -----------------------------------------------------------------------------------
@@ -317,7 +327,7 @@ def measures(draw: st.DrawFn) -> ma.Measure:
     maybe("distance", st.sampled_from(["manhattan", "euclidean", "chebyshev"]) | number)
     explicit = measure.NAME == "TOMA" and draw(st.booleans())
     if explicit:
-        params = {"order": draw(orders())} | {name: given for name, given in params.items() if name != "distance"}
+        params = {"order": draw(orders())} | {name: value for name, value in params.items() if name != "distance"}
     if not explicit:
         maybe("axes", st.sampled_from(["equal", "gains"]))
         if measure.NAME != "Subtopics" or "graded" in params:

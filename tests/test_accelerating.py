@@ -58,14 +58,14 @@ ELSEWHERE = [RR @ 3, Judged @ 2]
 
 
 @pytest.fixture(autouse=True)
-def _not_accelerated() -> Iterator[None]:
+def _undo_acceleration() -> Iterator[None]:
     yield
     ma.accelerate().undo()
 
 
 def metrics(measures: list[Any], qrels: Any, run: Any) -> list[tuple[str, str, float]]:
-    found = ir_measures.iter_calc(measures, qrels, run)
-    return [(metric.query_id, str(metric.measure), float(metric.value)) for metric in found]
+    values = ir_measures.iter_calc(measures, qrels, run)
+    return [(metric.query_id, str(metric.measure), float(metric.value)) for metric in values]
 
 
 def check(measures: list[Any], qrels: Any, run: Any) -> None:
@@ -139,11 +139,11 @@ def test_the_original_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(ir_measures.pytrec_eval.evaluator([AP], qrels))
     original = kind._iter_calc
 
-    def guarded(self: Any, run: Any) -> Any:
+    def call_original(self: Any, run: Any) -> Any:
         assert len(run) < 3, "the original evaluated the run"
         return original(self, run)
 
-    monkeypatch.setattr(kind, "_iter_calc", guarded)
+    monkeypatch.setattr(kind, "_iter_calc", call_original)
     with ma.accelerate():
         ir_measures.calc_aggregate(ACCELERATED, qrels, run)
         with pytest.raises(AssertionError, match="the original"):
@@ -266,8 +266,8 @@ def test_errors_of_ir_measures_are_avoided() -> None:
     """A query with negative labels only, on which pytrec_eval reads beyond its memory; gains of another nDCG."""
     run = {"q": {"a": 2.0, "b": 1.0}, "p": {"a": 2.0}}
     with ma.accelerate():
-        found = metrics([AP, nDCG], {"q": {"a": -1, "b": -2}, "p": {"a": 1}}, run)
-        assert dict.fromkeys(row[1:] for row in found if row[0] == "q") == {("AP", 0.0): None, ("nDCG", 0.0): None}
+        values = metrics([AP, nDCG], {"q": {"a": -1, "b": -2}, "p": {"a": 1}}, run)
+        assert dict.fromkeys(row[1:] for row in values if row[0] == "q") == {("AP", 0.0): None, ("nDCG", 0.0): None}
         assert ("q", "NumRet", 2) in metrics([*LEFT[4:6], NumRet, AP], {"q": {"a": 1}}, run)
         assert metrics([nDCG], {"q": {"a": 2**40}}, {"q": {"a": 1.0}}) == [("q", "nDCG", 1.0)]
         with_gains = metrics([nDCG, nDCG(gains={1: 9})], {"q": {"a": 2, "b": 1}}, run)
@@ -311,7 +311,7 @@ def test_the_order_is_that_of_pytrec_eval_for_any_measures() -> None:
             chosen = [(ACCELERATED + LEFT[:-1])[n] for n in rng.permutation(len(ACCELERATED + LEFT) - 1)[:size]]
             if not _are_confused(chosen):
                 check(chosen, lambda: qrels, lambda: run)
-    for one, other in itertools.pairwise([nDCG, nDCG(dcg="log2"), R @ 5, R(rel=1) @ 5]):
+    for first, second in itertools.pairwise([nDCG, nDCG(dcg="log2"), R @ 5, R(rel=1) @ 5]):
         with ma.accelerate():  # pytrec_eval confuses some of these
-            found = metrics([one, other], qrels, run)
-        assert {name for _, name, _ in found} == {str(one), str(other)}
+            rows = metrics([first, second], qrels, run)
+        assert {name for _, name, _ in rows} == {str(first), str(second)}

@@ -67,8 +67,8 @@ BY_COMMAND = {"docs/measures.md", "pt_multiaspect/pt_docs/measures.rst", "tests/
 
 #: The tests that ask something of every measure, except the slower ones of testing, explanations and properties.
 RULES = (
-    "test_citations", "test_documentation", "test_docstrings", "test_doors", "test_extension",
-    "test_extension_page", "test_help", "test_measure_lists", "test_structure", "test_values",
+    "test_citations", "test_documentation", "test_docstrings", "test_extension",
+    "test_extension_page", "test_help", "test_ir_measures", "test_measure_lists", "test_structure", "test_values",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ WEIGHTS = {"q0": 1.0, "q1": 2.0, "q2": 5.0}
 
 
 def long(values: dict[str, list[float]], measure: str = "AP", **columns: Any) -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).assign(**columns)
 
 
@@ -29,12 +29,12 @@ def test_weighted_means() -> None:
     rng = np.random.default_rng(0)
     for n in (1, 2, 7, 50):
         values, weights = rng.random((2, n)).tolist(), rng.random(n)
-        given = {f"q{position}": weight for position, weight in enumerate(weights)}
+        mapping = {f"q{position}": weight for position, weight in enumerate(weights)}
         frame = long(dict(zip("ab", values, strict=True))).sample(frac=1, random_state=n)
-        for form in (given, pd.Series(given)):
+        for form in (mapping, pd.Series(mapping)):
             table = ma.aggregate(frame, weights=form).set_index("name")["AP"]
-            for name, of in zip("ab", values, strict=True):
-                assert table[name] == pytest.approx(float(np.average(of, weights=weights)), abs=1e-15)
+            for name, column in zip("ab", values, strict=True):
+                assert table[name] == pytest.approx(float(np.average(column, weights=weights)), abs=1e-15)
 
 
 def test_equal_weights_change_nothing() -> None:
@@ -109,13 +109,13 @@ SEEDS = {1: [0.2, 0.4, 0.9], 2: [0.3, 0.5, 0.1], 5: [0.6, 0.6, 0.6]}
 
 
 def seeds(measure: str = "AP") -> pd.DataFrame:
-    return pd.concat([long({"a": of, "b": of[::-1]}, measure, seed=seed) for seed, of in SEEDS.items()])
+    return pd.concat([long({"a": values, "b": values[::-1]}, measure, seed=seed) for seed, values in SEEDS.items()])
 
 
 def test_means_over_seeds() -> None:
     table = ma.aggregate(seeds().sample(frac=1, random_state=0).sort_values("name"), over="seed")
     assert list(table.columns) == ["name", "AP", "AP sd"]
-    means = [statistics.fmean(of) for of in SEEDS.values()]
+    means = [statistics.fmean(values) for values in SEEDS.values()]
     for row in range(2):
         assert table["AP"][row] == pytest.approx(statistics.fmean(means))
         assert table["AP sd"][row] == pytest.approx(statistics.stdev(means))
@@ -124,7 +124,10 @@ def test_means_over_seeds() -> None:
 def test_each_seed_is_aggregated_as_its_measure_is() -> None:
     frame = pd.concat([seeds(), seeds("NumRet"), seeds("GMAP")])
     row = ma.aggregate(frame, over="seed").iloc[0]
-    sums, logs = [sum(of) for of in SEEDS.values()], [math.exp(statistics.fmean(of)) for of in SEEDS.values()]
+    sums, logs = (
+        [sum(values) for values in SEEDS.values()],
+        [math.exp(statistics.fmean(values)) for values in SEEDS.values()],
+    )
     assert row[["NumRet", "NumRet sd"]].tolist() == pytest.approx([statistics.fmean(sums), statistics.stdev(sums)])
     assert row[["GMAP", "GMAP sd"]].tolist() == pytest.approx([statistics.fmean(logs), statistics.stdev(logs)])
 
@@ -204,14 +207,14 @@ def test_other_forms_of_the_same_frame() -> None:
         dict.fromkeys(keys, "category")
     )
     wider.attrs = dict(frame.attrs)
-    for other in (
+    for form in (
         frame.assign(value=frame["value"].astype(str)),
         frame.astype({"value": "Float64"}),
         frame.set_index(["name", "qid"], drop=False),
         frame.set_index(pd.Index([0] * len(frame))),
         wider.iloc[: len(frame)],
     ):
-        pd.testing.assert_frame_equal(ma.aggregate(other), expected, check_dtype=False)
+        pd.testing.assert_frame_equal(ma.aggregate(form), expected, check_dtype=False)
 
 
 def test_intervals_of_values_in_percent_are_not_cut_off() -> None:

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
-from strategies import examples
-from test_journeys import cells
+from strategies import examples, no_warnings
+from test_learning_page import cells
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CG, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, MultiAspectWarning, On
@@ -185,7 +185,13 @@ def test_runs_judged_by_different_nuggets() -> None:
         )
 
 
-def of_texts(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
+def test_topics_of_different_nuggets_are_listed_in_the_order_of_the_answers() -> None:
+    records = [record(qid, run, text) for qid in ("q2", "q1") for run, text in (("a", "vs"), ("b", "vsvs"))]
+    with pytest.warns(MultiAspectWarning, match=r"2 topics \(q2, q1\)"):
+        ma.answers.nugget_scores(records)
+
+
+def answer_of(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
     keys = ("text", "importance", "assignment")
     return {"qid": "q1", "run_id": run, "nuggets": [dict(zip(keys, nugget, strict=True)) for nugget in nuggets]}
 
@@ -205,27 +211,27 @@ FIRST, SECOND = ("a", "vital", "support"), ("b", "okay", "support")
 )
 def test_as_many_nuggets_may_be_different_ones(others: list[tuple[str, str, str]]) -> None:
     with pytest.warns(MultiAspectWarning, match=r"1 topic \(q1\).*different nuggets"):
-        ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", *others)])
+        ma.answers.nugget_scores([answer_of("a", FIRST, SECOND), answer_of("b", *others)])
 
 
 @pytest.mark.parametrize("missing", [None, math.nan])
 def test_the_same_nuggets_are_compared_whatever_their_order_and_assignment(missing: Any) -> None:
     same = [("b", "okay", "not_support"), ("a", "vital", "partial_support")]
-    ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", *same)])
+    ma.answers.nugget_scores([answer_of("a", FIRST, SECOND), answer_of("b", *same)])
     without = [(missing, importance, assignment) for _, importance, assignment in [FIRST, SECOND, FIRST]]
-    ma.answers.nugget_scores([of_texts("a", *without), of_texts("b", *without[::-1])])
+    ma.answers.nugget_scores([answer_of("a", *without), answer_of("b", *without[::-1])])
     with pytest.warns(MultiAspectWarning, match="different nuggets"):
-        ma.answers.nugget_scores([of_texts("a", *without), of_texts("b", *without[:2])])
+        ma.answers.nugget_scores([answer_of("a", *without), answer_of("b", *without[:2])])
 
 
 def test_repeated_nuggets_warn_and_contradictory_ones_are_refused() -> None:
     with pytest.warns(MultiAspectWarning, match=r"1 nugget of 1 answer .* such as 'a' for b on topic q1") as caught:
-        scores = ma.answers.nugget_scores([of_texts("a", FIRST, SECOND), of_texts("b", FIRST, SECOND, FIRST)])
+        scores = ma.answers.nugget_scores([answer_of("a", FIRST, SECOND), answer_of("b", FIRST, SECOND, FIRST)])
     assert len(caught) == 1
     assert scores_of(scores, name="b")["vital_score"] == 1
     with pytest.raises(MultiAspectError, match=r"one label of each nugget, got several of 'a' for b on topic q1"):
         ma.answers.nugget_scores(
-            [of_texts("a", FIRST), of_texts("b", FIRST, SECOND, ("a", "vital", "not_support"))]
+            [answer_of("a", FIRST), answer_of("b", FIRST, SECOND, ("a", "vital", "not_support"))]
         )
 
 
@@ -267,6 +273,10 @@ NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     "two answers": (
         lambda: [record("q1", "a", "vs"), record("q1", "a", "vn")],
         "expected one value of strict_vital_score for a on topic q1, got several",
+    ),
+    "an item that is no record": (
+        lambda: [record("q1", "a", "vs"), 3],
+        "item 2: expected a JSON object with qid, run_id and nuggets, got 3",
     ),
     "nothing": (list, "expected at least one file, got none"),
     "no rows": (pd.DataFrame, "expected at least one row, got none"),
@@ -354,6 +364,12 @@ def test_published_scores_of_reports(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ma.answers.argue_scores(form), perquery)
 
 
+def test_runs_and_topics_called_as_missing_values(tmp_path: Path) -> None:
+    path = tmp_path / "run.scores.tsv"
+    argue_frame(*argue_rows("null", (4, 5, 1, 4), "NA")).to_csv(path, sep="\t", index=False)
+    assert scores_of(ma.answers.argue_scores(path), "null", "NA")["sentence_support"] == 0.8
+
+
 def test_weighted_and_empty_reports() -> None:
     perquery = ma.answers.argue_scores(
         argue_frame(
@@ -376,7 +392,8 @@ ARGUE_BAD: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "other metrics only": (lambda: argue_frame(("a", "q1", "citations", 3.0)), "expected the metrics .*, got none"),
     "more covered than there are": (
-        lambda: argue_frame(*argue_rows("q1", (1, 2, 3, 2))), "expected at most as many correct_nuggets as nuggets"
+        lambda: argue_frame(*argue_rows("q1", (2, 2, 2, 2)), *argue_rows("q2", (1, 2, 3, 2))),
+        "expected at most as many correct_nuggets as nuggets, got more for a on topic q2",
     ),
     "twice": (
         lambda: argue_frame(*argue_rows("q1", (1, 2, 1, 2)), *argue_rows("q1", (1, 2, 1, 2))),
@@ -422,9 +439,9 @@ def test_rubrics_are_weighted_means(questions: list[tuple[int, float]]) -> None:
 
 
 def test_rubrics_of_truth_values_and_several_answers() -> None:
-    rows = [("q1", "a", 3, True), ("q2", "b", 1, True), ("q1", "a", 1, False), ("q2", "b", 1, False)]
+    rows = [("q2", "b", 3, True), ("q1", "a", 1, True), ("q2", "b", 1, False), ("q1", "a", 1, False)]
     perquery = ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
-    assert perquery.to_numpy().tolist() == [["a", "q1", "rubric", 0.75], ["b", "q2", "rubric", 0.5]]
+    assert perquery.to_numpy().tolist() == [["b", "q2", "rubric", 0.75], ["a", "q1", "rubric", 0.5]]
 
 
 def test_rubrics_of_different_questions() -> None:
@@ -468,7 +485,8 @@ def test_weights_that_differ_by_rounding_are_those_of_the_same_questions(columns
 def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
     rows = [("q1", "a", "?", 3, 1), ("q1", "a", "!", 1, 0), ("q1", "b", "!", 1, 1), ("q1", "b", "?", 3, 0.5)]
     frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
-    ma.answers.rubric_scores(frame)  # without a warning
+    with no_warnings():
+        ma.answers.rubric_scores(frame)
     with pytest.warns(MultiAspectWarning, match="1 question of 1 answer are repeated"):
         ma.answers.rubric_scores(pd.concat([frame, frame[:1]]))
     with pytest.raises(MultiAspectError, match=r"one label of each question, got several of '\?' for a on"):
@@ -732,23 +750,36 @@ def test_answers_at_rank_1_in_an_experiment() -> None:
     qrels = frame.assign(docno=frame["name"] + "-" + frame["qid"]).drop(columns="name")
     runs = [rows[["qid", "docno"]].assign(score=1.0, rank=0) for _, rows in values.groupby("name")]
     topics = pd.DataFrame({"qid": frame["qid"].unique(), "query": "?"})
-    in_01 = Aspects(
+    unit_scales = Aspects(
         {
             "faithful": Aspect([1, 2, 3, 4, 5], gains=[0, 0.25, 0.5, 0.75, 1]),
             "complete": Aspect(2, gains=[0, 0.5, 1]),
         }
     )
-    of_labels = [mean(base=CG, aspects=in_01) @ 1 for mean in (CAM, MM, GAM)]
-    closeness = TOMA(base=CG, weighting="normalized", aspects=in_01) @ 1
+    label_measures = [mean(base=CG, aspects=unit_scales) @ 1 for mean in (CAM, MM, GAM)]
+    closeness = TOMA(base=CG, weighting="normalized", aspects=unit_scales) @ 1
     result = pt.Experiment(
-        [pt.Transformer.from_df(run) for run in runs], topics, qrels, [*of_labels, closeness], names=list("abc")
+        [pt.Transformer.from_df(run) for run in runs],
+        topics,
+        qrels,
+        [*label_measures, closeness],
+        names=list("abc"),
     ).set_index("name")
-    for measure, label in zip([*of_labels, closeness], ["CAM", "MM", "GAM", "TOMA(aspects='rubric')"], strict=True):
+    for measure, label in zip(
+        [*label_measures, closeness], ["CAM", "MM", "GAM", "TOMA(aspects='rubric')"], strict=True
+    ):
         assert result[str(measure)].tolist() == pytest.approx(expected[label].tolist(), abs=1e-12)
     page = ma.report(
-        dict(zip("abc", runs, strict=True)), qrels, of_labels[0], aspects=in_01, base=CG @ 1, progress=False
+        dict(zip("abc", runs, strict=True)),
+        qrels,
+        label_measures[0],
+        aspects=unit_scales,
+        base=CG @ 1,
+        progress=False,
     )
-    assert page.systems.set_index("name")[str(of_labels[0])].tolist() == pytest.approx(expected["CAM"].tolist())
+    assert page.systems.set_index("name")[str(label_measures[0])].tolist() == pytest.approx(
+        expected["CAM"].tolist()
+    )
 
 
 def test_combining_twice_leaves_out_what_was_combined() -> None:
@@ -790,7 +821,8 @@ def test_criteria_of_several_sources_and_files(tmp_path: Path) -> None:
     combined.to_csv(tmp_path / "values.csv", index=False)
     read = pd.read_csv(tmp_path / "values.csv")
     used = combined[combined["measure"].isin(["vital_score", "faithful", "MM"])]
-    assert "vital_score" in str(ma.systems_table(used))  # without a warning of measures that are not known
+    with no_warnings():  # of measures that are not known
+        assert "vital_score" in str(ma.systems_table(used))
     again = ma.answers.combine(read, {"again": measure, "GAM": GAM(aspects="vital_score,faithful")})
     assert again["value"][again["measure"] == "again"].tolist() == [pytest.approx(1 / 3), 1.0]
 
@@ -803,12 +835,16 @@ def test_seeds_tell_answers_apart() -> None:
     combined = ma.answers.combine(repeated, "CAM")
     means = ma.aggregate(combined, over="seed")
     assert means["CAM"].tolist() == pytest.approx([0.5] * 3)
-    one = ma.answers.combine(perquery, "CAM")
+    # A missing seed, and seeds of a category that does not occur.
+    for seeds in (repeated["seed"].where(repeated["seed"] > 1), pd.Categorical(repeated["seed"], [0, 1, 2])):
+        values = ma.answers.combine(repeated.assign(seed=seeds), "CAM")["value"]
+        assert values.tolist() == combined["value"].tolist()
+    table = ma.answers.combine(perquery, "CAM")
     pd.testing.assert_frame_equal(
         combined[(combined["seed"] == 1) & (combined["measure"] == "CAM")]
         .drop(columns="seed")
         .reset_index(drop=True),
-        one[one["measure"] == "CAM"].reset_index(drop=True),
+        table[table["measure"] == "CAM"].reset_index(drop=True),
     )
 
 
@@ -870,7 +906,7 @@ def test_wham_needs_two_criteria() -> None:
     assert scores_of(ma.answers.combine(perquery, {"w": WHAM(aspects="x,y")}))["w"] == pytest.approx(2 / 3)
 
 
-def spoilt() -> Iterator[tuple[pd.DataFrame, str]]:
+def damaged_frames() -> Iterator[tuple[pd.DataFrame, str]]:
     frame, scales = answers_world(4)
     good = ma.answers.from_criteria(frame, aspects=scales)
     yield good.iloc[1:], "expected a value of faithful in .* for a on topic q0, got none"
@@ -926,7 +962,7 @@ def test_columns_of_other_types() -> None:
 
 @pytest.mark.parametrize("case", range(9))
 def test_bad_values(case: int) -> None:
-    frame, message = list(spoilt())[case]
+    frame, message = list(damaged_frames())[case]
     frame.attrs.clear()
     with pytest.raises(MultiAspectError, match=message):
         ma.answers.combine(frame, "CAM")
@@ -942,7 +978,7 @@ def test_truth_values_are_numbers() -> None:
 
 
 @pytest.fixture
-def combined() -> pd.DataFrame:
+def combined_values() -> pd.DataFrame:
     frame, scales = answers_world()
     perquery = ma.answers.from_criteria(frame, aspects=scales)
     return ma.answers.combine(perquery, {"CAM": "CAM", "MM": "MM", "closeness": TOMA(aspects=scales)})
@@ -951,57 +987,57 @@ def combined() -> pd.DataFrame:
 LABELS = ["faithful", "complete", "CAM", "MM", "closeness"]
 
 
-def test_aggregates_with_intervals(combined: pd.DataFrame) -> None:
-    means = ma.aggregate(combined, ci=0.95).set_index("name")
-    by_hand = combined.groupby(["name", "measure"])["value"].mean().unstack()
+def test_aggregates_with_intervals(combined_values: pd.DataFrame) -> None:
+    means = ma.aggregate(combined_values, ci=0.95).set_index("name")
+    by_hand = combined_values.groupby(["name", "measure"])["value"].mean().unstack()
     assert means[LABELS].to_numpy() == pytest.approx(by_hand[LABELS].to_numpy())
     assert (means["MM 95% low"] <= means["MM"]).all()
-    weights = dict.fromkeys(combined["qid"].unique(), 1.0)
-    assert ma.aggregate(combined, weights=weights)["MM"].tolist() == pytest.approx(means["MM"].tolist())
+    weights = dict.fromkeys(combined_values["qid"].unique(), 1.0)
+    assert ma.aggregate(combined_values, weights=weights)["MM"].tolist() == pytest.approx(means["MM"].tolist())
 
 
-def test_comparisons_correlations_and_fronts(combined: pd.DataFrame) -> None:
-    compared = ma.analysis.compare_with_baseline(combined, "a")
+def test_comparisons_correlations_and_fronts(combined_values: pd.DataFrame) -> None:
+    compared = ma.analysis.compare_with_baseline(combined_values, "a")
     assert compared["measure"].unique().tolist() == LABELS
-    means = ma.aggregate(combined).set_index("name")
+    means = ma.aggregate(combined_values).set_index("name")
     differences = compared.set_index(["measure", "name"])["difference"]
     assert differences["MM", "b"] == pytest.approx(means["MM"]["b"] - means["MM"]["a"])
-    correlations = ma.analysis.correlation(combined)
+    correlations = ma.analysis.correlation(combined_values)
     assert correlations.index.tolist() == LABELS
     assert correlations.loc["CAM", "CAM"] == 1
-    power = ma.analysis.discriminative_power(combined, n_resamples=100)
+    power = ma.analysis.discriminative_power(combined_values, n_resamples=100)
     assert all(label in str(power) for label in LABELS)
-    front = ma.analysis.system_front(combined, ["faithful", "complete"]).set_index("name")
+    front = ma.analysis.system_front(combined_values, ["faithful", "complete"]).set_index("name")
     best = means["faithful"].idxmax()
     assert front.loc[best, "on_front"]
 
 
-def test_groups_of_topics_and_labels_of_a_model(combined: pd.DataFrame) -> None:
-    groups = {qid: "even" if int(qid[1:]) % 2 == 0 else "odd" for qid in combined["qid"].unique()}
-    by_group = ma.aggregate(combined, by=groups).set_index(["group", "name"])
-    even = combined[combined["qid"].map(groups) == "even"]
+def test_groups_of_topics_and_labels_of_a_model(combined_values: pd.DataFrame) -> None:
+    groups = {qid: "even" if int(qid[1:]) % 2 == 0 else "odd" for qid in combined_values["qid"].unique()}
+    by_group = ma.aggregate(combined_values, by=groups).set_index(["group", "name"])
+    even = combined_values[combined_values["qid"].map(groups) == "even"]
     expected = even[even["measure"] == "MM"].groupby("name")["value"].mean()
     assert by_group.loc["even", "MM"].to_dict() == pytest.approx(expected.to_dict())
-    human = combined[combined["qid"].isin([f"q{q}" for q in range(6)])]
-    human.attrs = combined.attrs
-    powered = ma.analysis.prediction_powered(human, combined, baseline="a")
+    human = combined_values[combined_values["qid"].isin([f"q{q}" for q in range(6)])]
+    human.attrs = combined_values.attrs
+    powered = ma.analysis.prediction_powered(human, combined_values, baseline="a")
     assert all(label in str(powered) for label in LABELS)
 
 
 @pytest.mark.slow
-def test_tables_plots_and_citations(combined: pd.DataFrame, tmp_path: Path) -> None:
+def test_tables_plots_and_citations(combined_values: pd.DataFrame, tmp_path: Path) -> None:
     mpl.use("Agg")
-    latex = ma.to_latex(combined)
+    latex = ma.to_latex(combined_values)
     for label in LABELS:
         assert label in latex
-    assert "closeness" in str(ma.systems_table(combined, baseline="a"))
-    assert ma.plots.systems(combined, "faithful", "complete").has_data()
+    assert "closeness" in str(ma.systems_table(combined_values, baseline="a"))
+    assert ma.plots.systems(combined_values, "faithful", "complete").has_data()
     assert "palotti2018" in ma.cite(["MM"])
 
 
-def test_runs_with_different_topics_are_not_compared_silently(combined: pd.DataFrame) -> None:
-    fewer = combined[~((combined["name"] == "b") & (combined["qid"] == "q3"))]
-    fewer.attrs = combined.attrs
+def test_runs_with_different_topics_are_not_compared_silently(combined_values: pd.DataFrame) -> None:
+    fewer = combined_values[~((combined_values["name"] == "b") & (combined_values["qid"] == "q3"))]
+    fewer.attrs = combined_values.attrs
     with pytest.warns(MultiAspectWarning, match=r"a and b.*different topics"):
         ma.aggregate(fewer)
     for compare in (
@@ -1063,6 +1099,7 @@ def test_a_criterion_declared_by_its_top_grade_that_starts_at_1_warns() -> None:
     ],
     ids=["few", "some are 0", "none is 1", "one grade"],
 )
+@no_warnings()
 def test_criteria_declared_by_their_top_grade_are_silent(frame: pd.DataFrame) -> None:
     ma.answers.from_criteria(frame, aspects={"faithful": 5})
 
@@ -1121,8 +1158,9 @@ def test_reports_warn_of_answers_as_documents_once() -> None:
 
 def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> None:
     runs, qrels = answers_as_documents()
-    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):  # a single run is silent
-        ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
+    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):
+        with no_warnings():  # of a single run
+            ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
 
@@ -1180,5 +1218,6 @@ def silent_runs() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("runs", "qrels", "measures"), list(silent_runs()))
+@no_warnings()
 def test_rankings_are_not_taken_for_answers(runs: Any, qrels: pd.DataFrame, measures: list[Any]) -> None:
-    ma.evaluate(runs, qrels, measures, progress=False)  # without a warning
+    ma.evaluate(runs, qrels, measures, progress=False)

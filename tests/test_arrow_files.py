@@ -136,8 +136,8 @@ def test_files_are_read_without_polars(monkeypatch: pytest.MonkeyPatch, expected
     files = [(io.BytesIO(file_of(form, RUN)), io.BytesIO(file_of(form, QRELS))) for form in ("parquet", "arrow")]
     monkeypatch.setitem(sys.modules, "polars", None)
     for run, qrels in files:
-        found = ma.evaluate({"run": ma.read_run(run)}, ma.read_qrels(qrels), MEASURES, progress=False)
-        pd.testing.assert_frame_equal(found, expected)
+        values = ma.evaluate({"run": ma.read_run(run)}, ma.read_qrels(qrels), MEASURES, progress=False)
+        pd.testing.assert_frame_equal(values, expected)
 
 
 def test_without_pyarrow_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,10 +164,10 @@ def test_columns_of_qrels_files() -> None:
     assert qrels["label"].dtype == np.int64
     assert qrels["trust"].isna().tolist() == [False, True, False]
     assert list(ma.read_qrels(parquet(two), aspects=["trust"]).columns) == ["qid", "docno", "trust"]
-    one = ma.read_qrels(
+    table = ma.read_qrels(
         {"relevance": parquet({**IDS, "label": [1, 0, 2]}), "trust": parquet({**IDS, "label": [3, 1, 2]})}
     )
-    assert one[["label", "trust"]].to_numpy().tolist() == [[1, 3], [0, 1], [2, 2]]
+    assert table[["label", "trust"]].to_numpy().tolist() == [[1, 3], [0, 1], [2, 2]]
     index = ma.read_qrels(parquet({**IDS, "label": [1, 0, 2], "__index_level_0__": [4, 8, 9]}))
     assert list(index.columns) == ["qid", "docno", "label"]
     repeated = ma.read_qrels(parquet({"qid": ["q1"] * 3, "docno": ["a", "b", "a"], "label": [1, 0, 1]}))
@@ -214,22 +214,22 @@ def test_damaged_files() -> None:
         ma.read_run(io.BytesIO(b"FEA1" + bytes(20)))
 
 
-def spoilt(chance: random.Random, content: bytes) -> bytes:
+def damage_bytes(chance: random.Random, content: bytes) -> bytes:
     """A file with some bits turned, bytes replaced or left out, mostly behind those by which its form is known."""
     data = bytearray(content)
     for _ in range(chance.choice([1, 1, 2, 5])):
-        place = chance.randrange(chance.choice([0, 6]), len(data))
+        position = chance.randrange(chance.choice([0, 6]), len(data))
         how = chance.randrange(5)
         if how == 0:
-            data[place] ^= 1 << chance.randrange(8)
+            data[position] ^= 1 << chance.randrange(8)
         elif how == 1:
-            data[place] = chance.choice([0, 127, 128, 255])
+            data[position] = chance.choice([0, 127, 128, 255])
         elif how == 2:
-            data[place : place + 4] = chance.randbytes(4)
+            data[position : position + 4] = chance.randbytes(4)
         elif how == 3:
-            del data[place : place + chance.randrange(1, 40)]
+            del data[position : position + chance.randrange(1, 40)]
         else:
-            data[place:place] = data[place - 9 : place]
+            data[position:position] = data[position - 9 : position]
     return bytes(data)
 
 
@@ -244,7 +244,7 @@ def test_spoilt_files_give_a_value_or_one_line(form: str) -> None:
     for read, text, frame in files:
         whole = text if form == "lines" else compress[form](text) if form in compress else file_of(form, frame)
         for seed in range(80):
-            content = spoilt(random.Random(f"{form} {seed}"), whole)
+            content = damage_bytes(random.Random(f"{form} {seed}"), whole)
             try:
                 read(io.BytesIO(content))
             except MultiAspectError as error:
@@ -273,11 +273,11 @@ def test_frames_of_polars_are_read_without_python_strings(monkeypatch: pytest.Mo
     ],
 )
 def test_errors_about_frames_of_polars_are_those_about_frames_of_pandas(columns: dict[str, Any]) -> None:
-    with pytest.raises(MultiAspectError) as of_polars:
+    with pytest.raises(MultiAspectError) as polars_error:
         Rankings(pl.DataFrame(columns), Judgments(QRELS))
-    with pytest.raises(MultiAspectError) as of_pandas:
+    with pytest.raises(MultiAspectError) as pandas_error:
         Rankings(pd.DataFrame(columns), Judgments(QRELS))
-    assert str(of_polars.value).replace("None", "nan") == str(of_pandas.value).replace("None", "nan")
+    assert str(polars_error.value).replace("None", "nan") == str(pandas_error.value).replace("None", "nan")
 
 
 def test_a_frame_of_polars_as_a_frame_of_pandas() -> None:

@@ -41,8 +41,8 @@ GROUPED = [0, 2, 5, 1, 4, 7, 3, 6]
 class Recorder(BaseEstimator):
     """Keeps what fit was given; its predictions are the first column of X."""
 
-    def _keep(self, X: Any, y: Any, **given: Any) -> Any:
-        self.rows, self.labels, self.given = X, y, given
+    def _keep(self, X: Any, y: Any, **params: Any) -> Any:
+        self.rows, self.labels, self.given = X, y, params
         return self
 
     def predict(self, X: Any) -> Any:
@@ -290,9 +290,9 @@ def test_other_arguments_of_fit_are_passed_on() -> None:
     ids=str,
 )
 def test_what_does_not_fit_together(changes: dict[str, Any], message: str) -> None:
-    given = {"X": X, "y": Y, "qid": QID} | changes
+    arguments = {"X": X, "y": Y, "qid": QID} | changes
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        AspectRanker(ByGroup(), target=MANHATTAN).fit(**given)
+        AspectRanker(ByGroup(), target=MANHATTAN).fit(**arguments)
 
 
 # -- where queries come from ----------------------------------------------------------------------
@@ -501,13 +501,13 @@ def test_weights_too_large_for_a_number_are_refused() -> None:
 def test_the_last_step_of_a_pipeline_gets_what_it_wants(estimator: Any, on: bool) -> None:
     with sklearn.config_context(enable_metadata_routing=on):
         scale = StandardScaler()
-        given = {} if isinstance(estimator, Plain) else {"sample_weight": np.arange(8.0)}
+        params = {} if isinstance(estimator, Plain) else {"sample_weight": np.arange(8.0)}
         if on:
             scale.set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scale, estimator)
-        ranker = AspectRanker(pipeline, target=MANHATTAN).fit(X, Y, qid=QID, **given)
+        ranker = AspectRanker(pipeline, target=MANHATTAN).fit(X, Y, qid=QID, **params)
         alone = AspectRanker(estimator, target=MANHATTAN)
-        alone.fit(StandardScaler().fit_transform(X), Y, qid=QID, **given)
+        alone.fit(StandardScaler().fit_transform(X), Y, qid=QID, **params)
         inner = ranker.estimator_[-1]
         np.testing.assert_allclose(inner.rows, alone.estimator_.rows)
         assert (inner.labels == alone.estimator_.labels).all()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, ERR, RBP, P, nDCG
 from shared_data import shared_path
-from strategies import examples
+from strategies import examples, no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, On
@@ -31,39 +31,41 @@ Table = dict[str, dict[str, dict[str, float]]]
 def wide(*topics: list[tuple[float, ...]]) -> Table:
     """Qrels of topics q1, q2, … with documents d0, d1, … of these labels."""
     return {
-        f"q{number}": {f"d{place}": dict(zip(NAMES, labels, strict=False)) for place, labels in enumerate(topic)}
+        f"q{number}": {
+            f"d{document}": dict(zip(NAMES, labels, strict=False)) for document, labels in enumerate(topic)
+        }
         for number, topic in enumerate(topics, 1)
     }
 
 
-def ranked(topic: dict[str, Any], order: Any) -> dict[str, float]:
+def ranking(topic: dict[str, Any], order: Any) -> dict[str, float]:
     docnos = list(topic)
-    return {docnos[place]: float(-rank) for rank, place in enumerate(order)}
+    return {docnos[row]: float(-rank) for rank, row in enumerate(order)}
 
 
-def attained(qrels: Table, measures: list[ma.Measure]) -> list[np.ndarray]:
+def attained_values(qrels: Table, measures: list[ma.Measure]) -> list[np.ndarray]:
     """The values of all rankings of each topic, evaluated as one run on many topics."""
     result = []
     for topic in qrels.values():
         orders = list(itertools.permutations(range(len(topic))))
-        run = {f"{number:04}": ranked(topic, order) for number, order in enumerate(orders)}
+        run = {f"{number:04}": ranking(topic, order) for number, order in enumerate(orders)}
         labelled = {str(number): measure for number, measure in enumerate(measures)}
         table = ma.evaluate({"all": run}, dict.fromkeys(run, topic), labelled, progress=False)
         result.append(np.column_stack([table[table["measure"] == label]["value"] for label in labelled]))
     return result
 
 
-def undominated(values: np.ndarray) -> set[tuple[float, ...]]:
+def undominated_points(values: np.ndarray) -> set[tuple[float, ...]]:
     rounded = sorted(set(map(tuple, np.round(values, 9).tolist())))
-    return {one for one in rounded if not any(all(np.array(o) >= one) and o != one for o in rounded)}
+    return {point for point in rounded if not any(all(np.array(o) >= point) and o != point for o in rounded)}
 
 
-def found(front: ma.analysis.AttainableFront, qid: str | None = None) -> np.ndarray:
+def front_points(front: ma.analysis.AttainableFront, qid: str | None = None) -> np.ndarray:
     table = front.mean if qid is None else front.points[front.points["qid"] == qid]
     return table[list(front.measures)].to_numpy()
 
 
-def on_each(base: Any, *names: str) -> dict[str, ma.Measure]:
+def aspect_measures(base: Any, *names: str) -> dict[str, ma.Measure]:
     return {name: On(aspect=name, base=base) for name in names}
 
 
@@ -91,16 +93,16 @@ def golden_run(case: dict[str, Any]) -> dict[str, Any]:
 def test_golden_points(golden) -> None:
     for case in golden:
         front = golden_front(case, "all")
-        expected = np.array([each["point"] for each in case["frontier"]])
-        np.testing.assert_allclose(found(front), expected, atol=1e-9)
-        supported = np.array([each["supported"] for each in case["frontier"]])
+        expected = np.array([entry["point"] for entry in case["frontier"]])
+        np.testing.assert_allclose(front_points(front), expected, atol=1e-9)
+        supported = np.array([entry["supported"] for entry in case["frontier"]])
         corners = front.points["supported"].to_numpy()
         assert not (corners & ~supported).any()
         # The file also flags a point between two corners of t5: several pairs of documents cross at one weight.
         between = np.flatnonzero(supported & ~corners)
         assert len(between) == (case["topic"] == "t5")
         assert (np.abs(Hull.of(expected[corners]).excess(expected[between])) < 1e-9).all()
-        np.testing.assert_allclose(found(golden_front(case, "supported")), expected[corners], atol=1e-9)
+        np.testing.assert_allclose(front_points(golden_front(case, "supported")), expected[corners], atol=1e-9)
 
 
 @pytest.mark.slow
@@ -127,11 +129,11 @@ def test_golden_references_but_for_the_slip(golden) -> None:
         front = golden_front(case, "all")
         for text, given_ in case["dpfr"].items():
             alpha = float(text)
-            slipped = slipping_reference(found(front), alpha)
+            slipped = slipping_reference(front_points(front), alpha)
             assert slipped.tolist() == pytest.approx(given_["reference"], abs=1e-9)
             assert np.linalg.norm(slipped - case["point"]) == pytest.approx(given_["distance"], abs=1e-9)
             reference = front.reference(alpha).to_numpy()[0]
-            if (reference == found(front)[0]).all() and len(found(front)) > 1:
+            if (reference == front_points(front)[0]).all() and len(front_points(front)) > 1:
                 assert alpha in (0, 0.25, 0.5)  # where the notebook takes the second point
                 continue
             compared += 1
@@ -144,8 +146,8 @@ def test_golden_references_but_for_the_slip(golden) -> None:
 def test_the_ends_of_the_front_are_its_references() -> None:
     for kind in ("all", "supported"):
         front = attainable_front(wide([(2, 0), (0, 2), (1, 1)]), "nDCG", aspects="a,b", kind=kind)
-        assert front.reference(0).to_numpy()[0].tolist() == found(front)[0].tolist()
-        assert front.reference(1).to_numpy()[0] == pytest.approx(found(front)[-1])
+        assert front.reference(0).to_numpy()[0].tolist() == front_points(front)[0].tolist()
+        assert front.reference(1).to_numpy()[0] == pytest.approx(front_points(front)[-1])
 
 
 # -- brute force ----------------------------------------------------------------------------------
@@ -164,9 +166,9 @@ def topics(n_aspects: int, most: int) -> st.SearchStrategy[list[tuple[int, ...]]
 def test_all_points_are_those_of_brute_force(drawn, base) -> None:
     qrels, measures = wide(*drawn), {name: On(aspect=name, base=base, aspects=SPEC) for name in "ab"}
     front = attainable_front(qrels, measures, kind="all")
-    for qid, values in zip(qrels, attained(qrels, list(measures.values())), strict=True):
-        assert set(map(tuple, np.round(found(front, qid), 9).tolist())) == undominated(values)
-        assert len(found(front, qid)) == len(undominated(values))
+    for qid, values in zip(qrels, attained_values(qrels, list(measures.values())), strict=True):
+        assert set(map(tuple, np.round(front_points(front, qid), 9).tolist())) == undominated_points(values)
+        assert len(front_points(front, qid)) == len(undominated_points(values))
 
 
 @pytest.mark.every(2)
@@ -180,9 +182,9 @@ def test_topics_that_share_documents(kind: str) -> None:
             docnos = rng.choice([f"d{n}" for n in range(8)], 4, replace=False).tolist()
             qrels[qid] = {docno: {"a": int(rng.integers(3)), "b": int(rng.integers(3))} for docno in docnos}
         front = attainable_front(qrels, nDCG, aspects=SPEC, kind=kind)
-        for qid, values in zip(qrels, attained(qrels, list(front.measures.values())), strict=True):
-            points = set(map(tuple, np.round(found(front, qid), 9).tolist()))
-            assert points == undominated(values) if kind == "all" else points <= undominated(values)
+        for qid, values in zip(qrels, attained_values(qrels, list(front.measures.values())), strict=True):
+            points = set(map(tuple, np.round(front_points(front, qid), 9).tolist()))
+            assert points == undominated_points(values) if kind == "all" else points <= undominated_points(values)
 
 
 @examples(10)
@@ -194,7 +196,7 @@ def test_supported_points_are_the_corners_of_all(drawn, base) -> None:
     for qid in qrels:
         corners = every.points[every.points["qid"] == qid]
         corners = corners[corners["supported"]][["a", "b"]].to_numpy()
-        np.testing.assert_allclose(found(front, qid), corners, atol=1e-9)
+        np.testing.assert_allclose(front_points(front, qid), corners, atol=1e-9)
     assert (front.points["gap"] == 0).all()
 
 
@@ -204,15 +206,15 @@ def test_three_measures(drawn) -> None:
     qrels = wide(drawn)
     aspects = {**SPEC, "c": 2}
     measures = [On(aspect=name, aspects=aspects) for name in NAMES]
-    (values,) = attained(qrels, measures)
+    (values,) = attained_values(qrels, measures)
     every = attainable_front(qrels, nDCG, aspects=aspects, kind="all")
-    assert set(map(tuple, np.round(found(every), 9).tolist())) == undominated(values)
+    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated_points(values)
     front = attainable_front(qrels, nDCG, aspects=aspects)
-    corners = found(front)
+    corners = front_points(front)
     assert front.points["gap"].max() < 1e-9
     weights = np.random.default_rng(0).dirichlet([0.5] * 3, 200)
     np.testing.assert_allclose((corners @ weights.T).max(axis=0), (values @ weights.T).max(axis=0), atol=1e-9)
-    assert {tuple(each) for each in np.round(corners, 9).tolist()} <= undominated(values)
+    assert {tuple(corner) for corner in np.round(corners, 9).tolist()} <= undominated_points(values)
 
 
 @pytest.mark.slow
@@ -222,10 +224,10 @@ def test_different_discounts_are_refined_by_assignment() -> None:
         qrels = wide([tuple(row) for row in rng.integers(0, 3, (5, 2)).tolist()])
         measures = {"top": On(aspect="a", base=nDCG @ 2), "deep": On(aspect="b", base=RBP(p=0.8))}
         front = attainable_front(qrels, measures)
-        (values,) = attained(qrels, list(measures.values()))
+        (values,) = attained_values(qrels, list(measures.values()))
         weights = np.random.default_rng(0).dirichlet([1, 1], 200)
         np.testing.assert_allclose(
-            (found(front) @ weights.T).max(axis=0), (values @ weights.T).max(axis=0), atol=1e-9
+            (front_points(front) @ weights.T).max(axis=0), (values @ weights.T).max(axis=0), atol=1e-9
         )
         assert front.points["gap"].max() == 0
 
@@ -248,9 +250,9 @@ def test_other_measures(measures) -> None:
     qrels = wide(*([tuple(row) for row in rng.integers(0, 3, (5, 2)).tolist()] for _ in range(2)))
     front = attainable_front(qrels, measures, kind="all")
     signs = np.array([-1 if measure.lower_is_better else 1 for measure in measures])
-    for qid, values in zip(qrels, attained(qrels, measures), strict=True):
-        expected = {tuple((np.array(each) * signs).tolist()) for each in undominated(values * signs)}
-        assert {tuple(each) for each in np.round(found(front, qid), 9).tolist()} == expected
+    for qid, values in zip(qrels, attained_values(qrels, measures), strict=True):
+        expected = {tuple((np.array(point) * signs).tolist()) for point in undominated_points(values * signs)}
+        assert {tuple(point) for point in np.round(front_points(front, qid), 9).tolist()} == expected
 
 
 @pytest.mark.slow
@@ -264,9 +266,9 @@ def test_weighted_sums_are_supported_exactly() -> None:
         [On(aspect="a", base=ma.CRP, aspects=spec), On(aspect="b", aspects=spec)],  # not the best if sorted
     ):
         front, weights = attainable_front(qrels, measures), np.random.default_rng(0).dirichlet([1, 1], 100)
-        for qid, values in zip(qrels, attained(qrels, measures), strict=True):
+        for qid, values in zip(qrels, attained_values(qrels, measures), strict=True):
             best = (values @ weights.T).max(axis=0)
-            np.testing.assert_allclose((found(front, qid) @ weights.T).max(axis=0), best, atol=1e-9)
+            np.testing.assert_allclose((front_points(front, qid) @ weights.T).max(axis=0), best, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -282,8 +284,8 @@ def test_fractional_gains() -> None:
     """Differences of decimal gains are not exact: points on an edge must not be reported as corners."""
     aspects = {name: ma.Aspect([0, 1, 2, 3], gains=[0, 0.1, 0.2, 0.3]) for name in "ab"}
     qrels = wide([(3, 0), (2, 1), (1, 2), (0, 3), (1, 1), (0, 0)])
-    tenths = found(attainable_front(qrels, nDCG, aspects=aspects))
-    np.testing.assert_allclose(tenths, found(attainable_front(qrels, nDCG, aspects="a,b")), atol=1e-12)
+    tenths = front_points(attainable_front(qrels, nDCG, aspects=aspects))
+    np.testing.assert_allclose(tenths, front_points(attainable_front(qrels, nDCG, aspects="a,b")), atol=1e-12)
 
 
 @pytest.mark.slow
@@ -294,16 +296,16 @@ def test_results_do_not_depend_on_the_order_of_rows() -> None:
     )._frame
     shuffled = qrels.sample(frac=1, random_state=0)
     for kind in ("supported", "all"):
-        one, other = (attainable_front(each, nDCG, aspects="a,b", kind=kind) for each in (qrels, shuffled))
-        pd.testing.assert_frame_equal(one.points, other.points)
-        pd.testing.assert_frame_equal(one.mean, other.mean)
+        first, second = (attainable_front(judged, nDCG, aspects="a,b", kind=kind) for judged in (qrels, shuffled))
+        pd.testing.assert_frame_equal(first.points, second.points)
+        pd.testing.assert_frame_equal(first.mean, second.mean)
 
 
 # -- the mean -------------------------------------------------------------------------------------
 
 
 def sums_of(values: list[np.ndarray]) -> np.ndarray:
-    return np.array([np.mean(each, axis=0) for each in itertools.product(*values)])
+    return np.array([np.mean(points, axis=0) for points in itertools.product(*values)])
 
 
 @examples(6)
@@ -311,12 +313,14 @@ def sums_of(values: list[np.ndarray]) -> np.ndarray:
 def test_the_mean_is_the_best_of_all_means(drawn) -> None:
     qrels = wide(*drawn)
     every, corners = (attainable_front(qrels, nDCG, aspects="a,b", kind=kind) for kind in ("all", "supported"))
-    means = sums_of([found(every, qid) for qid in qrels])
-    assert set(map(tuple, np.round(found(every), 9).tolist())) == undominated(means)
+    means = sums_of([front_points(every, qid) for qid in qrels])
+    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated_points(means)
     assert (every.mean["gap"] == 0).all()
     weights = np.random.default_rng(0).dirichlet([1, 1], 100)
-    np.testing.assert_allclose((found(corners) @ weights.T).max(axis=0), (means @ weights.T).max(axis=0), atol=1e-9)
-    np.testing.assert_allclose(found(corners), every.mean[every.mean["supported"]][["a", "b"]], atol=1e-9)
+    np.testing.assert_allclose(
+        (front_points(corners) @ weights.T).max(axis=0), (means @ weights.T).max(axis=0), atol=1e-9
+    )
+    np.testing.assert_allclose(front_points(corners), every.mean[every.mean["supported"]][["a", "b"]], atol=1e-9)
 
 
 @pytest.mark.slow
@@ -324,12 +328,12 @@ def test_the_mean_of_three_measures() -> None:
     rng = np.random.default_rng(5)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 3, (4, 3)).tolist()] for _ in range(3)))
     front, every = (attainable_front(qrels, nDCG, aspects="a,b,c", kind=kind) for kind in ("supported", "all"))
-    means, weights = sums_of([found(every, qid) for qid in qrels]), rng.dirichlet([1] * 3, 100)
+    means, weights = sums_of([front_points(every, qid) for qid in qrels]), rng.dirichlet([1] * 3, 100)
     best = (means @ weights.T).max(axis=0)
-    short = best - (found(front) @ weights.T).max(axis=0)
+    short = best - (front_points(front) @ weights.T).max(axis=0)
     assert short.min() > -1e-9
     assert short.max() <= front.mean["gap"].max() + 1e-9
-    assert set(map(tuple, np.round(found(every), 9).tolist())) == undominated(means)
+    assert set(map(tuple, np.round(front_points(every), 9).tolist())) == undominated_points(means)
 
 
 @pytest.mark.slow
@@ -340,16 +344,18 @@ def test_gaps_are_stated_and_true(monkeypatch) -> None:
     weights = rng.dirichlet([1] * 3, 500)
     for qid in qrels:
         gap = coarse.points[coarse.points["qid"] == qid]["gap"].iloc[0]
-        short = (found(fine, qid) @ weights.T).max(axis=0) - (found(coarse, qid) @ weights.T).max(axis=0)
+        short = (front_points(fine, qid) @ weights.T).max(axis=0) - (front_points(coarse, qid) @ weights.T).max(
+            axis=0
+        )
         assert 0 < short.max() <= gap < 0.05
     assert fine.points["gap"].max() < 1e-11
     small = wide(*([tuple(row) for row in rng.integers(0, 4, (6, 2)).tolist()] for _ in range(4)))
-    exact = found(attainable_front(small, nDCG, aspects="a,b", kind="all"))
+    exact = front_points(attainable_front(small, nDCG, aspects="a,b", kind="all"))
     monkeypatch.setattr(hull, "MOST_MEANS", {2: 60})
     thinned = attainable_front(small, nDCG, aspects="a,b", kind="all")
     gap = thinned.mean["gap"].iloc[0]
-    assert len(exact) > 60 >= len(found(thinned))
-    lost = (exact[:, None] - found(thinned)).max(axis=2).min(axis=1)
+    assert len(exact) > 60 >= len(front_points(thinned))
+    lost = (exact[:, None] - front_points(thinned)).max(axis=2).min(axis=1)
     assert 0 < lost.max() <= gap < 0.05
 
 
@@ -361,13 +367,13 @@ def test_topics_without_relevant_documents_count_as_the_means_count_them() -> No
     qrels = wide([(1, 0), (0, 1)], [(0, 0), (0, 0)], [(0, 1), (0, 2)])
     for kind in ("supported", "all"):
         front = attainable_front(qrels, nDCG, aspects=SPEC, kind=kind)
-        assert found(front, "q2").tolist() == [[0, 0]]
-        assert found(front, "q3").tolist() == [[0, 1]]
-        run = {qid: ranked(topic, range(len(topic)))  for qid, topic in qrels.items()}  # fmt: skip
+        assert front_points(front, "q2").tolist() == [[0, 0]]
+        assert front_points(front, "q3").tolist() == [[0, 1]]
+        run = {qid: ranking(topic, range(len(topic)))  for qid, topic in qrels.items()}  # fmt: skip
         (row,) = front.systems({"mine": run}).to_dict("records")
         means = ma.aggregate(ma.evaluate({"mine": run}, qrels, front.measures, progress=False))
         assert (row["a"], row["b"]) == (means["a"].iloc[0], means["b"].iloc[0])
-        assert found(front)[0] == pytest.approx([1 / 3, (0.6309297536 + 1) / 3])
+        assert front_points(front)[0] == pytest.approx([1 / 3, (0.6309297536 + 1) / 3])
 
 
 def test_unjudged_topics_and_documents_of_runs() -> None:
@@ -385,16 +391,17 @@ def test_inferred_scales_are_those_of_all_topics() -> None:
     """Single topics are evaluated alone: their scales must not be inferred from their own labels."""
     qrels = wide([(1, 0), (0, 1), (1, 1)], [(4, 4), (0, 0), (2, 1)])
     with pytest.warns(MultiAspectWarning, match="scales"):
-        front = attainable_front(qrels, on_each(ERR, "a", "b"), kind="all")
+        front = attainable_front(qrels, aspect_measures(ERR, "a", "b"), kind="all")
     declared = attainable_front(qrels, ERR, aspects={"a": [0, 1, 2, 4], "b": [0, 1, 4]}, kind="all")
-    np.testing.assert_allclose(found(front, "q1"), found(declared, "q1"))
+    np.testing.assert_allclose(front_points(front, "q1"), front_points(declared, "q1"))
 
 
+@no_warnings()
 def test_a_topic_alone_gives_no_warnings_about_its_labels() -> None:
     """Rankings are evaluated as many topics, where all documents can be positive, as they are not in all topics."""
     qrels = wide([(1, 1)] * 4 + [(2, 2)] * 3, *[[(0, 0)] * 20 + [(1, 0), (0, 1)]] * 3)
-    front = attainable_front(qrels, "P@2", aspects="a,b", kind="all")  # warnings are errors
-    assert found(front, "q1").tolist() == [[1, 1]]
+    front = attainable_front(qrels, "P@2", aspects="a,b", kind="all")
+    assert front_points(front, "q1").tolist() == [[1, 1]]
 
 
 # -- fairness against relevance -------------------------------------------------------------------
@@ -408,8 +415,8 @@ def test_fairness_against_relevance() -> None:
     groups = ma.Groups({"gender": GENDER}, target=target, name="front-test")
     measures = [On(aspect="a", aspects={"a": 1}), ma.AWRF(groups=groups)]
     front = attainable_front(qrels, measures, kind="all")
-    expected = undominated(attained(qrels, measures)[0])
-    assert {tuple(each) for each in np.round(found(front, "q1"), 9).tolist()} == expected
+    expected = undominated_points(attained_values(qrels, measures)[0])
+    assert {tuple(point) for point in np.round(front_points(front, "q1"), 9).tolist()} == expected
     assert len(expected) > 1
     with pytest.raises(MultiAspectError, match=r"requires.*weighted sums .*got AWRF.*kind='all'"):
         attainable_front(qrels, measures)
@@ -425,11 +432,13 @@ def test_targets_per_topic_belong_to_their_topic() -> None:
     front = attainable_front(qrels, measures, kind="all")
     for qid in qrels:
         values = [
-            ma.evaluate({"r": {qid: ranked(qrels[qid], order)}}, qrels, measures, progress=False)
+            ma.evaluate({"r": {qid: ranking(qrels[qid], order)}}, qrels, measures, progress=False)
             for order in itertools.permutations(range(4))
         ]
         values = np.array([table[table["qid"] == qid]["value"].to_numpy() for table in values])
-        assert {tuple(each) for each in np.round(found(front, qid), 9).tolist()} == undominated(values)
+        assert {tuple(point) for point in np.round(front_points(front, qid), 9).tolist()} == undominated_points(
+            values
+        )
 
 
 def test_fairer_runs_than_any_ranking_of_the_judged_documents() -> None:
@@ -453,44 +462,44 @@ def test_room_and_distance_by_brute_force(drawn, random) -> None:
     order = list(range(len(drawn)))
     random.shuffle(order)
     every, front = (attainable_front(qrels, nDCG, aspects=SPEC, kind=kind) for kind in ("all", "supported"))
-    run = {"mine": {"q1": ranked(qrels["q1"], order)}}
-    (row,), (mixed,) = (each.systems(run).to_dict("records") for each in (every, front))
-    (values,) = attained(qrels, list(every.measures.values()))
+    run = {"mine": {"q1": ranking(qrels["q1"], order)}}
+    (row,), (mixed,) = (attainable.systems(run).to_dict("records") for attainable in (every, front))
+    (values,) = attained_values(qrels, list(every.measures.values()))
     here = np.array([row["a"], row["b"]])
-    best = found(every)
+    best = front_points(every)
     assert row["nearest"] == pytest.approx(np.linalg.norm(best - here, axis=1).min())
     for column, name in enumerate("ab"):
         enough = values[:, 1 - column] >= here[1 - column] - 1e-9
         assert row[f"{name} room"] == pytest.approx(values[enough, column].max() - here[column], abs=1e-9)
         # A mixture of two rankings that is as good on the other measure.
         share = np.linspace(0, 1, 101)[:, None]
-        mixtures = np.concatenate([share * one + (1 - share) * two for one in best for two in best])
+        mixtures = np.concatenate([share * first + (1 - share) * second for first in best for second in best])
         enough = mixtures[:, 1 - column] >= here[1 - column] - 1e-9
         most = mixtures[enough, column].max() - here[column]
         assert most - 1e-9 <= mixed[f"{name} room"] <= most + 0.02
-    assert mixed["nearest"] <= row["nearest"] + 1e-9 or len(found(front)) < len(best)
+    assert mixed["nearest"] <= row["nearest"] + 1e-9 or len(front_points(front)) < len(best)
 
 
 @pytest.mark.slow
 def test_points_between_corners_are_on_the_front_of_mixtures() -> None:
     """A distance to the nearest corner would be above 0 for a ranking that no mixture beats."""
     front, every = (attainable_front(CONFLICT, nDCG, aspects=SPEC, kind=kind) for kind in ("supported", "all"))
-    (path,) = [found(front)[:2]]
-    between = found(every)[1]
-    assert np.linalg.norm(found(front) - between, axis=1).min() > 0.02
+    (path,) = [front_points(front)[:2]]
+    between = front_points(every)[1]
+    assert np.linalg.norm(front_points(front) - between, axis=1).min() > 0.02
     order = next(
         order
         for order in itertools.permutations(range(5))
-        if np.allclose(attained_one(CONFLICT, order, front.measures), between)
+        if np.allclose(ranking_values(CONFLICT, order, front.measures), between)
     )
-    (row,) = front.systems({"mine": {"q1": ranked(CONFLICT["q1"], order)}}).to_dict("records")
+    (row,) = front.systems({"mine": {"q1": ranking(CONFLICT["q1"], order)}}).to_dict("records")
     assert path[0, 0] > row["a"] > path[1, 0]
     assert row["nearest"] == pytest.approx(0, abs=1e-12)
     assert row["a room"] == pytest.approx(0, abs=1e-12)
 
 
-def attained_one(qrels: Table, order: Any, measures: dict[str, ma.Measure]) -> np.ndarray:
-    run = {"q1": ranked(qrels["q1"], order)}
+def ranking_values(qrels: Table, order: Any, measures: dict[str, ma.Measure]) -> np.ndarray:
+    run = {"q1": ranking(qrels["q1"], order)}
     return ma.evaluate({"r": run}, qrels, measures, progress=False)["value"].to_numpy()
 
 
@@ -520,7 +529,7 @@ def test_hypervolume() -> None:
 def test_volumes_in_three_columns(drawn) -> None:
     values = np.array(drawn, dtype=float)
     values = values[best_of(values)]
-    cells = sum(any(all(c < v for c, v in zip(cell, each, strict=True)) for each in drawn)
+    cells = sum(any(all(c < v for c, v in zip(cell, point, strict=True)) for point in drawn)
                 for cell in itertools.product(range(6), repeat=3))  # fmt: skip
     assert hull.Points(values).volume(np.zeros(3)) == pytest.approx(cells)
     corners = hull.corners(values)
@@ -555,16 +564,25 @@ def test_hulls_in_three_columns(drawn, seed) -> None:
     assert abs(shape.excess(above)[0]) < 1e-7
 
 
+def test_distances_to_a_triangle() -> None:
+    rng = np.random.default_rng(0)
+    triangle = np.diag([2.0, 1.0, 3.0])
+    steps = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60
+    inside = rng.dirichlet([1, 1, 1], 30) @ triangle - rng.exponential(0.5, (30, 3))
+    expected = np.linalg.norm((steps @ triangle)[:, None] - inside, axis=2).min(axis=0)
+    np.testing.assert_allclose(Hull.of(triangle).distance(inside), expected, atol=0.01)
+
+
 def test_systems_of_a_long_frame_are_those_of_the_runs() -> None:
     qrels = wide([(2, 0), (0, 2), (1, 1)], [(0, 1), (1, 0), (2, 2)])
-    runs = {str(n): {qid: ranked(qrels[qid], order) for qid in qrels}
+    runs = {str(n): {qid: ranking(qrels[qid], order) for qid in qrels}
             for n, order in enumerate(itertools.permutations(range(3)))}  # fmt: skip
     front = attainable_front(qrels, nDCG, aspects=SPEC)
     perquery = ma.evaluate(runs, qrels, dict(reversed(front.measures.items())), progress=False)
-    for each in (True, False):
+    for by_query in (True, False):
         pd.testing.assert_frame_equal(
-            front.systems(runs, perquery=each), front.systems(perquery.sample(frac=1, random_state=0)
-            .sort_values("name"), perquery=each),
+            front.systems(runs, perquery=by_query), front.systems(perquery.sample(frac=1, random_state=0)
+            .sort_values("name"), perquery=by_query),
         )  # fmt: skip
 
 
@@ -573,9 +591,9 @@ def test_lower_is_better() -> None:
     spec = {"a": 1, "b": 1}
     measures = {"effort": On(aspect="a", base=ma.ESL(wanted=1), aspects=spec), "b": On(aspect="b", aspects=spec)}
     front = attainable_front(qrels, measures, kind="all")
-    assert found(front)[0, 0] == 0  # no document before the relevant one
-    assert found(front)[-1, 1] == 1
-    bad = {"mine": {"q1": ranked(qrels["q1"], (2, 1, 0))}}
+    assert front_points(front)[0, 0] == 0  # no document before the relevant one
+    assert front_points(front)[-1, 1] == 1
+    bad = {"mine": {"q1": ranking(qrels["q1"], (2, 1, 0))}}
     with pytest.warns(MultiAspectWarning, match="effort has no upper limit"):
         table = front.systems(bad, worst={"effort": 3, "b": 0})
     (row,) = table.to_dict("records")
@@ -605,16 +623,16 @@ def test_values_of_other_qrels_are_refused() -> None:
         front.systems(perquery[:1])
     with pytest.raises(MultiAspectError, match=r"expected.*\(1\), got 1.*q1, q2"):
         front.systems(perquery.assign(qid="q2", value=0.1))
-    runs, other = {"x": {"q1": {"d0": 1.0}}}, {name: On(aspect=name, base="P@5", aspects=SPEC) for name in "ab"}
+    runs, measures = {"x": {"q1": {"d0": 1.0}}}, {name: On(aspect=name, base="P@5", aspects=SPEC) for name in "ab"}
     with pytest.raises(
         MultiAspectError,
         match=r"expected values of a = On\(aspect='a'.*, got a = On\(base='P'.*@5\. Evaluate",
     ):
-        front.systems(ma.evaluate(runs, CONFLICT, other, progress=False))
+        front.systems(ma.evaluate(runs, CONFLICT, measures, progress=False))
     qrels = ma.Judgments(CONFLICT)._frame.rename(columns={"a": "relevance"})
     front = attainable_front(qrels, ["nDCG", "P@2"], kind="all")  # recorded as measures of ir-measures
-    given = ma.evaluate(runs, qrels, ["nDCG", "P@2"], progress=False)
-    pd.testing.assert_frame_equal(front.systems(given), front.systems(runs))
+    values = ma.evaluate(runs, qrels, ["nDCG", "P@2"], progress=False)
+    pd.testing.assert_frame_equal(front.systems(values), front.systems(runs))
 
 
 @pytest.mark.parametrize(
@@ -675,14 +693,18 @@ def test_aspects_of_several_measures() -> None:
         "On(aspect='a',aspects='front-scales')",
         "On(aspect='b',aspects='front-scales')",
     ]
-    np.testing.assert_allclose(found(both), found(attainable_front(CONFLICT, "nDCG", aspects="front-scales")))
-    assert not np.allclose(found(both)[0], found(attainable_front(CONFLICT, "nDCG", aspects="a,b"))[0])
+    np.testing.assert_allclose(
+        front_points(both), front_points(attainable_front(CONFLICT, "nDCG", aspects="front-scales"))
+    )
+    assert not np.allclose(
+        front_points(both)[0], front_points(attainable_front(CONFLICT, "nDCG", aspects="a,b"))[0]
+    )
 
 
 def test_measures_of_ir_measures_evaluate_relevance() -> None:
     qrels = ma.Judgments(CONFLICT)._frame.rename(columns={"a": "relevance"})
     front = attainable_front(qrels, ["nDCG", On(aspect="b")])
-    run = {"q1": ranked(CONFLICT["q1"], (0, 3, 2, 1, 4))}
+    run = {"q1": ranking(CONFLICT["q1"], (0, 3, 2, 1, 4))}
     value = ir_measures.calc_aggregate([nDCG], qrels, run)
     assert front.systems({"mine": run})["nDCG"].iloc[0] == pytest.approx(value[nDCG])
 
@@ -696,24 +718,26 @@ def test_non_dominated_sets(n_columns: int) -> None:
     for _ in range(40):
         exact = rng.integers(0, 4, (int(rng.integers(1, 12)), n_columns)) / 3
         noisy = exact * (1 + rng.normal(size=exact.shape) * 1e-15)
-        expected = undominated(exact)
+        expected = undominated_points(exact)
         places = best_of(noisy)
         assert len(places) == len(expected)
         assert set(map(tuple, np.round(exact[places], 9).tolist())) == expected
-        assert {tuple(each) for each in np.round(exact[is_on_front(noisy)], 9).tolist()} == expected
+        assert {tuple(point) for point in np.round(exact[is_on_front(noisy)], 9).tolist()} == expected
         group = rng.integers(0, 3, len(exact))
+        assert is_on_front(noisy * 1e6).tolist() == is_on_front(noisy).tolist()
         kept = staircases(noisy, group)
         for number in range(3):
             some = exact[kept[group[kept] == number]]
-            assert set(map(tuple, np.round(some, 9).tolist())) == undominated(exact[group == number])
+            assert set(map(tuple, np.round(some, 9).tolist())) == undominated_points(exact[group == number])
 
 
 def test_several_sets_at_once() -> None:
     rng = np.random.default_rng(8)
     sets = rng.integers(0, 4, (30, 9, 3)).astype(float)
     sets[0, 0, 0] = np.nan
-    assert is_on_front(sets).tolist() == [is_on_front(each).tolist() for each in sets]
+    assert is_on_front(sets).tolist() == [is_on_front(points).tolist() for points in sets]
     assert not is_on_front(sets)[0, 0]
+    assert is_on_front(sets[:, :0]).shape == (30, 0)
 
 
 # -- the plot -------------------------------------------------------------------------------------
@@ -731,7 +755,8 @@ def plt():
 @pytest.mark.slow
 def test_plot(plt) -> None:
     runs = {
-        f"r{n}": {"q1": ranked(CONFLICT["q1"], order)} for n, order in enumerate([(0, 1, 2, 3, 4), (4, 1, 0, 2, 3)])
+        f"r{n}": {"q1": ranking(CONFLICT["q1"], order)}
+        for n, order in enumerate([(0, 1, 2, 3, 4), (4, 1, 0, 2, 3)])
     }
     for kind in ("supported", "all"):
         front = attainable_front(CONFLICT, nDCG, aspects=SPEC, kind=kind)
@@ -740,11 +765,18 @@ def test_plot(plt) -> None:
             ax = ma.plots.ranking_front(front, systems, qid=qid, label=["r1"])
             assert [text.get_text() for text in ax.texts] == ["r1"]
             line = ax.lines[1].get_xydata()
-            assert (line[0], line[-1]) == (pytest.approx(found(front)[0]), pytest.approx(found(front)[-1]))
+            assert (line[0], line[-1]) == (
+                pytest.approx(front_points(front)[0]),
+                pytest.approx(front_points(front)[-1]),
+            )
             # Steps stay below the points between them: what is between is not attained.
-            assert len(line) == (len(found(front)) if kind == "supported" else 2 * len(found(front)) - 1)
-            squares = np.concatenate([each.get_offsets() for each in ax.collections if each.get_zorder() == 4])
-            assert {tuple(each) for each in squares.tolist()} == set(
+            assert len(line) == (
+                len(front_points(front)) if kind == "supported" else 2 * len(front_points(front)) - 1
+            )
+            squares = np.concatenate(
+                [artist.get_offsets() for artist in ax.collections if artist.get_zorder() == 4]
+            )
+            assert {tuple(square) for square in squares.tolist()} == set(
                 map(tuple, systems[["a", "b"]].to_numpy().tolist())
             )
             labels = ax.get_legend_handles_labels()[1]

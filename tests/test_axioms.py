@@ -96,14 +96,14 @@ KNOWN = {
 
 @pytest.mark.parametrize("measure", KNOWN, ids=str)
 def test_known_truths(result, measure):
-    assert {each: result.table.loc[str(measure), each] for each in KNOWN[measure]} == KNOWN[measure]
+    assert {rule: result.table.loc[str(measure), rule] for rule in KNOWN[measure]} == KNOWN[measure]
 
 
 @pytest.mark.slow
 def test_every_measure_is_well_defined(result, uneven):
-    for found in (result, uneven):
-        assert set(found.table["D5"]) == {"holds"}
-        assert set(found.table["Eq. 1"]) == {"holds"}
+    for outcome in (result, uneven):
+        assert set(outcome.table["D5"]) == {"holds"}
+        assert set(outcome.table["Eq. 1"]) == {"holds"}
 
 
 def test_results(result):
@@ -132,16 +132,16 @@ def test_results(result):
 
 @pytest.mark.slow
 def test_orders():
-    found = check([TOMA(order=HARMFUL), HarmfulCompat(order=HARMFUL), HelpfulMinusHarmful(order=HARMFUL)])
-    toma = found.table.loc[str(TOMA(order=HARMFUL))]
+    outcome = check([TOMA(order=HARMFUL), HarmfulCompat(order=HARMFUL), HelpfulMinusHarmful(order=HARMFUL)])
+    toma = outcome.table.loc[str(TOMA(order=HARMFUL))]
     assert toma[["Eq. 1", "Eq. 4", "swap", "D6", "D8"]].tolist() == ["fails", "holds", "fails", "holds", "n/a"]
     # Lower is better: harm that comes up is a fault, shown with the value as it is.
-    example = found.example(HarmfulCompat(order=HARMFUL), "swap")
+    example = outcome.example(HarmfulCompat(order=HARMFUL), "swap")
     before, after = example.rankings
     # A harmful document at rank 2 lacks the first term of Σ_k p^(k-1) / k = -ln(1 - p) / p.
     assert (before.score, after.score) == (1.0, pytest.approx(1 + 0.95 / np.log(1 - 0.95)))
     assert "should not score lower" in example.sentence
-    signed = found.results[found.results["measure"] == str(HelpfulMinusHarmful(order=HARMFUL))]
+    signed = outcome.results[outcome.results["measure"] == str(HelpfulMinusHarmful(order=HARMFUL))]
     assert (
         signed.set_index("property").loc["1 attainable", "reason"]
         == "the values of the measure are between -1 and 1"
@@ -152,10 +152,10 @@ def test_the_order_of_tuples_is_checked_itself():
     # Only weights below 0 are the wrong way round, and to nDCG they are all worth nothing.
     order = Order({(0, 0): 0, (0, 1): -1, (1, 0): -1, (1, 1): -3}, ["relevance", "credibility"],
                   allow_violations=True)  # fmt: skip
-    found = check(TOMA(order=order), properties=["Eq. 1", "Eq. 4", "swap"], documents=3)
-    assert found.table.iloc[0].tolist() == ["fails", "holds", "holds"]
-    example = found.example(TOMA(order=order), "Eq. 1")
-    assert [(each.tuples, each.score) for each in example.rankings] == [(((0, 1),), -1), (((0, 0),), 0)]
+    outcome = check(TOMA(order=order), properties=["Eq. 1", "Eq. 4", "swap"], documents=3)
+    assert outcome.table.iloc[0].tolist() == ["fails", "holds", "holds"]
+    example = outcome.example(TOMA(order=order), "Eq. 1")
+    assert [(ranking.tuples, ranking.score) for ranking in example.rankings] == [(((0, 1),), -1), (((0, 0),), 0)]
     assert "weight" in repr(example)
 
 
@@ -169,21 +169,21 @@ def test_conflicting_documents_keep_cam_from_1():
 
 def test_importance_parameters():
     by_mu = NLRE(mu={"relevance": 1, "credibility": 3})
-    found = check([by_mu, NGRE(mu=0, nu=2), CAM(weights={"relevance": 0, "credibility": 1}), CAM, uRBP],
+    outcome = check([by_mu, NGRE(mu=0, nu=2), CAM(weights={"relevance": 0, "credibility": 1}), CAM, uRBP],
                   properties=["D8"])  # fmt: skip
-    assert found.table["D8"].tolist() == [
+    assert outcome.table["D8"].tolist() == [
         "fails",
         "ties",
         "ties",
         "holds",
         "fails",
     ]  # an aspect without weight never costs
-    assert "no parameter" in found.results["reason"].iloc[-1]
+    assert "no parameter" in outcome.results["reason"].iloc[-1]
     # It is the other constant that prices errors of an aspect: Eq. 4 expands to εr·εc + ν·εr + μ·εc.
-    example = found.example(by_mu, "D8")
-    on_relevance, _, on_credibility, _, raised, *_ = (ranking.score for ranking in example.rankings)
-    assert 1 - on_relevance == pytest.approx(3 * (1 - on_credibility))
-    assert raised > on_relevance
+    example = outcome.example(by_mu, "D8")
+    relevance_score, _, credibility_score, _, raised, *_ = (ranking.score for ranking in example.rankings)
+    assert 1 - relevance_score == pytest.approx(3 * (1 - credibility_score))
+    assert raised > relevance_score
 
 
 # -- counter-examples, recomputed -------------------------------------------------------------------
@@ -227,10 +227,10 @@ def reference_score(measure, tuples, unranked=()):
     return getattr(ref, name.lower())(run, judgments, aspects)
 
 
-def better(measure, one, other):
+def better(measure, first, second):
     """Return whether a tuple is better than another on some aspect and worse on none."""
     signs = [1 if aspect.greater_is_better else -1 for aspect in measure.spec.values()]
-    steps = [sign * (a - b) for sign, a, b in zip(signs, one, other, strict=True)]
+    steps = [sign * (a - b) for sign, a, b in zip(signs, first, second, strict=True)]
     return min(steps) >= 0 and max(steps) > 0
 
 
@@ -255,14 +255,16 @@ MARGINS = {
 @pytest.mark.every(2)
 @pytest.mark.parametrize("aspects", ["result", "uneven"])
 def test_counter_examples_by_the_reference(aspects, request):
-    found = request.getfixturevalue(aspects)
+    outcome = request.getfixturevalue(aspects)
     checked = 0
     for measure, rule in itertools.product(MEASURES, PROPERTIES):
-        example = found.example(measure, rule)
+        example = outcome.example(measure, rule)
         if example is None:
             continue
-        scores = [reference_score(each.measure, each.tuples, each.unranked) for each in example.rankings]
-        assert scores == pytest.approx([each.score for each in example.rankings], abs=1e-9), example
+        scores = [
+            reference_score(ranking.measure, ranking.tuples, ranking.unranked) for ranking in example.rankings
+        ]
+        assert scores == pytest.approx([ranking.score for ranking in example.rankings], abs=1e-9), example
         margin = MARGINS[rule](scores)
         assert margin < -1e-9 if example.verdict == "fails" else abs(margin) <= 1e-9, example
         checked += 1
@@ -294,22 +296,22 @@ def slow_check(rule, measure, world):
 @pytest.mark.parametrize("aspects", ["result", pytest.param("uneven", marks=pytest.mark.slow)])
 def test_counter_examples_are_minimal(aspects, rule, request):
     """Without any of its documents, or with any label a grade lower, there is no counter-example left."""
-    found = request.getfixturevalue(aspects)
-    failing = [measure for measure in MEASURES if found.table.loc[str(measure), rule] == "fails"]
+    outcome = request.getfixturevalue(aspects)
+    failing = [measure for measure in MEASURES if outcome.table.loc[str(measure), rule] == "fails"]
     assert failing
     for measure in failing:
-        asked = found.example(measure, rule).rankings[-1]
+        asked = outcome.example(measure, rule).rankings[-1]
         world = list(asked.tuples)
         assert slow_check(rule, asked.measure, world)
         smaller = [world[:at] + world[at + 1 :] for at in range(len(world))] if len(world) > 1 else []
-        for document, (place, aspect) in itertools.product(
+        for document, (position, aspect) in itertools.product(
             range(len(world)), enumerate(asked.measure.spec.values())
         ):
             grades = aspect.scale.grades.tolist()
-            index = grades.index(world[document][place])
+            index = grades.index(world[document][position])
             if index:
                 changed = list(world[document])
-                changed[place] = grades[index - 1]
+                changed[position] = grades[index - 1]
                 smaller.append([*world[:document], tuple(changed), *world[document + 1 :]])
         for world in filter(None, smaller):
             assert not slow_check(rule, asked.measure, world), (measure, world)
@@ -321,10 +323,10 @@ def test_holds_is_what_trying_everything_says():
     tuples = list(itertools.product(range(2), range(3)))
     some = [CAM, TOMA(distance="manhattan"), MM(base="AP"), NLRE, uRBP, NWCS]
     rules = ["1 attainable", "0 attainable", "swap"]
-    found = check(some, {"relevance": 1, "credibility": 2}, properties=rules, documents=3)
-    assert (found.results["complete"] == 3).all()
+    outcome = check(some, {"relevance": 1, "credibility": 2}, properties=rules, documents=3)
+    assert (outcome.results["complete"] == 3).all()
     for measure, rule in itertools.product(some, rules):
-        asked = measure(aspects=found.aspects)
+        asked = measure(aspects=outcome.aspects)
         least = next(
             (
                 n
@@ -335,7 +337,7 @@ def test_holds_is_what_trying_everything_says():
             ),
             None,
         )
-        example = found.example(measure, rule)
+        example = outcome.example(measure, rule)
         assert (None if example is None else len(example.rankings[0].tuples)) == least, (measure, rule)
 
 
@@ -381,8 +383,8 @@ class _Chaotic(_Backwards):
 
 @pytest.mark.slow
 def test_faulty_measures():
-    found = check(_Backwards(), documents=4).table.loc["Backwards"]
-    assert found[["D1", "D2", "D7", "Eq. 1", "swap", "1 attainable"]].tolist() == ["fails"] * 6
+    verdicts = check(_Backwards(), documents=4).table.loc["Backwards"]
+    assert verdicts[["D1", "D2", "D7", "Eq. 1", "swap", "1 attainable"]].tolist() == ["fails"] * 6
     broken = check(_Broken()).results.set_index("property")
     assert broken.loc["D5", "verdict"] == "n/a"
     assert "expected a finite number, got nan for query" in broken.loc["D5", "reason"]
@@ -393,8 +395,8 @@ def test_faulty_measures():
 
 @pytest.mark.slow
 def test_measures_without_parameters():
-    found = check(_OfNames())
-    assert found.table.loc["OfNames", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]
+    outcome = check(_OfNames())
+    assert outcome.table.loc["OfNames", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]
 
 
 # -- the same again ---------------------------------------------------------------------------------
@@ -433,15 +435,15 @@ def test_seed_and_choice_of_properties():
     again = check([NGRE, TOMA], many, trials=500, seed=1, properties=["swap", "D1"])
     assert list(again.table.columns) == ["D1", "swap"]
     numbers = {
-        name: found.results.set_index(["measure", "property"])[["trials", "violations", "ties"]]
-        for name, found in (("whole", whole), ("again", again))
+        name: outcome.results.set_index(["measure", "property"])[["trials", "violations", "ties"]]
+        for name, outcome in (("whole", whole), ("again", again))
     }
     for rule in ("D1", "swap"):
-        one, two = (frame.loc[("NGRE", rule)].tolist() for frame in numbers.values())
-        assert one == two
+        first, second = (frame.loc[("NGRE", rule)].tolist() for frame in numbers.values())
+        assert first == second
         assert repr(whole.example(NGRE, rule)) == repr(again.example("NGRE", rule))
-    other = check(NGRE, many, trials=500, seed=2, properties="swap").results["violations"].item()
-    assert other != numbers["whole"].loc[("NGRE", "swap"), "violations"]
+    violations = check(NGRE, many, trials=500, seed=2, properties="swap").results["violations"].item()
+    assert violations != numbers["whole"].loc[("NGRE", "swap"), "violations"]
     assert (whole.results["trials"] <= 500 + len(PROPERTIES)).all()
 
 
@@ -449,12 +451,12 @@ def test_seed_and_choice_of_properties():
 def test_scale_of_labels_and_names_make_no_difference():
     """Only the order of grades matters to what is searched."""
     plain = check([TOMA, CAM, NLRE], {"relevance": 2, "credibility": 1}, trials=400)
-    other = Aspects({"a": Aspect([5, 7, 9], gains=[0, 1, 2]), "b": Aspect([1, 0], greater_is_better=False)})
-    assert other["b"].scale.gains.tolist() == [0, 1]
-    turned = check([TOMA, CAM, NLRE], other, trials=400)
+    scales = Aspects({"a": Aspect([5, 7, 9], gains=[0, 1, 2]), "b": Aspect([1, 0], greater_is_better=False)})
+    assert scales["b"].scale.gains.tolist() == [0, 1]
+    turned = check([TOMA, CAM, NLRE], scales, trials=400)
     columns = ["verdict", "violations", "ties", "trials"]
-    without_scaling = ~plain.results["property"].str.startswith("D6")
-    assert plain.results.loc[without_scaling, columns].equals(turned.results.loc[without_scaling, columns])
+    unscaled = ~plain.results["property"].str.startswith("D6")
+    assert plain.results.loc[unscaled, columns].equals(turned.results.loc[unscaled, columns])
 
 
 # -- aspects ----------------------------------------------------------------------------------------
@@ -463,8 +465,8 @@ def test_scale_of_labels_and_names_make_no_difference():
 @pytest.mark.slow
 def test_forms_of_aspects():
     named = Aspects(TWO, name="axioms-test")
-    given = (TWO, Aspects(TWO), named, "axioms-test")
-    tables = [check(CAM, aspects, trials=50, properties=["D7", "swap"]).table for aspects in given]
+    forms = (TWO, Aspects(TWO), named, "axioms-test")
+    tables = [check(CAM, aspects, trials=50, properties=["D7", "swap"]).table for aspects in forms]
     assert all(table.equals(tables[0]) for table in tables)
     own = check(CAM(aspects={"x": 1, "y": 1, "z": 1}), trials=50, properties="swap")
     assert own.aspects == Aspects(TWO)
@@ -473,11 +475,11 @@ def test_forms_of_aspects():
 
 
 def test_one_aspect():
-    found = check([TOMA, CAM, MM, WHAM], {"relevance": 3}, trials=500)
-    assert found.table.loc["MM", ["D1", "D2", "D4", "D7", "D8"]].tolist() == ["holds", "holds", *["n/a"] * 3]
-    assert found.table.loc["CAM", "1 attainable"] == "holds"
-    assert set(found.table.loc["WHAM"]) == {"n/a"}
-    assert "exactly two aspects" in found.results["reason"].iloc[-1]
+    outcome = check([TOMA, CAM, MM, WHAM], {"relevance": 3}, trials=500)
+    assert outcome.table.loc["MM", ["D1", "D2", "D4", "D7", "D8"]].tolist() == ["holds", "holds", *["n/a"] * 3]
+    assert outcome.table.loc["CAM", "1 attainable"] == "holds"
+    assert set(outcome.table.loc["WHAM"]) == {"n/a"}
+    assert "exactly two aspects" in outcome.results["reason"].iloc[-1]
 
 
 @pytest.mark.slow
@@ -493,9 +495,9 @@ def test_scaling():
 
 @pytest.mark.slow
 def test_three_aspects_and_six_documents():
-    found = check([TOMA, NLRE, CAM], {**TWO, "mood": 1}, documents=6, trials=300)
-    assert found.table.loc["TOMA", ["Eq. 1", "Eq. 4", "1 attainable", "swap"]].tolist() == ["holds"] * 4
-    assert found.table.loc["NLRE", "D8"] == "fails"
+    outcome = check([TOMA, NLRE, CAM], {**TWO, "mood": 1}, documents=6, trials=300)
+    assert outcome.table.loc["TOMA", ["Eq. 1", "Eq. 4", "1 attainable", "swap"]].tolist() == ["holds"] * 4
+    assert outcome.table.loc["NLRE", "D8"] == "fails"
 
 
 # -- printing ---------------------------------------------------------------------------------------
@@ -510,13 +512,13 @@ SENTENCE = (
 @pytest.mark.slow
 def test_printed():
     assert analysis.axioms is axioms
-    found = check([TOMA, uRBP], trials=100)
-    assert "TOMA" in repr(found)
-    assert "no parameter for the importance" in repr(found)
-    html = found._repr_html_()
+    outcome = check([TOMA, uRBP], trials=100)
+    assert "TOMA" in repr(outcome)
+    assert "no parameter for the importance" in repr(outcome)
+    html = outcome._repr_html_()
     assert html.count("<tr>") == 3
     assert "no parameter for the importance" in html
-    example = found.example(TOMA, "D4")
+    example = outcome.example(TOMA, "D4")
     assert [re.split("  +", line) for line in repr(example).splitlines()[:-2]] == [
         ["TOMA, D4: fails"],
         ["-" * 15],
@@ -531,7 +533,7 @@ def test_printed():
     ]
     assert " ".join(repr(example).split()).endswith(SENTENCE)
     assert all(cell in example._repr_html_() for cell in (">0.7967</td>", ">A</th>", "TOMA, D4: fails"))
-    assert found.example("TOMA", "Eq. 1") is None
+    assert outcome.example("TOMA", "Eq. 1") is None
 
 
 # -- bad input --------------------------------------------------------------------------------------
@@ -562,15 +564,54 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("given", "message"), BAD)
-def test_bad_input(given, message):
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_input(options, message):
     with pytest.raises(MultiAspectError, match=message):
-        check(**{"measures": CAM, **given})
+        check(**{"measures": CAM, **options})
 
 
 def test_bad_names_of_examples():
-    found = check(CAM, properties="swap", trials=10)
+    outcome = check(CAM, properties="swap", trials=10)
     with pytest.raises(MultiAspectError, match=r"measure: expected one that was checked \(CAM\), got MM"):
-        found.example(MM, "swap")
+        outcome.example(MM, "swap")
     with pytest.raises(MultiAspectError, match=r"property: expected one that was checked \(swap\), got D1"):
-        found.example(CAM, "D1")
+        outcome.example(CAM, "D1")
+
+
+# -- the worlds that are tried ------------------------------------------------------------------------------------
+
+
+def test_larger_errors_are_tried_in_all_chains_of_three_grades() -> None:
+    """Chains of up to five documents, and all pairs of swaps that a measure should tell apart."""
+    result = check([TOMA, CAM(base="P@5")], {"relevance": 2}, properties="D1")
+    expected = sum(
+        chain[i] > chain[j] > chain[k]
+        for n in (3, 4, 5)
+        for chain in itertools.combinations_with_replacement((2, 1, 0), n)
+        for i, j, k in itertools.combinations(range(n), 3)
+    )
+    assert result.results["trials"].tolist() == [expected] * 2
+    assert result.results["ties"].tolist() == [0, expected]
+    example = str(result.example(CAM(base="P@5"), "D1"))
+    assert "B swaps ranks 1 and 3 of the ideal ranking, A only ranks 1 and 2" in example
+
+
+def test_properties_without_worlds_have_no_trials() -> None:
+    row = check(TOMA, properties="D1", documents=2).results.iloc[0]
+    assert row[["verdict", "trials", "violations", "ties"]].tolist() == ["n/a", 0, 0, 0]
+
+
+def test_attainable_values_are_searched_in_fewer_of_the_larger_worlds() -> None:
+    """All rankings of a world are evaluated, for other properties only two."""
+    results = check(CAM, properties=["1 attainable", "swap", "D1"], trials=500).results.set_index("property")
+    assert results["trials"].to_dict() == {"1 attainable": 481, "swap": 500, "D1": 500}
+    assert results["complete"].to_dict() == {"1 attainable": 3, "swap": 2, "D1": 3}
+
+
+def test_no_property_has_more_trials_than_asked_for() -> None:
+    assert check(CAM, trials=1).results["trials"].max() == 1
+
+
+def test_larger_differences_are_those_on_aspects_where_documents_differ() -> None:
+    """Two documents with the grades 0 to 2: (1, 0) becomes (2, 0), and (2, 1) becomes (2, 0)."""
+    assert check(TOMA, {"relevance": 2}, properties="D3", documents=2).results["trials"].item() == 2

@@ -18,6 +18,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from ir_measures import AP, ERR, RBP, Metric, P, SetF, nDCG
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import (
@@ -78,7 +79,7 @@ def refusal(call: Callable[[], object], *parts: str, clean: bool = True) -> str:
     return message
 
 
-def warned(call: Callable[[], object]) -> tuple[Any, str]:
+def catch_warning(call: Callable[[], object]) -> tuple[Any, str]:
     """Return the result of a call, and the message of its only warning."""
     with pytest.warns(MultiAspectWarning) as caught:
         result = call()
@@ -203,8 +204,8 @@ def test_a_dict_of_aspects_that_cannot_be_read(call: Callable[[], object], parts
 
 def test_missing_labels_are_no_error() -> None:
     for missing in (None, math.nan, pd.NA):
-        found = values(CAM(base=AP, aspects=BOTH), with_label("credibility", missing, row=0))
-        assert found == {"q1": 0.25, "q2": 0.75}  # nothing of q1 is credible
+        result = values(CAM(base=AP, aspects=BOTH), with_label("credibility", missing, row=0))
+        assert result == {"q1": 0.25, "q2": 0.75}  # nothing of q1 is credible
 
 
 ABOVE = ["document d1, query q1", "relevance label 2", "above the top grade", "lowest first, 0, 1 "]
@@ -341,24 +342,24 @@ def test_query_ids_of_other_types_are_compared_as_strings(side: str) -> None:
     run = (as_numbers if side == "run" else as_strings)[1]
     assert qrels["qid"].dtype != run["qid"].dtype
     for measure in (TOMA(aspects=BOTH), CAM(base=AP, aspects=BOTH), On(base="Bpref")):
-        found = values(measure, qrels, run)
-        assert found == {str(numbered[qid]): value for qid, value in values(measure).items()}
-        assert found == values(measure, *as_numbers) == values(measure, *as_strings)
+        result = values(measure, qrels, run)
+        assert result == {str(numbered[qid]): value for qid, value in values(measure).items()}
+        assert result == values(measure, *as_numbers) == values(measure, *as_strings)
     dicts = {1: {7: {"relevance": 1, "credibility": 0}}}
     assert values(CAM(base=AP, aspects=BOTH), dicts, {"1": {"7": 1.0}}) == {"1": 0.5}
 
 
 def test_no_query_in_common_warns_once() -> None:
-    other = RUN.assign(qid="q9")
+    run = RUN.assign(qid="q9")
     measures = (TOMA(aspects=BOTH), CAM(aspects=BOTH), TOMA(aspects=BOTH) @ 10)
-    found, message = warned(lambda: [values(measure, run=other) for measure in measures])
-    assert found == [{"q1": 0.0, "q2": 0.0}] * 3
+    results, message = catch_warning(lambda: [values(measure, run=run) for measure in measures])
+    assert results == [{"q1": 0.0, "q2": 0.0}] * 3
     for part in ("the run and the qrels have no query in common", "empty ranking", "the same query ids"):
         assert part in message
 
 
+@no_warnings()
 def test_an_empty_run_or_a_missing_query_does_not_warn() -> None:
-    """The test configuration turns a warning into an error."""
     empty = [RUN[:0], {}, [], pd.DataFrame([], columns=["query_id", "doc_id", "score"]), {"q1": {}}]
     for run in empty:
         for measure in (TOMA(aspects=BOTH), CAM(base="Bpref", aspects=BOTH), NLRE(aspects=BOTH) @ 3):
@@ -370,15 +371,15 @@ def test_an_empty_run_or_a_missing_query_does_not_warn() -> None:
 def test_repeated_documents_warn_with_their_number_and_the_last_score_wins() -> None:
     last = RUN.assign(score=[0.0, 5.0, 1.0])
     measures = (CAM(base=AP, aspects=BOTH), TOMA(aspects=BOTH))
-    found, message = warned(lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures])
-    assert found == [values(measure, run=last) for measure in measures]
-    assert found != [values(measure) for measure in measures]
+    results, message = catch_warning(lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures])
+    assert results == [values(measure, run=last) for measure in measures]
+    assert results != [values(measure) for measure in measures]
     for part in ("3 surplus rows", "repeated documents", "last score"):
         assert part in message
 
 
 def test_a_warning_of_an_inferred_scale_says_what_and_how_to_declare_it() -> None:
-    _, message = warned(lambda: [evaluate(m) for m in (TOMA, TOMA @ 10, TOMA(distance="manhattan"))])
+    _, message = catch_warning(lambda: [evaluate(m) for m in (TOMA, TOMA @ 10, TOMA(distance="manhattan"))])
     for part in ("relevance 0, 1, 2", "credibility 0, 1, 2", "TOMA(aspects={'relevance': 2, 'credibility': 2})"):
         assert part in message
     assert values(TOMA(aspects={"relevance": 2, "credibility": 2})) == values(TOMA)
@@ -390,7 +391,7 @@ FRACTIONS = QRELS.assign(credibility=[0.5, 0, 0.25, 0.5])
 @pytest.mark.parametrize("measure", [CAM(base=AP), URBPgr, TOMA, URBP], ids=str)
 def test_the_remedy_that_a_warning_names_works(measure: Any) -> None:
     measure = measure(aspects=["relevance", "credibility"])
-    plain, message = warned(lambda: values(measure, FRACTIONS))
+    plain, message = catch_warning(lambda: values(measure, FRACTIONS))
     match = re.search(r"as in (.*\))", message)
     assert match
     declared = ir_measures.parse_measure(match[1])
@@ -815,36 +816,36 @@ _ONE_RUN = {"q1": {"d1": 1.0, "d2": 0.5}}
 _ONE_TOPIC = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
 _PERQUERY = ma.evaluate({"a": _ONE_RUN, "b": _ONE_RUN}, _ONE_TOPIC, "AP", progress=False)
 _TAKE_LONG = {
-    "explain": lambda given: ma.explain(given, _ONE_RUN, _ONE_TOPIC, "q1"),
-    "topic": lambda given: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, given),
-    "depth": lambda given: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, "q1", depth=given),
-    "average_over": lambda given: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", average_over=given, progress=False),
-    "measure": lambda given: ma.analysis.upper_bound(_ONE_TOPIC, given),
-    "base": lambda given: ma.CAM(base=given),
-    "weights": lambda given: ma.CAM(weights={"relevance": given}),
-    "aspect": lambda given: ma.On(aspect=given),
-    "scales": lambda given: ma.Aspects(given),
-    "scale": lambda given: ma.Aspect(gains=given, grades=3),
-    "name": lambda given: ma.Aspects({"relevance": 1}, name=given),
-    "p": lambda given: ma.uRBP(p=given),
-    "cutoff": lambda given: ma.CAM @ given,
-    "distance": lambda given: ma.TOMA(distance=given),
-    "order": lambda given: ma.TOMA(order=given),
-    "groups": lambda given: ma.AWRF(groups=given),
-    "run": lambda given: ma.largest_differences(_PERQUERY, given, "b"),
-    "label": lambda given: ma.largest_differences(_PERQUERY, "a", "b", given),
-    "method": lambda given: ma.analysis.correlation(_PERQUERY, given),
-    "suite": lambda given: ma.suite(given),
-    "baseline": lambda given: ma.report(_ONE_RUN, _ONE_TOPIC, baseline=given, progress=False),
+    "explain": lambda value: ma.explain(value, _ONE_RUN, _ONE_TOPIC, "q1"),
+    "topic": lambda value: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, value),
+    "depth": lambda value: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, "q1", depth=value),
+    "average_over": lambda value: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", average_over=value, progress=False),
+    "measure": lambda value: ma.analysis.upper_bound(_ONE_TOPIC, value),
+    "base": lambda value: ma.CAM(base=value),
+    "weights": lambda value: ma.CAM(weights={"relevance": value}),
+    "aspect": lambda value: ma.On(aspect=value),
+    "scales": lambda value: ma.Aspects(value),
+    "scale": lambda value: ma.Aspect(gains=value, grades=3),
+    "name": lambda value: ma.Aspects({"relevance": 1}, name=value),
+    "p": lambda value: ma.uRBP(p=value),
+    "cutoff": lambda value: ma.CAM @ value,
+    "distance": lambda value: ma.TOMA(distance=value),
+    "order": lambda value: ma.TOMA(order=value),
+    "groups": lambda value: ma.AWRF(groups=value),
+    "run": lambda value: ma.largest_differences(_PERQUERY, value, "b"),
+    "label": lambda value: ma.largest_differences(_PERQUERY, "a", "b", value),
+    "method": lambda value: ma.analysis.correlation(_PERQUERY, value),
+    "suite": lambda value: ma.suite(value),
+    "baseline": lambda value: ma.report(_ONE_RUN, _ONE_TOPIC, baseline=value, progress=False),
 }
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("given", list(_LONG))
+@pytest.mark.parametrize("kind", list(_LONG))
 @pytest.mark.parametrize("door", list(_TAKE_LONG))
-def test_long_input_is_shortened_in_messages(door: str, given: str) -> None:
+def test_long_input_is_shortened_in_messages(door: str, kind: str) -> None:
     with pytest.raises(MultiAspectError) as caught:
-        _TAKE_LONG[door](_LONG[given])
+        _TAKE_LONG[door](_LONG[kind])
     message = str(caught.value)
     assert "\n" not in message
     assert len(message) < 500, message

@@ -25,9 +25,9 @@ def per_topic(perquery: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 def test_equals_scipy_and_statsmodels(perquery):
     first, second, *_ = names = perquery["name"].unique().tolist()
-    found = compare_with_baseline(perquery, [second, first])
-    assert len(found) == 2 * 2 * 4
-    for measure, rows in found.groupby("measure"):
+    comparison = compare_with_baseline(perquery, [second, first])
+    assert len(comparison) == 2 * 2 * 4
+    for measure, rows in comparison.groupby("measure"):
         table = per_topic(perquery, measure)
         asl = [ttest_rel(table[row.name], table[row.baseline]).pvalue for row in rows.itertuples(index=False)]
         assert rows["asl"].tolist() == pytest.approx(asl)
@@ -39,30 +39,30 @@ def test_equals_scipy_and_statsmodels(perquery):
         assert once["p"].tolist() == pytest.approx(p.tolist())
         assert once["significant"].tolist() == reject.tolist()
         assert 0 < reject.sum() < 7
-    assert found["baseline"].unique().tolist() == [second, first]
-    assert [name for name in found["name"].unique().tolist() if name in names[2:]] == names[2:]
+    assert comparison["baseline"].unique().tolist() == [second, first]
+    assert [name for name in comparison["name"].unique().tolist() if name in names[2:]] == names[2:]
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "permutation", "t", "tukey"])
 def test_levels_are_those_of_discriminative_power(perquery, test):
     baseline = perquery["name"].iloc[0]
-    found = compare_with_baseline(perquery, baseline, test, alpha=0.05, n_resamples=300, seed=4)
+    table = compare_with_baseline(perquery, baseline, test, alpha=0.05, n_resamples=300, seed=4)
     pairs = discriminative_power(perquery, test, n_resamples=300, alpha=0.05, seed=4).pairs
-    of = {(row.measure, frozenset((row.a, row.b))): row.asl for row in pairs.itertuples()}
-    expected = [of[row.measure, frozenset((row.baseline, row.name))] for row in found.itertuples(index=False)]
-    assert found["asl"].tolist() == expected
+    levels = {(row.measure, frozenset((row.a, row.b))): row.asl for row in pairs.itertuples()}
+    expected = [levels[row.measure, frozenset((row.baseline, row.name))] for row in table.itertuples(index=False)]
+    assert table["asl"].tolist() == expected
     if test == "tukey":
-        assert found["p"].tolist() == expected
+        assert table["p"].tolist() == expected
 
 
 def test_the_result_does_not_depend_on_the_order_of_rows(perquery):
     keys = ["measure", "baseline", "name"]
     baseline = perquery["name"].iloc[0]
-    one, other = (
+    first, second = (
         compare_with_baseline(rows, baseline, "permutation", n_resamples=100).sort_values(keys, ignore_index=True)
         for rows in (perquery, perquery.sample(frac=1, random_state=1))
     )
-    pd.testing.assert_frame_equal(one, other)
+    pd.testing.assert_frame_equal(first, second)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_the_result_does_not_depend_on_the_order_of_rows(perquery):
 )
 def test_bad_input(perquery, baseline, options, message):
     first = perquery["name"].iloc[0]
-    given = first if baseline == "FIRST" else [first if name == "FIRST" else name for name in baseline]
+    names = first if baseline == "FIRST" else [first if name == "FIRST" else name for name in baseline]
     with pytest.raises(MultiAspectError, match=message):
-        compare_with_baseline(perquery, baseline if baseline == "nobody" else given, **options)
+        compare_with_baseline(perquery, baseline if baseline == "nobody" else names, **options)
 
 
 @pytest.mark.parametrize("by", [None, {"q0": "x", "q1": "x", "q2": "x", "q3": "y"}])

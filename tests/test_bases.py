@@ -41,18 +41,20 @@ def quarter(qrels, run):
 
 
 def test_a_measure_named_like_another_is_not_that_measure() -> None:
-    one, other = define_byquery(half, name="AP"), define_byquery(quarter, name="AP")
+    first, second = define_byquery(half, name="AP"), define_byquery(quarter, name="AP")
     assert value(On(base=AP)) == pytest.approx(5 / 6)
-    assert value(On(base=one)) == 0.5
-    assert value(On(base=other)) == 0.25
-    assert len({On(base=AP), On(base=one), On(base=other)}) == 3
-    assert On(base=one) == On(base=one)
-    assert CAM(base={"relevance": one}) != CAM(base={"relevance": other})
-    assert str(On(base=one)) == str(On(base=AP)) == "On(base='AP')"
-    assert (On(base=one) @ 5)["base"].one.measure_class is type(one)
+    assert value(On(base=first)) == 0.5
+    assert value(On(base=second)) == 0.25
+    assert len({On(base=AP), On(base=first), On(base=second)}) == 3
+    assert On(base=first) == On(base=first)
+    assert CAM(base={"relevance": first}) != CAM(base={"relevance": second})
+    assert str(On(base=first)) == str(On(base=AP)) == "On(base='AP')"
+    assert (On(base=first) @ 5)["base"].one.measure_class is type(first)
     # Both in one run: neither gets what was computed for the other.
     rankings = Rankings(RUN, Judgments(QRELS))
-    assert [On(base=base).evaluate(rankings)[0] for base in (one, AP, other)] == pytest.approx([0.5, 5 / 6, 0.25])
+    assert [On(base=base).evaluate(rankings)[0] for base in (first, AP, second)] == pytest.approx(
+        [0.5, 5 / 6, 0.25]
+    )
 
 
 class _Halves(SingleAspectMeasure):
@@ -129,8 +131,8 @@ def test_the_maximum_gain_is_that_of_the_scale(base: ir_measures.Measure) -> Non
     pytest.importorskip("cwl")
     declared = {"relevance": Aspect([0, 1, 2, 3], gains=[0, 1, 10, 20]), "credibility": 4}
     qrels = {"q": {docno: {"relevance": label, "credibility": label} for docno, label in QRELS["q"].items()}}
-    given = {"relevance": base(max_rel=20), "credibility": base(max_rel=4)}
-    expected = value(CAM(base=given, aspects=declared), qrels)
+    bases = {"relevance": base(max_rel=20), "credibility": base(max_rel=4)}
+    expected = value(CAM(base=bases, aspects=declared), qrels)
     assert value(CAM(base=base, aspects=declared), qrels) == pytest.approx(expected, abs=1e-12)
     assert value(CAM(base=str(base), aspects=declared), qrels) == pytest.approx(expected, abs=1e-12)
     assert value(CAM(base=base(max_rel=100), aspects=declared), qrels) != pytest.approx(expected, abs=1e-3)

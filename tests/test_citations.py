@@ -68,12 +68,12 @@ def test_entries_are_complete():
 
 def test_entries_agree_with_the_citation_file():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    of_doi = {doi: entry for entry in references().values() for doi in re.findall(r"doi += {(.*)}", entry)}
+    entry_by_doi = {doi: entry for entry in references().values() for doi in re.findall(r"doi += {(.*)}", entry)}
     for reference in text.split("  - type: ")[1:]:
         title = re.search(r'title: "(.*)"', reference)[1]
         year = re.search(r"year: (\d+)", reference)[1]
         doi = re.search(r"doi: (.*)", reference)
-        entry = plain(of_doi[doi[1]] if doi else references()["korfhage1997"])
+        entry = plain(entry_by_doi[doi[1]] if doi else references()["korfhage1997"])
         words = re.findall(r"\w+", plain(title))
         assert set(words) <= set(re.findall(r"\w+", entry)), title
         assert f"{{{year}}}".strip("{}") in entry

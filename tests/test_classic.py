@@ -56,7 +56,7 @@ SINGLE = [
 ]  # fmt: skip
 
 
-def ranked(*documents: str) -> dict[str, float]:
+def ranking(*documents: str) -> dict[str, float]:
     return {document: 100.0 - rank for rank, document in enumerate(documents)}
 
 
@@ -67,17 +67,17 @@ def perquery(measure, qrels, run) -> dict[str, float]:
 # --- the worked examples of the slides --------------------------------------------------------
 
 
-def named(*numbers: int) -> list[str]:
+def document_names(*numbers: int) -> list[str]:
     return [f"d{number}" for number in numbers]
 
 
 SLIDES_RUN = {
-    "q1": ranked(*named(123, 84, 56, 6, 8, 9, 511, 129, 187, 25, 38, 48, 250, 113, 3)),
-    "q2": ranked(*named(425, 87, 56, 32, 124, 615, 512, 129, 4, 130, 193, 715, 810, 5, 3)),
+    "q1": ranking(*document_names(123, 84, 56, 6, 8, 9, 511, 129, 187, 25, 38, 48, 250, 113, 3)),
+    "q2": ranking(*document_names(425, 87, 56, 32, 124, 615, 512, 129, 4, 130, 193, 715, 810, 5, 3)),
 }
 SLIDES_QRELS = {
-    "q1": dict.fromkeys(named(3, 5, 9, 25, 39, 44, 56, 71, 89, 123), 1),
-    "q2": dict.fromkeys(named(3, 56, 129), 1),
+    "q1": dict.fromkeys(document_names(3, 5, 9, 25, 39, 44, 56, 71, 89, 123), 1),
+    "q2": dict.fromkeys(document_names(3, 56, 129), 1),
 }
 
 
@@ -97,7 +97,7 @@ def run_with_ap(values: list[float]) -> tuple[dict, dict]:
     """A collection whose queries have these average precisions: one relevant of n, at the right rank."""
     qrels = {f"q{i}": {f"r{j}": 1 for j in range(100)} for i in range(len(values))}
     # n documents at the top of R = 100 give AP = n / 100.
-    run = {f"q{i}": ranked(*(f"r{j}" for j in range(round(100 * value)))) for i, value in enumerate(values)}
+    run = {f"q{i}": ranking(*(f"r{j}" for j in range(round(100 * value)))) for i, value in enumerate(values)}
     return qrels, run
 
 
@@ -129,7 +129,7 @@ def test_spearman_s_exercise():
 def test_dcg_s_exercise():
     """The slides print sums of rounded terms: 13.846, 14.588 and .949."""
     labels = dict(zip("abcdef", [3, 2, 3, 0, 1, 2], strict=True))
-    qrels, run, ideal = {"q": labels}, {"q": ranked(*"abcdef")}, {"q": ranked(*"acbfed")}
+    qrels, run, ideal = {"q": labels}, {"q": ranking(*"abcdef")}, {"q": ranking(*"acbfed")}
     exponential = DCG(dcg="exp-log2")
     assert exponential.calc_aggregate(qrels, run) == pytest.approx(13.848264, abs=5e-7)
     assert exponential.calc_aggregate(qrels, ideal) == pytest.approx(14.595391, abs=5e-7)
@@ -179,7 +179,7 @@ def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cuto
     given_rel = {} if rel is None else {"rel": rel}
     for k in (None, cutoff):
         returned = set(order[:k])
-        found = [doc for doc in order[:k] if doc in relevant]
+        retrieved = [doc for doc in order[:k] if doc in relevant]
 
         def share(part, whole):
             return len(part) / len(whole) if whole else 0.0
@@ -187,13 +187,13 @@ def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cuto
         examined = [rank for rank, doc in enumerate(order[:k], 1) if doc in relevant]
         wanted = {
             CoverageRatio(**given_rel): share(known & relevant & returned, known & relevant),
-            NoveltyRatio(**given_rel): share(set(found) - known, found),
-            RelativeRecall(expected=expected, **given_rel): len(found) / expected,
+            NoveltyRatio(**given_rel): share(set(retrieved) - known, retrieved),
+            RelativeRecall(expected=expected, **given_rel): len(retrieved) / expected,
             RecallEffort(expected=expected, **given_rel): (
                 expected / examined[expected - 1] if len(examined) >= expected else 0.0
             ),
-            Satisfaction(**given_rel): share(found, returned),
-            Frustration(**given_rel): 1 - share(found, returned),
+            Satisfaction(**given_rel): share(retrieved, returned),
+            Frustration(**given_rel): 1 - share(retrieved, returned),
         }
         for measure, value in wanted.items():
             assert perquery(measure(cutoff=k), qrels, run) == {"q": pytest.approx(value, abs=1e-12)}
@@ -213,11 +213,11 @@ def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wa
     for order in itertools.permutations(documents):
         if any(level[a] < level[b] for a, b in itertools.pairwise(order)):
             continue
-        seen = found = 0
+        seen = hits = 0
         for doc in order:
-            if relevant and found == needed:
+            if relevant and hits == needed:
                 break
-            found += doc in relevant
+            hits += doc in relevant
             seen += doc not in relevant
         lengths.append(seen)
     value = perquery(ESL(wanted=wanted), {"q": judged}, {"q": scores})
@@ -229,7 +229,7 @@ def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wa
 
 preferences = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(-2, 4), min_size=1)
 rankings = st.permutations("abcdefghijklm").flatmap(
-    lambda docs: st.integers(0, 13).map(lambda n: ranked(*docs[:n]))
+    lambda docs: st.integers(0, 13).map(lambda n: ranking(*docs[:n]))
 )
 
 
@@ -248,7 +248,7 @@ def test_compatibility_is_rank_biased_overlap(weights, run, p):
 @pytest.mark.parametrize("n_below", [0, 1, 10, 996, 997, 2000])
 def test_unjudged_documents_below_change_no_compatibility(n_below):
     qrels = {"q": {"h1": 2, "h2": 1, "h3": 1, "bad": -1}}
-    run = {"q": ranked("x1", "h1", "x2", "h2", *(f"y{number}" for number in range(n_below)))}
+    run = {"q": ranking("x1", "h1", "x2", "h2", *(f"y{number}" for number in range(n_below)))}
     assert perquery(HelpfulCompat, qrels, run)["q"] == pytest.approx(0.505493, abs=5e-7)
     explained = HelpfulMinusHarmful.explain(run, qrels, "q")
     assert explained.ranks["contribution"].sum() == pytest.approx(explained.value, abs=1e-12)
@@ -258,11 +258,11 @@ def test_unjudged_documents_below_change_no_compatibility(n_below):
 def test_compatibility_ends_at_rank_1000():
     qrels = {"q": {"good": 1}}
     above = [f"x{number}" for number in range(1000)]
-    assert perquery(HelpfulCompat, qrels, {"q": ranked(*above, "good")})["q"] == 0
-    last = perquery(HelpfulCompat(p=0.999), qrels, {"q": ranked(*above[:999], "good")})["q"]
-    assert last == pytest.approx(ref.compatibility(ranked(*above[:999], "good"), qrels["q"], 0.999), rel=1e-9)
+    assert perquery(HelpfulCompat, qrels, {"q": ranking(*above, "good")})["q"] == 0
+    last = perquery(HelpfulCompat(p=0.999), qrels, {"q": ranking(*above[:999], "good")})["q"]
+    assert last == pytest.approx(ref.compatibility(ranking(*above[:999], "good"), qrels["q"], 0.999), rel=1e-9)
     many = {f"d{number:04d}": 1 for number in range(1200)}
-    assert perquery(HelpfulCompat, {"q": many}, {"q": ranked(*many)})["q"] == 1
+    assert perquery(HelpfulCompat, {"q": many}, {"q": ranking(*many)})["q"] == 1
 
 
 @given(st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 4), min_size=1), rankings)
@@ -283,7 +283,7 @@ def test_orders_say_what_is_harmful():
         allow_violations=True,
     )
     qrels = {"q": {"good": (1, 1), "bad": (1, 0), "off": (0, 1)}}
-    run = {"q": ranked("bad", "good")}
+    run = {"q": ranking("bad", "good")}
     measure = HelpfulMinusHarmful(order="harm")
     assert measure == HelpfulMinusHarmful(order=order)
     # Both rankings overlap in one document from rank 2 on, the ideal one in itself from rank 1 on.
@@ -306,7 +306,7 @@ def test_ranges(judged, scores):
 
 def test_on_other_aspects_as_bases_and_in_strings():
     qrels = {"q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}}
-    run = {"q": ranked("a", "b")}
+    run = {"q": ranking("a", "b")}
     aspects = Aspects({"relevance": 1, "credibility": 1})
     assert On(aspect="credibility", base=ESL).calc_aggregate(qrels, run) == 1
     assert CAM(base="Satisfaction", aspects=aspects).calc_aggregate(qrels, run) == 0.5
@@ -320,7 +320,7 @@ def test_on_other_aspects_as_bases_and_in_strings():
 
 def test_a_threshold_decides_what_is_relevant():
     aspects = Aspects({"relevance": Aspect([0, 1, 2], threshold=2)})
-    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": ranked("a", "b")}
+    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": ranking("a", "b")}
     assert Satisfaction.calc_aggregate(qrels, run) == 1
     assert On(base=Satisfaction, aspects=aspects).calc_aggregate(qrels, run) == 0.5
     assert On(base=Satisfaction(rel=1), aspects=aspects).calc_aggregate(qrels, run) == 1

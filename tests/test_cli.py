@@ -139,10 +139,10 @@ def test_label_columns_without_names(files, capsys, prefix):
     """The remedy is an option, not the parameter of read_qrels."""
     (files / "multi.txt").write_text("1 0 d1 2 0\n1 0 d2 0 3\n")
     assert main(["evaluate", "--qrels", f"{prefix}{files / 'multi.txt'}", "-m", "map", str(files / "a.run")]) == 2
-    found = capsys.readouterr().err
-    assert "expected 4 fields (qid iteration docno label), got 5" in found
-    assert "name the label columns of one file, as in --qrels relevance,credibility=FILE" in found
-    assert "aspects=" not in found
+    message = capsys.readouterr().err
+    assert "expected 4 fields (qid iteration docno label), got 5" in message
+    assert "name the label columns of one file, as in --qrels relevance,credibility=FILE" in message
+    assert "aspects=" not in message
 
 
 def test_a_run_after_the_qrels_is_no_aspect_in_silence(files, capsys):
@@ -370,9 +370,9 @@ def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monk
     assert [line.split("\t")[0] for line in out.splitlines()[1:]] == ["alpha.run", "beta.run", "mine"]
     expected = cli("evaluate", "-m", "AP", "x=runs/beta.run")[1]
     content = (trec_files / "runs" / "beta.run").read_bytes()
-    for given, name in (("-", "stdin"), ("x=-", "x")):
+    for argument, name in (("-", "stdin"), ("x=-", "x")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(content))))
-        code, out, _ = cli("evaluate", "-m", "AP", given)
+        code, out, _ = cli("evaluate", "-m", "AP", argument)
         assert (code, out) == (0, expected.replace("x\t", f"{name}\t"))
 
 
@@ -410,10 +410,10 @@ def test_several_measures_follow_one_option(cli, trec_files):
     expected = cli("evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", "runs")[:2]
     assert expected[0] == 0
     for option in (["-m"], ["--measure"]):
-        given = [*option, "nDCG@10", "best=AP", "CAM(base=AP)@5"]
-        assert cli("evaluate", *given, "--aspects", "scales.json", "runs")[:2] == expected
-        assert cli("evaluate", "--aspects", "scales.json", *given, "runs")[:2] == expected
-        assert cli("evaluate", "--aspects", "scales.json", "runs", *given)[:2] == expected
+        arguments = [*option, "nDCG@10", "best=AP", "CAM(base=AP)@5"]
+        assert cli("evaluate", *arguments, "--aspects", "scales.json", "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", *arguments, "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", "runs", *arguments)[:2] == expected
     assert cli("evaluate", "--measure=nDCG@10", "AP", "runs/beta.run", "new=runs/alpha.run")[1].splitlines()[0] == (
         "name\tnDCG@10\tAP"
     )
@@ -522,18 +522,18 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
     cells = {line.split()[0]: line.split()[1:] for line in shown[1:5]}
     marks = set()
     for row in expected.itertuples():
-        of_run, at = rows[row.name], measures.index(row.measure)
+        fields, at = rows[row.name], measures.index(row.measure)
         sign = -1 if row.measure.startswith("ESL") else 1
         wide = values[values["measure"] == row.measure].pivot(index="qid", columns="name", values="value")
         gains = sign * (wide[row.name] - wide["beta.run"])
-        assert of_run[f"{row.measure} +"] == (gains > 0).sum()
-        assert of_run[f"{row.measure} -"] == (gains < 0).sum()
-        assert of_run[f"{row.measure} p-value"] == row.asl
-        assert of_run[f"{row.measure} reject"] is row.significant
-        assert of_run.get(f"{row.measure} p-value corrected", row.p) == row.p
-        assert (f"{row.measure} p-value corrected" in of_run) is (correction == "holm")
+        assert fields[f"{row.measure} +"] == (gains > 0).sum()
+        assert fields[f"{row.measure} -"] == (gains < 0).sum()
+        assert fields[f"{row.measure} p-value"] == row.asl
+        assert fields[f"{row.measure} reject"] is row.significant
+        assert fields.get(f"{row.measure} p-value corrected", row.p) == row.p
+        assert (f"{row.measure} p-value corrected" in fields) is (correction == "holm")
         mark = "†" if row.significant else ""
-        assert cells[row.name][at].rstrip("*") == f"{of_run[row.measure]:.4f}{mark}"
+        assert cells[row.name][at].rstrip("*") == f"{fields[row.measure]:.4f}{mark}"
         marks.add((row.measure, mark))
     assert {mark for _, mark in marks} == {"", "†"}
     assert shown[0].split() == ["CAM@3", "ESL(wanted=1)", "↓"]
@@ -565,10 +565,10 @@ def test_judged_fractions_per_aspect(cli, trec_files):
     judged = {tuple(line.split()[::2][:2]) for line in (trec_files / "credibility.txt").read_text().splitlines()}
     for name, row in table.iterrows():
         run = [line.split() for line in (trec_files / "runs" / name).read_text().splitlines()]
-        of_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
+        by_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
             [line[0] for line in run]
         )
-        assert row["judged@10 credibility"] == pytest.approx(of_query.mean().mean())
+        assert row["judged@10 credibility"] == pytest.approx(by_query.mean().mean())
         assert row["judged@10 relevance"] == 1
 
 
@@ -616,34 +616,34 @@ def test_bad_options(cli, options, part):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "given"),
-    [*(("evaluate", given) for given in ("beta", "runs/beta", "beta.run", "delta.v2")), ("report", "delta.v2")],
+    ("command", "baseline"),
+    [*(("evaluate", name) for name in ("beta", "runs/beta", "beta.run", "delta.v2")), ("report", "delta.v2")],
 )
-def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, given):
+def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, baseline):
     pytest.importorskip("vl_convert")
     (trec_files / "runs" / "delta.run").rename(trec_files / "runs" / "delta.v2.run.gz")
-    found = "delta.v2.run.gz" if "delta" in given else "beta.run"
-    options = ["-m", "AP", "--baseline", given]
+    name = "delta.v2.run.gz" if "delta" in baseline else "beta.run"
+    options = ["-m", "AP", "--baseline", baseline]
     code, _, err = cli(command, *options, *(["-o", "page.html"] if command == "report" else []), "runs")
     assert (code, "error" in err) == (0, False)
     if command == "evaluate":
-        assert f"different from {found} (†)" in cli("evaluate", *options, "--format", "table", "runs")[1]
+        assert f"different from {name} (†)" in cli("evaluate", *options, "--format", "table", "runs")[1]
     else:
         page = (trec_files / "page.html").read_text(encoding="utf-8")
-        assert re.search(rf'<option value="\d" selected>{found}</option>', page)
+        assert re.search(rf'<option value="\d" selected>{name}</option>', page)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("baseline", "message"),
     [
         ("gama", "gamma.run, beta.txt), got 'gama'. Did you mean gamma?"),
         ("beta", "'beta' may be beta.run or beta.txt; give its whole name"),
     ],
 )
-def test_a_baseline_that_is_not_one_run(cli, trec_files, given, message):
+def test_a_baseline_that_is_not_one_run(cli, trec_files, baseline, message):
     (trec_files / "beta.txt").write_bytes((trec_files / "runs" / "beta.run").read_bytes())
     for command in (["evaluate"], ["report", "-o", "page.html"]):
-        code, _, err = cli(*command, "-m", "AP", "--baseline", given, "runs", "beta.txt")
+        code, _, err = cli(*command, "-m", "AP", "--baseline", baseline, "runs", "beta.txt")
         assert code == 2
         assert err.startswith("pt-multiaspect: error: --baseline: ")
         assert err.endswith(f"{message}\n")
@@ -740,11 +740,11 @@ def _rows(latex):
 def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, line):
     parquet = pytest.importorskip("pyarrow.parquet")
     assert cli(*line, "-o", "table.parquet")[:2] == (0, "")
-    found = parquet.read_table("table.parquet").to_pydict()
+    columns = parquet.read_table("table.parquet").to_pydict()
     assert cli(*line, "-o", "table.json")[:2] == (0, "")
     rows = json.loads((trec_files / "table.json").read_text())
-    assert found == {name: [row[name] for row in rows] for name in rows[0]}
-    assert {name: {type(value) for value in values} for name, values in found.items()} == {
+    assert columns == {name: [row[name] for row in rows] for name in rows[0]}
+    assert {name: {type(value) for value in values} for name, values in columns.items()} == {
         name: {type(row[name]) for row in rows} for name in rows[0]
     }
 

@@ -23,6 +23,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import (
     CAM,
     Aspects,
+    On,
     aggregate,
     analysis,
     datasets,
@@ -115,9 +116,9 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert "no label of credibility is 0" in " ".join(out.split())
     assert out.count("declare the scales as below") == 4  # a scale of 100 grades has no threshold either
     option = out[out.index("--aspects '") :].partition("\n\n")[0]
-    (given,) = shlex.split(option.removeprefix("--aspects "))
-    assert Aspects(json.loads(given)) == Aspects.from_file("proposed.json")
-    for scales in ("proposed.json", given):
+    (declaration,) = shlex.split(option.removeprefix("--aspects "))
+    assert Aspects(json.loads(declaration)) == Aspects.from_file("proposed.json")
+    for scales in ("proposed.json", declaration):
         _, again, err = cli("describe", "--aspects", scales, qrels=qrels)
         assert "declare the scales" not in again
         assert "may be a code" not in again
@@ -128,10 +129,10 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
 
 @pytest.mark.slow
 def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
-    given = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
-    (trec_files / "plain.txt").write_text(given)
+    scales = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
+    (trec_files / "plain.txt").write_text(scales)
     measures = ("-m", "CAM(base=AP) TOMA", "runs")
-    code, out, err = cli("evaluate", "--aspects", given, *measures)
+    code, out, err = cli("evaluate", "--aspects", scales, *measures)
     assert (code, err) == (0, "")
     assert cli("evaluate", "--aspects", "plain.txt", *measures) == (0, out, "")
     assert out != cli("evaluate", "--aspects", "scales.json", *measures)[1]
@@ -194,8 +195,8 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
         (tmp_path / name).write_text("".join([*rows, *(f"2 0 d{at} {int(at == 0)}\n" for at in range(30))]))
     for run, rank in (("first", 28), ("second", 29)):
         ranked = [f"1 Q0 {run}{at} {at} {-at} x\n" for at in range(10)]
-        at_rank = [("d0" if at == rank else f"new{at}") for at in range(30)]
-        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(at_rank))]))
+        docnos = [("d0" if at == rank else f"new{at}") for at in range(30)]
+        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(docnos))]))
     measures = ["mean=CAM(base=P@10)", "deep=On(base=RBP(p=0.5),aspect=a)"]
     options = ["--aspects", '{"a": 1, "b": 1, "c": 1}', *(part for text in measures for part in ("-m", text))]
     compared = ["--baseline", "first"] if command == "evaluate" else []
@@ -308,12 +309,83 @@ def test_correlate(cli):
     assert code == 0
     expected = analysis.correlation(values, rank_by="query", ci=0.95)
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+    code, out, _ = cli("correlate", *SCALED, "--method", "tau_gap", "--top", "3", "runs")
+    assert code == 0
+    assert np.array_equal(read(out).set_index("measure"), analysis.correlation(values, "tau_gap", top=3))
+    code, _, err = cli("correlate", *SCALED, "--top", "3", "--rank-by", "query", "runs")
+    assert code == 2
+    assert "--top applies to means" in err
     code, _, err = cli("correlate", "-m", "AP", "runs")
     assert code == 2
     assert "at least two measures, got only AP" in err
     code, _, err = cli("correlate", "-m", "AP RR", "runs/beta.run")
     assert code == 2
     assert "at least two systems" in err
+
+
+def test_weightings(cli, trec_files):
+    scales = Aspects.from_file("scales.json")
+    qrels, runs = read_qrels(QRELS), {name: f"runs/{name}" for name in sorted(os.listdir("runs"))}
+    runs = {name.removesuffix(".gz"): path for name, path in runs.items()}
+    on = [On(aspect=aspect, base="nDCG@5", aspects=scales) for aspect in scales]
+    values = evaluate(runs, qrels, on, progress=False)
+    options = {"alpha": 0.1, "correction": "holm", "at_least": {"relevance": 0.25}}
+    arguments = ["--alpha", "0.1", "--correction", "holm", "--at-least", "relevance=0.25", "runs"]
+    code, out, err = cli("weightings", "-m", "CAM@5", "--aspects", "scales.json", *arguments)
+    assert (code, err) == (0, "")
+    expected = analysis.weightings(values, CAM(aspects=scales) @ 5, **options).pairs
+    pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+    code, out, err = cli(
+        "weightings", "-m", "CAM(gate=relevance)@5", "--aspects", "scales.json", "--baseline", "beta", "runs"
+    )
+    assert (code, err) == (0, "")
+    gated = CAM(gate="relevance", aspects=scales) @ 5
+    expected = analysis.weightings(values, gated, baseline="beta.run", runs=runs, qrels=qrels).pairs
+    assert read(out)["fraction"].tolist() == expected["fraction"].tolist()
+    assert set(read(out)["b"]) == {"beta.run"}
+    # Several measures are weighted themselves; a file of them gives the same.
+    code, several, err = cli("weightings", "-m", "AP", "RR", "--format", "csv", "runs")
+    assert (code, err) == (0, "")
+    assert cli("evaluate", "-m", "AP", "RR", "-q", "--format", "tot", "-o", "values.txt", "runs")[0] == 0
+    code, out, err = cli(
+        "weightings", "--values", "tot=values.txt", "-m", "AP", "-m", "RR", "-o", "out.csv", qrels=()
+    )
+    assert (code, err, out) == (0, "", "")
+    assert Path("out.csv").read_text() == several
+    code, out, err = cli(
+        "weightings", "--values", "tot=values.txt", "-m", "AP", "RR", "--format", "table", qrels=()
+    )
+    assert (code, err) == (0, "")
+    assert "of 6 pairs of runs change their order" in out
+    groups = "\n".join(f"q{topic} {'even' if topic % 2 == 0 else 'odd'}" for topic in range(6))
+    Path("groups.txt").write_text(groups)
+    code, out, _ = cli("weightings", "-m", "CAM", "--aspects", "scales.json", "--by", "groups.txt", "runs")
+    assert code == 0
+    assert read(out)["group"].unique().tolist() == ["even", "odd", "all"]
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["-m", "AP", "runs"], "expected a mean over aspects, such as CAM"),
+        (["-m", "CAM"], "missing values: give --qrels, -m and runs, or --values FORMAT=FILE"),
+        (["runs"], "missing values: give --qrels, -m and runs"),
+        (["-m", "CAM", "--values", "tot=values.txt"], "omit qrels and runs"),
+        (["-m", "CAM", "--at-least", "relevance", "runs"], "--at-least: expected ASPECT=WEIGHT, got 'relevance'"),
+        (["-m", "CAM", "--at-least", "trust=0.5", "runs"], "--at-least: expected aspects (relevance, credibility)"),
+        (
+            ["-m", "CAM", "--at-least", "relevance=1.5", "runs"],
+            "--at-least: expected weights that sum to at most 1",
+        ),
+        (["-m", "CAM", "--baseline", "none", "runs"], "--baseline: expected one of the runs"),
+        (["-m", "CAM", "runs/beta.run"], "at least two systems"),
+    ],
+)
+def test_weightings_says_what_is_wrong(cli, options, part):
+    code, out, err = cli("weightings", "--aspects", "scales.json", *options)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert "measures=" not in err
 
 
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
@@ -335,11 +407,18 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report"])
+@pytest.mark.parametrize(
+    "name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report", "weightings"]
+)
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())
     runs = ["runs/beta.run", "runs/alpha.run"][: {"bounds": 0, "explain": 1}.get(name, 2)]
-    others = {"correlate": ["RR"], "explain": ["--query", "q0"], "report": ["-o", "page.html"]}.get(name, [])
+    others = {
+        "correlate": ["RR"],
+        "weightings": ["RR"],
+        "explain": ["--query", "q0"],
+        "report": ["-o", "page.html"],
+    }.get(name, [])
     code, _, err = cli(name, "relevance.txt", *runs, "-m", "AP", *others, qrels=())
     assert (code == 0) is says_so, err
 
@@ -348,14 +427,14 @@ def test_bounds(cli):
     options = ["-m", "CAM@3 best=CAM(base=AP)", "--aspects", "scales.json"]
     code, out, err = cli("bounds", *options, "-q")
     assert (code, err) == (0, "")
-    found, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
+    table, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
     from pt_multiaspect import CAM
 
     for label, measure in {"CAM@3": CAM(aspects=scales) @ 3, "best": CAM(base="AP", aspects=scales)}.items():
-        rows = found[found["measure"] == label].drop(columns="measure").reset_index(drop=True)
+        rows = table[table["measure"] == label].drop(columns="measure").reset_index(drop=True)
         pd.testing.assert_frame_equal(rows, analysis.upper_bound(qrels, measure), check_dtype=False)
     means = read(cli("bounds", *options)[1]).set_index("measure")
-    by_measure = found.groupby("measure")
+    by_measure = table.groupby("measure")
     assert means["mean value"].to_dict() == pytest.approx(by_measure["value"].mean().to_dict())
     assert means["mean bound"].to_dict() == pytest.approx(by_measure["bound"].mean().to_dict())
     assert means["minimum bound"].to_dict() == by_measure["bound"].min().to_dict()
@@ -378,8 +457,8 @@ def test_axioms(cli):
     assert table[0].split("  ")[-2:] == ["1 attainable", "swap"]
     assert table[2].split() == ["CAM", "fails", "holds"]
     assert cli("axioms", *options, "--examples", qrels=())[1] == f"{expected.example('CAM', '1 attainable')}\n"
-    given = ["--aspects", '{"relevance": 1, "cost": 1}']
-    assert "cost" in cli("axioms", *options, *given, "--examples", qrels=())[1]
+    scales = ["--aspects", '{"relevance": 1, "cost": 1}']
+    assert "cost" in cli("axioms", *options, *scales, "--examples", qrels=())[1]
     for bad, part in ((["-m", "AP"], "multi-aspect"), (["-m", "CAM", "--property", "D99"], "D99")):
         code, out, err = cli("axioms", *bad, qrels=())
         assert (code, out) == (2, "")
@@ -521,17 +600,17 @@ def test_completion_scripts(cli, shell):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_completes_commands_options_and_measures(shell):
-    def completed(words, incomplete):
+    def completions(words, incomplete):
         kind = get_completion_class(shell)(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE")
         return [item.value or item.type for item in kind.get_completions(words, incomplete)]
 
-    assert completed([], "ev") == ["evaluate"]
-    assert completed(["evaluate"], "--ba") == ["--baseline"]
-    assert "TOMA" in completed(["evaluate", "-m"], "TO")
-    assert "CAM" in completed(["measures"], "C")
-    assert completed(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
+    assert completions([], "ev") == ["evaluate"]
+    assert completions(["evaluate"], "--ba") == ["--baseline"]
+    assert "TOMA" in completions(["evaluate", "-m"], "TO")
+    assert "CAM" in completions(["measures"], "C")
+    assert completions(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
     if shell != "bash":  # which splits words
-        assert completed(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
+        assert completions(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
     for *words, option in (["--qrels"], ["--qrels", "relevance=x"], ["-m", "AP"], ["--aspects"], ["--human"]):
         (item,) = get_completion_class(shell)(program, {}, "x", "X").get_completions(
             ["evaluate", *words, option], "ru"
@@ -614,10 +693,10 @@ def test_commands_return_exit_codes(cli, monkeypatch):
     assert code == 2
     assert "expected one of" in err
 
-    def interrupted(*_, **__):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupted)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupt)
     code, _, err = cli("compare", "-m", "AP", "runs/beta.run", "runs/delta.run")
     assert code == 1
     assert err.splitlines()[-1] == "pt-multiaspect: error: interrupted"
@@ -636,9 +715,9 @@ def test_a_closed_pipe_is_no_error(trec_files):
 
 def explanation(measure: str, qid: str):
     scales = Aspects.from_file("scales.json")
-    found = parse_list([measure])[measure]
-    found = found(aspects=scales) if "aspects" in found.SUPPORTED_PARAMS else found
-    return explain(found, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
+    metric = parse_list([measure])[measure]
+    metric = metric(aspects=scales) if "aspects" in metric.SUPPORTED_PARAMS else metric
+    return explain(metric, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
 @pytest.mark.every(3)

@@ -173,7 +173,7 @@ WITHOUT_QRELS = ("axioms", "completion", "datasets", "measures")
 
 
 @pytest.fixture
-def mistaken(trec_files, monkeypatch):
+def faulty_files(trec_files, monkeypatch):
     """Files that newcomers may have, too."""
     for name, content in FILES.items():
         (trec_files / name).write_text(content)
@@ -193,8 +193,8 @@ def contents(folder):
 
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("line", "part"), MISTAKES)
-def test_a_mistake_is_one_line_with_its_remedy(cli, mistaken, line, part):
-    before = contents(mistaken)
+def test_a_mistake_is_one_line_with_its_remedy(cli, faulty_files, line, part):
+    before = contents(faulty_files)
     arguments = shlex.split(line)
     without = arguments[0] in WITHOUT_QRELS or "--qrels" in arguments
     code, out, err = cli(*arguments, qrels=()) if without else cli(*arguments)
@@ -205,7 +205,7 @@ def test_a_mistake_is_one_line_with_its_remedy(cli, mistaken, line, part):
     assert not re.search(
         r"\b(aspects|average_over|n_jobs|out|ci|groups|strategy)=(?![\[{'])|Traceback|Aspect\(", err
     )
-    assert contents(mistaken) == before
+    assert contents(faulty_files) == before
 
 
 @pytest.mark.every(4)
@@ -251,7 +251,7 @@ def test_a_home_that_is_unknown_is_a_directory_that_is_not_there(cli):
     assert "there is no directory ~nobody-of-this-name; create it first" in err
 
 
-def test_options_that_messages_advise_do_what_they_say(cli, mistaken):
+def test_options_that_messages_advise_do_what_they_say(cli, faulty_files):
     other = ("relevance=relevance.txt", "credibility=other.txt")
     assert cli("evaluate", "-m", "AP", "runs", qrels=other)[0] == 2
     assert cli("evaluate", "-m", "AP", "--no-check", "runs", qrels=other)[0] == 0
@@ -271,8 +271,8 @@ def test_names_with_blanks_and_other_alphabets(cli, trec_files):
     folder.mkdir()
     (folder / "modèle τ.run").write_text((trec_files / "runs" / "beta.run").read_text())
     expected = cli(*EVALUATE, "x=runs/beta.run")[1]
-    for given in ("mes résultats", "mes résultats/*.run", "mes résultats/modèle τ.run"):
-        code, out, err = cli(*EVALUATE, given)
+    for path in ("mes résultats", "mes résultats/*.run", "mes résultats/modèle τ.run"):
+        code, out, err = cli(*EVALUATE, path)
         assert (code, err) == (0, "")
         assert out == expected.replace("x\t", "modèle τ.run\t")
 
@@ -283,10 +283,10 @@ def test_warnings_name_options(cli):
 
 
 def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
-    def killed(*_, **__):
+    def kill_worker(*_, **__):
         raise BrokenProcessPool("a task has failed to un-serialize")
 
-    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", killed)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", kill_worker)
     code, out, err = cli(*EVALUATE, "--jobs", "2", "runs")
     assert (code, out) == (1, "")
     assert err.startswith("pt-multiaspect: error: a process ended early")
@@ -370,6 +370,8 @@ REWORDED = [
         "error: expected distinct aspects, got 'relevance'",
     ),
     ("evaluate -m AP --resume foreign runs", "--resume: expected an empty directory"),
+    ("weightings -m CAM --aspects scales.json --at-least trust=1 runs", "--at-least: expected aspects (relevance"),
+    ("weightings -m AP runs", "-m: expected a mean over aspects"),
     ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
 ]
 
@@ -410,21 +412,21 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
         ("report --base nDGC -o x.html runs", "--base: On: unknown base"),
     ],
 )
-def test_the_other_names_in_patterns(cli, mistaken, line, option):
+def test_the_other_names_in_patterns(cli, faulty_files, line, option):
     arguments = shlex.split(line)
     _, _, err = cli(*arguments, qrels=()) if arguments[0] == "axioms" else cli(*arguments)
     assert err.startswith(f"pt-multiaspect: error: {option}")
 
 
 @pytest.mark.parametrize(
-    "given", ["{}", '{"relevance": {"grads": 2}}', "broken.json", "nothing.json", "relevance.txt"]
+    "scales", ["{}", '{"relevance": {"grads": 2}}', "broken.json", "nothing.json", "relevance.txt"]
 )
-def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, given):
+def test_messages_about_scales_are_reworded_once(cli, faulty_files, monkeypatch, scales):
     said = []
     monkeypatch.setattr(
         "pt_multiaspect.cli.options.reword", lambda message: said.append(message) or reword(message)
     )
-    _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", given, "runs")
+    _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", scales, "runs")
     assert len(said) == 1
     assert err == f"pt-multiaspect: error: {reword(said[0])}\n"
     assert err.count("--aspects: ") == 1
@@ -529,8 +531,8 @@ def test_a_report_on_a_named_pipe(cli, pipe, trec_files):
 def test_qrels_from_a_named_pipe(cli, pipe):
     expected = cli(*EVALUATE, "--judged", "runs")
     pipe("relevance.txt")
-    found = cli(*EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt"))
-    assert found == expected
+    result = cli(*EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt"))
+    assert result == expected
 
 
 def test_a_malformed_run_in_a_named_pipe(cli, pipe, trec_files):

@@ -35,8 +35,8 @@ MEMBERS = {"d1": "f", "d2": "m", "d3": "f"}
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with judgments, runs and groups, which is the current one."""
     monkeypatch.chdir(tmp_path)
-    for place, aspect in enumerate(("relevance", "correctness")):
-        lines = [f"{qid} 0 {d} {both[place]}\n" for qid, judged in LABELS.items() for d, both in judged.items()]
+    for index, aspect in enumerate(("relevance", "correctness")):
+        lines = [f"{qid} 0 {d} {both[index]}\n" for qid, judged in LABELS.items() for d, both in judged.items()]
         Path(f"{aspect}.qrels").write_text("".join(lines))
     for name, run in RUNS.items():
         lines = [f"{q} Q0 {d} {at} {-at} x\n" for q, docnos in run.items() for at, d in enumerate(docnos, 1)]

@@ -80,7 +80,7 @@ def variants(
     base: ir_measures.Measure, aspects: Aspects | str | None, *, several_distances: bool = True
 ) -> list[Measure]:
     """All measures that are `base` itself on one aspect."""
-    one = [measure(base=base, aspects=aspects) for measure in (TOMA, CAM, MM, GAM, On)]
+    singles = [measure(base=base, aspects=aspects) for measure in (TOMA, CAM, MM, GAM, On)]
     more = [CAM(base=str(base), aspects=aspects, weights={"relevance": 0.3}, empty="drop")]
     if several_distances:
         more += [
@@ -91,7 +91,7 @@ def variants(
         ]
         if base.NAME == "nDCG" and base.params.get("dcg") is None:
             more.append(TOMA(base=base, weighting="normalized", aspects=aspects))
-    return one + more
+    return singles + more
 
 
 def check(
@@ -243,9 +243,9 @@ def test_equal_weights_are_no_weights(collection: Collection) -> None:
         values: dict[tuple[object, str], float] = {}
         for metric in ir_measures.iter_calc([*plain, *weighted], collection.qrels, collection.run):
             values[metric.measure, metric.query_id] = metric.value
-        for one, other in zip(plain, weighted, strict=True):
+        for first, second in zip(plain, weighted, strict=True):
             for qid in collection.labels:
-                assert values[one, qid] == pytest.approx(values[other, qid], abs=1e-12), (one, factor)
+                assert values[first, qid] == pytest.approx(values[second, qid], abs=1e-12), (first, factor)
 
 
 @given(collections(min_aspects=2))
@@ -279,10 +279,10 @@ def test_means_of_what_ir_measures_gives(collection: Collection) -> None:
     for base in bases:
         wanted: dict[str, Values] = {"CAM": {}, "MM": {}, "GAM": {}}
         for qid in collection.labels:
-            each = {name: columns[name][str(base)][qid] for name in collection.names}
-            wanted["CAM"][qid] = sum(shares[name] * each[name] for name in each) / total
+            by_aspect = {name: columns[name][str(base)][qid] for name in collection.names}
+            wanted["CAM"][qid] = sum(shares[name] * by_aspect[name] for name in by_aspect) / total
             product, burden = 1.0, 0.0
-            for name, value in each.items():
+            for name, value in by_aspect.items():
                 product *= value ** (shares[name] / total)
                 burden += shares[name] / value if value else float("inf")
             wanted["MM"][qid], wanted["GAM"][qid] = total / burden, product

@@ -15,7 +15,7 @@ from shared_data import shared_path
 from pt_multiaspect.analysis import correlation, rank_correlation, tau_ap
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 
-METHODS = ("kendall", "tau_ap", "spearman", "rbo")
+METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
 
 
 def frame(values, measures=("AP", "RR", "P")) -> pd.DataFrame:
@@ -49,12 +49,22 @@ def slow_tau_ap(reference, other) -> float:
     return 2 * sum(shares) / len(shares) - 1
 
 
-def slow_rbo(one, two, p) -> float:
+def slow_tau_gap(reference, other) -> float:
+    order = sorted(range(len(other)), key=lambda system: -other[system])
+    fractions = []
+    for rank, system in enumerate(order):
+        gaps = [reference[above] - reference[system] for above in order[:rank]]
+        if any(gaps):
+            fractions.append(sum(gap for gap in gaps if gap > 0) / sum(map(abs, gaps)))
+    return 2 * sum(fractions) / len(fractions) - 1
+
+
+def slow_rbo(left, right, p) -> float:
     """Webber's sum to the last rank, and its last agreement from there on."""
-    places = [[1 + sum(other > score for other in scores) for score in scores] for scores in (one, two)]
-    total, n = 0.0, len(one)
+    places = [[1 + sum(other > score for other in scores) for score in scores] for scores in (left, right)]
+    total, n = 0.0, len(left)
     for depth in range(1, n + 1):
-        first, second = ({system for system in range(n) if place[system] <= depth} for place in places)
+        first, second = ({system for system in range(n) if ranks[system] <= depth} for ranks in places)
         agreement = 2 * len(first & second) / (len(first) + len(second))
         total += agreement * p**depth
     return (1 - p) / p * total + agreement * p**n
@@ -84,35 +94,36 @@ scores = st.integers(2, 9).flatmap(
 
 @given(scores)
 def test_equal_the_definitions(pair):
-    one, two = pair
-    constant = len(set(one)) == 1 or len(set(two)) == 1
+    left, right = pair
+    constant = len(set(left)) == 1 or len(set(right)) == 1
     for method, slow in [
-        ("kendall", lambda: kendalltau(one, two).statistic),
-        ("spearman", lambda: spearmanr(one, two).statistic),
-        ("tau_ap", lambda: slow_tau_ap(one, two)),
+        ("kendall", lambda: kendalltau(left, right).statistic),
+        ("spearman", lambda: spearmanr(left, right).statistic),
+        ("tau_ap", lambda: slow_tau_ap(left, right)),
+        ("tau_gap", lambda: slow_tau_gap(left, right)),
     ]:
-        value = rank_correlation(one, two, method)
+        value = rank_correlation(left, right, method)
         if constant:
             assert np.isnan(value)
         else:
             assert value == pytest.approx(slow(), abs=1e-12)
     for p in (0.5, 0.98):
-        value = rank_correlation(one, two, "rbo", p=p)
-        assert value == pytest.approx(slow_rbo(one, two, p), abs=1e-12)
+        value = rank_correlation(left, right, "rbo", p=p)
+        assert value == pytest.approx(slow_rbo(left, right, p), abs=1e-12)
         assert 0 < value <= 1
-        assert rank_correlation(one, one, "rbo", p=p) == pytest.approx(1)
+        assert rank_correlation(left, left, "rbo", p=p) == pytest.approx(1)
 
 
 @given(scores)
 def test_ties_of_tau_ap(pair):
-    one, _ = pair
-    if len(set(one)) > 1:
-        assert tau_ap(one, one) == pytest.approx(1)  # with ties, too
-        untied = [score - place / 100 for place, score in enumerate(one)]
-        assert tau_ap(one, untied) == pytest.approx(1)  # ties of the reference are right either way
-        assert tau_ap(one, [score + place / 100 for place, score in enumerate(one)]) == pytest.approx(1)
-        assert tau_ap(untied, one) == pytest.approx(1)  # ties of the other stay in the order given
-        assert tau_ap(one, [-score for score in untied]) < 1
+    values, _ = pair
+    if len(set(values)) > 1:
+        assert tau_ap(values, values) == pytest.approx(1)  # with ties, too
+        untied = [score - index / 100 for index, score in enumerate(values)]
+        assert tau_ap(values, untied) == pytest.approx(1)  # ties of the reference are right either way
+        assert tau_ap(values, [score + index / 100 for index, score in enumerate(values)]) == pytest.approx(1)
+        assert tau_ap(untied, values) == pytest.approx(1)  # ties of the other stay in the order given
+        assert tau_ap(values, [-score for score in untied]) < 1
 
 
 def test_tau_ap_has_a_direction():
@@ -121,6 +132,66 @@ def test_tau_ap_has_a_direction():
     table = correlation(frame(np.array([[4, 1], [3, 4], [2, 3], [1, 2]])[:, None].repeat(2, axis=1)), "tau_ap")
     assert table.loc["AP", "RR"] == pytest.approx(tau_ap([4, 3, 2, 1], [1, 4, 3, 2]))
     assert table.loc["RR", "AP"] == pytest.approx(tau_ap([1, 4, 3, 2], [4, 3, 2, 1]))
+
+
+def test_golden_tau_gap():
+    cases = json.loads(shared_path("golden", "correlations.json").read_text())["cases"]
+    assert len(cases) > 20
+    for case in cases:
+        expected = np.nan if case["tau_gap"] is None else case["tau_gap"]
+        value = rank_correlation(case["truth"], case["other"], "tau_gap")
+        assert value == pytest.approx(expected, abs=1e-9, nan_ok=True), case
+        perquery = frame(np.array([case["truth"], case["other"]]).T[:, None].repeat(2, axis=1), ("AP", "RR"))
+        if expected == expected:
+            assert correlation(perquery, "tau_gap").loc["AP", "RR"] == pytest.approx(expected, abs=1e-9), case
+
+
+def test_tau_gap_counts_large_gaps_more():
+    assert rank_correlation([0.9, 0.5, 0.49], [3, 1, 2], "tau_gap") > rank_correlation(
+        [0.9, 0.5, 0.49], [2, 3, 1], "tau_gap"
+    )
+    one, two = [0.5, 0.4, 0.1], [0.2, 0.3, 0.1]
+    assert rank_correlation(one, two, "tau_gap") == pytest.approx(0.0)  # (0 + 1) / 2
+    assert np.isnan(rank_correlation([1, 1, 1], [1, 2, 3], "tau_gap"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_best_systems_of_each_row(method):
+    perquery = random_frame(shape=(9, 4, 3))
+    means = perquery.pivot_table(index="name", columns="measure", values="value")
+    found = correlation(perquery, method, top=4)
+    for reference in found.index:
+        lowest = means[reference].sort_values().iloc[-4]
+        chosen = means[means[reference] >= lowest - 1e-12]
+        expected = correlation(perquery[perquery["name"].isin(chosen.index)], method)
+        pd.testing.assert_series_equal(found.loc[reference], expected.loc[reference])
+    pd.testing.assert_frame_equal(correlation(perquery, method, top=9), correlation(perquery, method))
+    pd.testing.assert_frame_equal(correlation(perquery, method, top=50), correlation(perquery, method))
+
+
+def test_ties_with_the_last_of_the_best_systems_are_kept_and_resamples_have_the_same_systems():
+    values = np.random.default_rng(3).random((6, 8, 2))
+    values[:, :, 0] = np.array([9, 7, 7, 7, 2, 1])[:, None] / 10
+    values[[0, 5], :, 1] += 1
+    perquery = frame(values)
+    kept = perquery[perquery["name"].isin(["run 0", "run 1", "run 2", "run 3"])]
+    settings = {"ci": 0.9, "n_resamples": 50}
+    result, expected = correlation(perquery, top=2, **settings), correlation(kept, **settings)
+    pd.testing.assert_series_equal(result.loc[0], expected.loc[0])
+    with pytest.raises(MultiAspectError, match="top: expected rank_by='mean'"):
+        correlation(perquery, rank_by="query", top=3)
+    with pytest.raises(MultiAspectError, match="top"):
+        correlation(perquery, top=1)
+
+
+def test_measures_that_are_constant_among_the_best_systems_are_named():
+    values = np.random.default_rng(3).random((6, 8, 2))
+    values[:3, :, 0] += 1
+    values[:3, :, 1] = 0.5
+    with pytest.warns(MultiAspectWarning, match=r"RR does so among the best by AP, so this correlation is NaN"):
+        found = correlation(frame(values), top=3)
+    assert np.isnan(found.loc["AP", "RR"])
+    assert not np.isnan(found.loc["RR", "AP"])
 
 
 def test_spearman_exercise():
@@ -134,14 +205,16 @@ def test_the_matrix_is_made_of_single_correlations(method):
     values, _, qids, measures = arrays(perquery)
     means = values.mean(axis=1)
     by_mean, by_query = correlation(perquery, method), correlation(perquery, method, "query")
-    for row, one in enumerate(measures):
-        for column, two in enumerate(measures):
-            assert by_mean.loc[one, two] == pytest.approx(rank_correlation(means[:, row], means[:, column], method))
-            each = [
+    for row, first in enumerate(measures):
+        for column, second in enumerate(measures):
+            assert by_mean.loc[first, second] == pytest.approx(
+                rank_correlation(means[:, row], means[:, column], method)
+            )
+            by_topic = [
                 rank_correlation(values[:, topic, row], values[:, topic, column], method)
                 for topic in range(len(qids))
             ]
-            assert by_query.loc[one, two] == pytest.approx(np.mean(each))
+            assert by_query.loc[first, second] == pytest.approx(np.mean(by_topic))
     assert list(by_mean.index) == list(by_mean.columns) == measures
     shuffled = perquery.sample(frac=1, random_state=3)
     pd.testing.assert_frame_equal(correlation(shuffled, method).loc[measures, measures], by_mean)
@@ -259,7 +332,10 @@ def test_bad_frames(bad, parts):
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: correlation(GOOD, "pearson"), ["method", "'kendall', 'tau_ap', 'spearman', 'rbo'", "pearson"]),
+        (
+            lambda: correlation(GOOD, "pearson"),
+            ["method", "'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'", "pearson"],
+        ),
         (lambda: correlation(GOOD, rank_by="topic"), ["rank_by", "'mean', 'query'", "topic"]),
         (lambda: correlation(GOOD, "rbo", p=1), ["p: expected a number above 0 and below 1"]),
         (lambda: correlation(GOOD, ci=95), ["ci", "95"]),
@@ -279,16 +355,16 @@ def test_bad_input(make, parts):
 
 def test_intervals_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(5)
-    given = frame(rng.random((6, 12, 2)))
-    expected = correlation(given, ci=0.9, n_resamples=50)
+    perquery = frame(rng.random((6, 12, 2)))
+    expected = correlation(perquery, ci=0.9, n_resamples=50)
     for shuffled in (
-        given.sort_values("qid", ascending=False, kind="stable"),
-        given.sample(frac=1, random_state=1),
+        perquery.sort_values("qid", ascending=False, kind="stable"),
+        perquery.sample(frac=1, random_state=1),
     ):
-        found = correlation(shuffled, ci=0.9, n_resamples=50)
+        table = correlation(shuffled, ci=0.9, n_resamples=50)
         keys = ["reference", "measure"]
         pd.testing.assert_frame_equal(
-            found.sort_values(keys, ignore_index=True),
+            table.sort_values(keys, ignore_index=True),
             expected.sort_values(keys, ignore_index=True),
             check_exact=True,
         )
@@ -300,17 +376,17 @@ def test_intervals_do_not_depend_on_the_order_of_rows():
 def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
     """Their correlation with others had the wrong sign."""
     value = np.random.default_rng(6).random((5, 4, 1))
-    given = frame(np.concatenate([value, 2 - value], axis=2))
-    first = given["measure"].unique()[1]
-    given = given.assign(measure=given["measure"].replace(first, name))
-    assert correlation(given, rank_by=rank_by).iloc[0, 1] == 1
-    labelled = given.assign(measure=given["measure"].replace(name, "effort"))
+    perquery = frame(np.concatenate([value, 2 - value], axis=2))
+    first = perquery["measure"].unique()[1]
+    perquery = perquery.assign(measure=perquery["measure"].replace(first, name))
+    assert correlation(perquery, rank_by=rank_by).iloc[0, 1] == 1
+    labelled = perquery.assign(measure=perquery["measure"].replace(name, "effort"))
     with pytest.warns(MultiAspectWarning, match=r"effort names no known.*measures=\{label"):
         assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == -1  # a column of the user's own
     assert correlation(labelled, rank_by=rank_by, measures={"AP": "AP", "effort": name}).iloc[0, 1] == 1
     labelled.attrs["measures"] = {"effort": name}
     assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == 1
-    turned = given.assign(value=given["value"].where(given["measure"] != name, -given["value"]))
+    turned = perquery.assign(value=perquery["value"].where(perquery["measure"] != name, -perquery["value"]))
     with pytest.raises(MultiAspectError, match="non-negative"):
         correlation(turned, rank_by=rank_by)
 
@@ -318,18 +394,22 @@ def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
 @pytest.mark.parametrize("method", METHODS)
 def test_series_of_systems_in_another_order(method):
     """Scores match by position: a sorted series had another correlation, without a sign."""
-    one = pd.Series({"a": 0.1, "b": 0.3, "c": 0.2, "d": 0.4})
-    expected = rank_correlation(one.to_numpy(), one.to_numpy(), method)
-    assert rank_correlation(one, one.copy(), method) == expected
-    for series in (one.sort_values(), one.sort_values().astype("Float64"), one.sort_index(ascending=False)):
+    values = pd.Series({"a": 0.1, "b": 0.3, "c": 0.2, "d": 0.4})
+    expected = rank_correlation(values.to_numpy(), values.to_numpy(), method)
+    assert rank_correlation(values, values.copy(), method) == expected
+    for series in (
+        values.sort_values(),
+        values.sort_values().astype("Float64"),
+        values.sort_index(ascending=False),
+    ):
         with pytest.raises(MultiAspectError, match=r"in different orders.* other\.reindex\(reference\.index\)"):
-            rank_correlation(one, series, method)
-        assert rank_correlation(one, series.reindex(one.index), method) == expected
+            rank_correlation(values, series, method)
+        assert rank_correlation(values, series.reindex(values.index), method) == expected
     with pytest.raises(MultiAspectError, match=r"only one of them has d, e; pass to_numpy"):
-        rank_correlation(one, one.rename({"d": "e"}), method)
+        rank_correlation(values, values.rename({"d": "e"}), method)
     with pytest.raises(MultiAspectError, match="in different orders"):
-        rank_correlation(one.reset_index(drop=True), one.reset_index(drop=True).sort_values(), method)
+        rank_correlation(values.reset_index(drop=True), values.reset_index(drop=True).sort_values(), method)
     # Nothing tells that these are not the same systems in the same order.
-    for series in (one.reset_index(drop=True), one.tolist(), one.set_axis([4, 5, 6, 7])):
-        assert rank_correlation(one, series, method) == rank_correlation(series, one, method) == expected
-    assert rank_correlation(one.set_axis([1, 2, 3, 4]), one.set_axis([2, 3, 4, 5]), method) == expected
+    for series in (values.reset_index(drop=True), values.tolist(), values.set_axis([4, 5, 6, 7])):
+        assert rank_correlation(values, series, method) == rank_correlation(series, values, method) == expected
+    assert rank_correlation(values.set_axis([1, 2, 3, 4]), values.set_axis([2, 3, 4, 5]), method) == expected

@@ -35,7 +35,7 @@ FILE = DataFile(
 
 
 @pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> Path:
+def shared_folder(monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = shared_path("data")
     monkeypatch.setenv(DATA_VARIABLE, str(folder))
     return folder
@@ -50,7 +50,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a66", 500, 100, ["qid", "docno", "label", "credibility"]),
     ],
 )
-def test_labels_and_scales(shared: Path, name: str, pairs: int, queries: int, columns: list[str]) -> None:
+def test_labels_and_scales(shared_folder: Path, name: str, pairs: int, queries: int, columns: list[str]) -> None:
     judged = datasets.load(name)
     assert list(judged.qrels.columns) == columns
     assert len(judged.qrels) == pairs
@@ -77,17 +77,17 @@ def test_labels_and_scales(shared: Path, name: str, pairs: int, queries: int, co
         ),
     ],
 )
-def test_labels_are_those_that_read_qrels_reads(shared: Path, name: str, files: dict[str, str]) -> None:
-    expected = ma.read_qrels({aspect: shared / f"{file}.txt.gz" for aspect, file in files.items()})
+def test_labels_are_those_that_read_qrels_reads(shared_folder: Path, name: str, files: dict[str, str]) -> None:
+    expected = ma.read_qrels({aspect: shared_folder / f"{file}.txt.gz" for aspect, file in files.items()})
     pd.testing.assert_frame_equal(datasets.load(name).qrels, expected, check_dtype=False)
 
 
 @pytest.mark.slow
-def test_scales_of_clef_2015_give_the_published_values(shared: Path) -> None:
+def test_scales_of_clef_2015_give_the_published_values(shared_folder: Path) -> None:
     figures = json.loads(shared_path("golden", "clef2015_runs.json").read_text(encoding="utf-8"))["runs"]
     judged = datasets.load("clef-ehealth-2015")
     runs = pd.read_csv(
-        shared / "clef2015" / "runs.top100.tsv.gz",
+        shared_folder / "clef2015" / "runs.top100.tsv.gz",
         sep="\t",
         names=["name", "qid", "rank", "docno"],
         dtype={"qid": str},
@@ -99,7 +99,7 @@ def test_scales_of_clef_2015_give_the_published_values(shared: Path) -> None:
         assert value == pytest.approx(figures[name]["correct"][measure.NAME], abs=1e-4)
 
 
-def test_a66_is_the_ranking_that_was_judged(shared: Path) -> None:
+def test_a66_is_the_ranking_that_was_judged(shared_folder: Path) -> None:
     means = json.loads(shared_path("golden", "a66.json").read_text(encoding="utf-8"))["means"]["all100"]
     judged = datasets.load("a66")
     values = {
@@ -172,7 +172,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def served(
+def served_file(
     tmp_path_factory: pytest.TempPathFactory, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
     """The file as the server sends it."""
@@ -188,10 +188,10 @@ def served(
     server.server_close()
 
 
-def test_a_file_is_downloaded_once(served: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_downloaded_once(served_file: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert FILE.read().data == LINES
     assert (folder / "small" / "qrels.txt").read_bytes() == LINES
-    served.unlink()
+    served_file.unlink()
     assert FILE.read().data == LINES
     assert capfd.readouterr() == ("", "")
 
@@ -199,11 +199,11 @@ def test_a_file_is_downloaded_once(served: Path, folder: Path, capfd: pytest.Cap
 @pytest.mark.parametrize(
     "sent", [b"<html>log in to the network</html>\n", LINES.replace(b"2", b"1"), b"\xff\xfe", b""]
 )
-def test_a_wrong_download_is_refused_and_deleted(served: Path, folder: Path, sent: bytes) -> None:
-    served.write_bytes(sent)
+def test_a_wrong_download_is_refused_and_deleted(served_file: Path, folder: Path, sent: bytes) -> None:
+    served_file.write_bytes(sent)
     with pytest.raises(ma.MultiAspectError, match=r"qrels\.txt.*deleted"):
         FILE.read()
-    served.write_bytes(LINES)
+    served_file.write_bytes(LINES)
     assert FILE.read().data == LINES
 
 
@@ -257,8 +257,8 @@ def test_without_a_network_the_error_says_which_file_to_put_where(folder: Path) 
         datasets.load("a66")
 
 
-def test_a_file_that_the_server_does_not_have(served: Path) -> None:
-    served.unlink()
+def test_a_file_that_the_server_does_not_have(served_file: Path) -> None:
+    served_file.unlink()
     with pytest.raises(ma.MultiAspectError, match="cannot be downloaded: 404"):
         FILE.read()
 
@@ -282,7 +282,7 @@ def test_without_pooch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_by_default_files_are_in_the_users_cache(
-    served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    served_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import pooch
 

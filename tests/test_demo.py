@@ -126,13 +126,13 @@ def test_equal_scores_are_ordered_by_docno_descending_also_at_the_cutoff() -> No
 def test_results_do_not_depend_on_the_order_of_documents_or_queries(
     health: Collection, analyzer: Literal["word", "char"]
 ) -> None:
-    def ranked(documents: pd.DataFrame, topics: pd.DataFrame) -> pd.DataFrame:
+    def ranking(documents: pd.DataFrame, topics: pd.DataFrame) -> pd.DataFrame:
         pipeline = TfidfRetriever(documents, analyzer=analyzer) >> ReadabilityReranker(documents, weight=0.3)
         results: pd.DataFrame = pipeline.transform(topics)
         return results.sort_values(["qid", "rank"], ignore_index=True)
 
-    expected = ranked(health.documents, health.topics)
-    shuffled = ranked(health.documents.sample(frac=1, random_state=1), health.topics.iloc[::-1])
+    expected = ranking(health.documents, health.topics)
+    shuffled = ranking(health.documents.sample(frac=1, random_state=1), health.topics.iloc[::-1])
     pd.testing.assert_frame_equal(shuffled, expected)
 
 
@@ -170,17 +170,17 @@ def test_transformers_can_be_inspected(health: Collection) -> None:
 
 
 def test_equality_follows_content_and_hashes_survive_tuning(health: Collection) -> None:
-    one, two = TfidfRetriever(health.documents), TfidfRetriever(load_health().documents)
-    assert one == two
-    assert hash(one) == hash(two)
-    assert one != TfidfRetriever(health.documents, num_results=3)
-    assert one != TfidfRetriever(health.documents, analyzer="char")
+    first, second = TfidfRetriever(health.documents), TfidfRetriever(load_health().documents)
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != TfidfRetriever(health.documents, num_results=3)
+    assert first != TfidfRetriever(health.documents, analyzer="char")
     reranker = ReadabilityReranker(health.documents, weight=0.5)
-    found = {reranker: "found"}
+    cache = {reranker: "found"}
     reranker.set_parameter("weight", 0.1)
-    assert found[reranker] == "found"
+    assert cache[reranker] == "found"
     assert reranker != ReadabilityReranker(health.documents, weight=0.5)
-    assert pickle.loads(pickle.dumps(one)) == one
+    assert pickle.loads(pickle.dumps(first)) == first
 
 
 @pytest.mark.every(3)

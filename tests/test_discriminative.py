@@ -30,7 +30,7 @@ def values() -> np.ndarray:
     return np.stack([fine, fine.round(1), (2 * fine).round() / 2], axis=2)
 
 
-def studentised(sample: list[float]) -> float:
+def studentised_mean(sample: list[float]) -> float:
     """|mean / (sd / √n)|, infinite without deviation and 0 where all is 0."""
     n, mean = len(sample), math.fsum(sample) / len(sample)
     if max(sample) - min(sample) < 1e-12:
@@ -52,19 +52,19 @@ def plain(values, test, seed):
         ranges = []
         for permuted in rng.permuted(base, axis=2).tolist():
             means = [
-                math.fsum(values[permuted[topic][place]][topic] for topic in range(n)) / n
-                for place in range(n_systems)
+                math.fsum(values[permuted[topic][system]][topic] for topic in range(n)) / n
+                for system in range(n_systems)
             ]
             ranges.append(max(means) - min(means))
-    found = []
-    for one, two in itertools.combinations(range(n_systems), 2):
-        z = [float(a - b) for a, b in zip(values[one], values[two], strict=True)]
+    results = []
+    for first, second in itertools.combinations(range(n_systems), 2):
+        z = [float(a - b) for a, b in zip(values[first], values[second], strict=True)]
         mean = math.fsum(z) / n
         if test == "bootstrap":
             w = [value - mean for value in z]
             samples = [[w[topic] for topic in topics] for topics in draws]
-            statistics = [studentised(sample) for sample in samples]
-            level = sum(statistic >= studentised(z) - 1e-9 for statistic in statistics) / B
+            statistics = [studentised_mean(sample) for sample in samples]
+            level = sum(statistic >= studentised_mean(z) - 1e-9 for statistic in statistics) / B
             critical = sorted(range(B), key=lambda draw: -statistics[draw])[int(B * ALPHA) - 1]
             need = abs(math.fsum(samples[critical])) / n
         else:
@@ -77,8 +77,8 @@ def plain(values, test, seed):
             level = (1 + sum(statistic >= abs(mean) - 1e-9 for statistic in statistics)) / (1 + B)
             # the least draw above which there are fewer than alpha (B + 1) − 1, the observed one being a draw
             need = sorted(statistics, reverse=True)[math.ceil((B + 1) * ALPHA) - 2]
-        found.append((level, need))
-    return found
+        results.append((level, need))
+    return results
 
 
 @pytest.mark.every(3)
@@ -106,7 +106,7 @@ def test_many_draws_in_parts_are_those_of_one_array(test):
     rows = [(f"run {s:02d}", f"q{t:03d}", "AP", value) for (s, t), value in np.ndenumerate(scores)]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     power = discriminative_power(perquery, test, n_resamples=n, alpha=ALPHA, seed=3)
-    found = power.pairs.set_index(["a", "b"])["asl"]
+    levels = power.pairs.set_index(["a", "b"])["asl"]
     rng = np.random.default_rng(3)
     if test == "bootstrap":
         topics = rng.integers(n_topics, size=(n, n_topics))
@@ -115,8 +115,8 @@ def test_many_draws_in_parts_are_those_of_one_array(test):
     else:
         systems = rng.permuted(np.broadcast_to(np.arange(n_systems), (n, n_topics, n_systems)), axis=2)
         means = scores[systems, np.arange(n_topics)[:, None]].mean(axis=1)
-    for one, two in ((0, 1), (0, 22), (3, 26), (13, 17), (28, 29)):
-        z = scores[one] - scores[two]
+    for first, second in ((0, 1), (0, 22), (3, 26), (13, 17), (28, 29)):
+        z = scores[first] - scores[second]
         if test == "bootstrap":
             shifted = (z - z.mean())[topics]
             drawn = np.abs(shifted.mean(axis=1) / shifted.std(axis=1, ddof=1))
@@ -124,18 +124,19 @@ def test_many_draws_in_parts_are_those_of_one_array(test):
         else:
             drawn = np.abs(signs @ z) / n_topics if test == "permutation" else np.ptp(means, axis=1)
             level = (1 + (drawn >= abs(z.mean()) - 1e-12).sum()) / (1 + n)
-        assert found[f"run {one:02d}", f"run {two:02d}"] == pytest.approx(level, abs=1e-12)
+        assert levels[f"run {first:02d}", f"run {second:02d}"] == pytest.approx(level, abs=1e-12)
 
 
 def test_t_equals_scipy(values):
     power = discriminative_power(frame(values), alpha=ALPHA, test="t")
     expected = [
-        ttest_rel(values[one, :, 0], values[two, :, 0]).pvalue for one, two in itertools.combinations(range(6), 2)
+        ttest_rel(values[first, :, 0], values[second, :, 0]).pvalue
+        for first, second in itertools.combinations(range(6), 2)
     ]
     pairs = power.pairs[power.pairs["measure"] == "AP"]
     assert pairs["asl"].tolist() == pytest.approx(expected, abs=1e-12)
     assert pairs["difference"].tolist() == pytest.approx(
-        [(values[one] - values[two])[:, 0].mean() for one, two in itertools.combinations(range(6), 2)]
+        [(values[first] - values[second])[:, 0].mean() for first, second in itertools.combinations(range(6), 2)]
     )
     pd.testing.assert_frame_equal(
         power.pairs, discriminative_power(frame(values), "t", n_resamples=1, alpha=ALPHA, seed=9).pairs
@@ -148,8 +149,8 @@ def test_levels_are_near_those_of_the_t_test(test):
     perquery = frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.5, (5, 60, 2)))
     ours, t = discriminative_power(perquery, test, n_resamples=4000), discriminative_power(perquery, test="t")
     assert np.abs(ours.pairs["asl"] - t.pairs["asl"]).max() < 0.03
-    near, found = (power.table.set_index("measure")["required_difference"] for power in (t, ours))
-    assert found.to_dict() == pytest.approx(near.to_dict(), rel=0.2)
+    near, required = (power.table.set_index("measure")["required_difference"] for power in (t, ours))
+    assert required.to_dict() == pytest.approx(near.to_dict(), rel=0.2)
 
 
 @pytest.mark.parametrize("test", ["permutation", "tukey"])
@@ -193,17 +194,19 @@ def test_differences_that_cancel_are_none(test):
 
 @pytest.mark.parametrize("test", TESTS)
 def test_the_same_seed_gives_the_same(values, test):
-    one, two = (discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=7) for _ in range(2))
-    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
-    pd.testing.assert_frame_equal(one.pairs, two.pairs, check_exact=True)
+    first, second = (
+        discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=7) for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(first.table, second.table, check_exact=True)
+    pd.testing.assert_frame_equal(first.pairs, second.pairs, check_exact=True)
     other = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=8)
-    assert one.pairs["asl"].equals(other.pairs["asl"]) == (test == "t")
+    assert first.pairs["asl"].equals(other.pairs["asl"]) == (test == "t")
 
 
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_resamples_are_shared_by_measures(values, test):
-    one = discriminative_power(frame(values[:, :, [0, 0]]), test, n_resamples=B, alpha=ALPHA).pairs
-    levels = [group["asl"].tolist() for _, group in one.groupby("measure")]
+    power = discriminative_power(frame(values[:, :, [0, 0]]), test, n_resamples=B, alpha=ALPHA).pairs
+    levels = [group["asl"].tolist() for _, group in power.groupby("measure")]
     assert levels[0] == levels[1]
 
 
@@ -335,13 +338,17 @@ def test_bad_input(make, parts):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("test", [*RESAMPLED, "t"])
 def test_the_order_of_rows_makes_no_difference(values, test):
-    given = frame(values)
-    power = discriminative_power(given, test, n_resamples=B, alpha=ALPHA)
-    for shuffled in (given[::-1], given.sample(frac=1, random_state=2), given.sort_values(["qid", "name"])):
+    perquery = frame(values)
+    power = discriminative_power(perquery, test, n_resamples=B, alpha=ALPHA)
+    for shuffled in (
+        perquery[::-1],
+        perquery.sample(frac=1, random_state=2),
+        perquery.sort_values(["qid", "name"]),
+    ):
         again = discriminative_power(shuffled, test, n_resamples=B, alpha=ALPHA)
         for measure in ("AP", "RR", "P"):
-            one, two = (p.pairs[p.pairs["measure"] == measure].reset_index(drop=True) for p in (power, again))
-            pd.testing.assert_frame_equal(one, two, check_exact=True)
+            first, second = (p.pairs[p.pairs["measure"] == measure].reset_index(drop=True) for p in (power, again))
+            pd.testing.assert_frame_equal(first, second, check_exact=True)
         by = [p.table.set_index("measure").loc[["AP", "RR", "P"]] for p in (power, again)]
         pd.testing.assert_frame_equal(*by, check_exact=True)
     assert power.pairs["a"].tolist() == sorted(power.pairs["a"][:15]) * 3

@@ -22,8 +22,10 @@ from pt_multiaspect import (
     On,
     Order,
     crp_curve,
+    evaluate,
     nCRP,
 )
+from pt_multiaspect.analysis import upper_bound
 
 
 def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
@@ -31,7 +33,7 @@ def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
     ideal = sorted((degree for degree in judged if degree > 0), reverse=True)
     interval = {0: (len(ideal) + 1, float("inf"))}
     for degree in set(ideal):
-        places = [rank for rank, other in enumerate(ideal, 1) if other == degree]
+        places = [rank for rank, grade in enumerate(ideal, 1) if grade == degree]
         interval[degree] = (min(places), max(places))
     total, curve = 0, []
     for rank in range(1, length + 1):
@@ -44,10 +46,10 @@ def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
 def collection(run: list[int], missing: list[int]) -> tuple[dict, dict]:
     """Qrels and a run in which documents of these degrees are retrieved, in this order, or missing."""
     degrees = {f"r{rank:02d}": degree for rank, degree in enumerate(run)} | {
-        f"m{place:02d}": degree for place, degree in enumerate(missing)
+        f"m{number:02d}": degree for number, degree in enumerate(missing)
     }
     # Every other document of the lowest degree is not judged at all.
-    judged = {doc: degree for place, (doc, degree) in enumerate(degrees.items()) if degree or place % 2}
+    judged = {doc: degree for number, (doc, degree) in enumerate(degrees.items()) if degree or number % 2}
     qrels = {"q": judged, "other": {"x": 1}}
     return qrels, {"q": {doc: 100.0 - rank for rank, doc in enumerate(degrees) if doc.startswith("r")}}
 
@@ -79,6 +81,10 @@ def test_equals_the_definition(run, missing, cutoff):
     assert drawn["crp"].tolist() == curve[: max(len(run), total)]
     assert drawn["rank"].tolist() == list(range(1, max(len(run), total) + 1))
     assert set(drawn["recall_base"]) <= {total}
+    length = max(len(run), total)
+    worst = [0] * (length - total) + sorted(degree for degree in judged if degree > 0)
+    assert drawn["worst"].tolist() == slow_curve(worst, judged, length)
+    assert set(drawn["turn_around"]) == ({curve.index(min(curve[:length])) + 1} if length else set())
 
 
 @given(degrees, degrees)
@@ -118,16 +124,16 @@ def test_what_the_paper_claims_and_does_not_hold_for_graded_labels():
         ranking
         for ranking in rankings
         if any(ranking)
-        for place in range(4)
-        if ranking[place] > ranking[place + 1]
-        and value(CRPRecovery, _swapped(ranking, place), []) > value(CRPRecovery, list(ranking), [])
+        for rank in range(4)
+        if ranking[rank] > ranking[rank + 1]
+        and value(CRPRecovery, _swap_ranks(ranking, rank), []) > value(CRPRecovery, list(ranking), [])
     ]
     assert raised
 
 
-def _swapped(ranking, place):
+def _swap_ranks(ranking, index):
     swapped = list(ranking)
-    swapped[place], swapped[place + 1] = swapped[place + 1], swapped[place]
+    swapped[index], swapped[index + 1] = swapped[index + 1], swapped[index]
     return swapped
 
 
@@ -162,6 +168,20 @@ def test_displacement_over_several_aspects():
     assert drawn["crp"].tolist() == [-1, -2, 0]
     assert crp_curve(run, qrels, On(aspect="credibility"))["crp"].tolist() == [0, -1, 0]
     assert CAM(base=nCRP, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+
+
+@pytest.mark.parametrize("cutoff", [None, 1, 2, 3])
+def test_upper_bounds_over_several_aspects_are_those_of_brute_force(cutoff: int | None) -> None:
+    labels = [(2, 0), (1, 2), (0, 2), (0, 0)]
+    qrels = {"q": {f"d{number}": dict(zip("ab", pair, strict=True)) for number, pair in enumerate(labels)}}
+    measure = CAM(base=CRP, aspects={"a": 2, "b": 2})
+    measure = measure if cutoff is None else measure @ cutoff
+    runs = {
+        str(order): {"q": dict(zip(order, range(4), strict=True))} for order in itertools.permutations(qrels["q"])
+    }
+    values = evaluate(runs, qrels, measure, progress=False)["value"]
+    bound = upper_bound(qrels, measure)
+    assert bound[["value", "gap"]].iloc[0].tolist() == pytest.approx([values.max(), 0])
 
 
 def test_in_other_doors():

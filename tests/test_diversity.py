@@ -63,7 +63,7 @@ def strecall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ir_measures, "evaluator", _Evaluator)
 
 
-def evaluated(qrels: Any, measures: Any, **options: Any) -> list[float]:
+def evaluate_run(qrels: Any, measures: Any, **options: Any) -> list[float]:
     return ma.evaluate({"mine": RUN}, qrels, measures, progress=False, **options)["value"].tolist()
 
 
@@ -76,12 +76,12 @@ def pyndeval() -> ModuleType:
 def test_values_are_those_of_ir_measures() -> None:
     """One by one, as ir-measures computes only one α of several in one call."""
     table = ma.evaluate({"mine": RUN}, LONG, MEASURES, progress=False)
-    found = {(row.measure, row.qid): row.value for row in table.itertuples()}
+    values = {(row.measure, row.qid): row.value for row in table.itertuples()}
     for measure in MEASURES:
         for metric in ir_measures.iter_calc([measure], LONG, RUN):
-            assert found[str(measure), metric.query_id] == metric.value, measure
-    assert len(found) == 2 * len(MEASURES)
-    assert found["ERR_IA@10", "q1"] < 1
+            assert values[str(measure), metric.query_id] == metric.value, measure
+    assert len(values) == 2 * len(MEASURES)
+    assert values["ERR_IA@10", "q1"] < 1
 
 
 @pytest.mark.every(2)
@@ -103,15 +103,15 @@ def test_values_are_those_of_ir_measures() -> None:
 @pytest.mark.usefixtures("strecall")
 def test_subtopics_reach_the_back_end(qrels: Any) -> None:
     """They used to collapse to one, so that a document of one subtopic of two covered everything."""
-    assert evaluated(qrels, StRecall @ 1) == [0.5, 0.0]
-    assert evaluated(qrels, StRecall(rel=2) @ 1) == [0.0, 0.0]
+    assert evaluate_run(qrels, StRecall @ 1) == [0.5, 0.0]
+    assert evaluate_run(qrels, StRecall(rel=2) @ 1) == [0.0, 0.0]
 
 
 @pytest.mark.usefixtures("strecall")
 def test_other_roads() -> None:
-    assert evaluated(LONG, StRecall @ 1, n_jobs=1, average_over="positive") == [0.5, 0.0]
+    assert evaluate_run(LONG, StRecall @ 1, n_jobs=1, average_over="positive") == [0.5, 0.0]
     with_q3 = pd.concat([LONG, pd.DataFrame([("q3", "d1", 0, "1"), ("q3", "d1", 0, "2")], columns=LONG.columns)])
-    assert evaluated(with_q3, StRecall @ 1, average_over="positive") == [0.5, 0.0]
+    assert evaluate_run(with_q3, StRecall @ 1, average_over="positive") == [0.5, 0.0]
     runs = pd.DataFrame({"name": "mine", "qid": ["q1"], "docno": ["d2"], "score": 1.0})
     assert ma.evaluator(LONG, StRecall @ 1)(runs)["value"].tolist() == [0.5, 0.0]
 
@@ -130,29 +130,29 @@ def test_values_do_not_depend_on_the_order_of_rows() -> None:
 def test_pools_of_any_size() -> None:
     """From five documents per topic on, their labels are compared with scores."""
     rows = [("q1", f"d{n}", (n + int(subtopic)) % 2, subtopic) for n in range(9) for subtopic in "12"]
-    assert evaluated(pd.DataFrame(rows, columns=LONG.columns), StRecall @ 1) == [0.5]
+    assert evaluate_run(pd.DataFrame(rows, columns=LONG.columns), StRecall @ 1) == [0.5]
 
 
 def test_a_repeated_evaluation_notices_other_subtopics(strecall: None, tmp_path: Any) -> None:
     pytest.importorskip("polars")
     other = LONG.assign(iteration=["1", "2", "1", "2", "3", "1", "2", "2"])
-    assert evaluated(LONG, StRecall @ 1, out=tmp_path) == [0.5, 0.0]
+    assert evaluate_run(LONG, StRecall @ 1, out=tmp_path) == [0.5, 0.0]
     with pytest.warns(MultiAspectWarning, match="other"):
-        assert evaluated(other, StRecall @ 1, out=tmp_path) == [pytest.approx(1 / 3), 0.0]
+        assert evaluate_run(other, StRecall @ 1, out=tmp_path) == [pytest.approx(1 / 3), 0.0]
 
 
 def test_qrels_without_subtopics_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """pyndeval prints a line, and computes all of them with one subtopic."""
-    monkeypatch.setattr(ir_measures, "evaluator", lambda *given: pytest.fail("reached ir-measures"))
+    monkeypatch.setattr(ir_measures, "evaluator", lambda *args: pytest.fail("reached ir-measures"))
     without = LONG.drop(columns="iteration").drop_duplicates(["query_id", "doc_id"])
     for qrels in (WIDE, without):
         for measure in MEASURES:
             with pytest.raises(MultiAspectError, match=r"expected qrels.*subtopics") as error:
-                evaluated(qrels, measure)
+                evaluate_run(qrels, measure)
             assert f"use Subtopics(base='{measure}')" in str(error.value)
     for iteration in ("0", "Q0", ["1"] * 5 + ["2"] * 3):  # one per query
         with pytest.raises(MultiAspectError, match="got one value of iteration"):
-            evaluated(LONG.assign(iteration=iteration, relevance=1), "alpha_nDCG@20")
+            evaluate_run(LONG.assign(iteration=iteration, relevance=1), "alpha_nDCG@20")
     with pytest.raises(MultiAspectError, match=r"expected qrels.*subtopics"):
         ma.evaluator(without, "alpha_nDCG@20")
 
@@ -170,10 +170,10 @@ def test_a_back_end_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPat
 def test_an_iteration_that_may_be_a_round_of_judging_is_reported() -> None:
     rounds = LONG.drop_duplicates(["query_id", "doc_id"])
     with pytest.warns(MultiAspectWarning, match="two values of iteration"):
-        evaluated(rounds, StRecall @ 1)
-    evaluated(rounds.rename(columns={"iteration": "subtopic"}), StRecall @ 1)
+        evaluate_run(rounds, StRecall @ 1)
+    evaluate_run(rounds.rename(columns={"iteration": "subtopic"}), StRecall @ 1)
     with pytest.warns(MultiAspectWarning, match="columns relevance, credibility"):
-        evaluated(LONG.assign(credibility=1), StRecall @ 1)
+        evaluate_run(LONG.assign(credibility=1), StRecall @ 1)
 
 
 def test_invalid_judgments_by_subtopic() -> None:
@@ -192,12 +192,12 @@ def test_invalid_judgments_by_subtopic() -> None:
     ]
     for qrels, measure, message in cases:
         with pytest.raises(MultiAspectError, match=message):
-            evaluated(qrels, measure)
+            evaluate_run(qrels, measure)
 
 
 def test_other_measures_on_judgments_by_subtopic() -> None:
     with pytest.raises(MultiAspectError, match="iteration contains subtopics, from_subtopics"):
-        evaluated(LONG, [nDCG @ 10, alpha_nDCG @ 20])
+        evaluate_run(LONG, [nDCG @ 10, alpha_nDCG @ 20])
     # A number of a subtopic used to be an aspect.
     numbered = LONG.iloc[[0, 2, 4]].rename(columns={"iteration": "subtopic"}).astype({"subtopic": int})
     assert ma.Judgments(numbered).label_names == ("relevance",)
@@ -229,9 +229,9 @@ def test_parquet_files_keep_subtopics(strecall: None, tmp_path: Any) -> None:
         read = ma.read_qrels(path)
         assert read.columns.tolist() == ["qid", "docno", "label", column]
         assert len(read) == len(LONG)
-        assert evaluated(read, StRecall @ 1) == [0.5, 0.0]
+        assert evaluate_run(read, StRecall @ 1) == [0.5, 0.0]
         with pytest.raises(MultiAspectError, match=f"If the column {column} contains subtopics"):
-            evaluated(read, nDCG @ 10)
+            evaluate_run(read, nDCG @ 10)
     # An iteration that says nothing is left out, as before.
     polars.DataFrame(LONG.assign(iteration="0", relevance=1).to_dict("list")).write_parquet(path)
     assert ma.read_qrels(path).columns.tolist() == ["qid", "docno", "label"]

@@ -120,7 +120,7 @@ def faults(name: str, ignored: set[str]) -> list[str]:
     return [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in ignored]
 
 
-def documented(value: object, section: str) -> list[str]:
+def section_names(value: object, section: str) -> list[str]:
     """The names in a section of a docstring, such as Parameters."""
     doc = NumpyDocString(inspect.getdoc(value) or "")
     return [name.strip().lstrip("*") for entry in doc[section] for name in entry.name.split(",")]
@@ -141,7 +141,7 @@ def test_there_is_something_to_check():
 def test_functions(name):
     ignored = OPTIONAL | ({"EX01"} if short(name) in WITHOUT_EXAMPLE else set())
     assert faults(name, ignored) == []
-    assert documented(FUNCTIONS[name], "Parameters") == parameters(FUNCTIONS[name])
+    assert section_names(FUNCTIONS[name], "Parameters") == parameters(FUNCTIONS[name])
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -149,11 +149,11 @@ def test_classes(name):
     value, ignored = CLASSES[name], set(OPTIONAL)
     if short(name) in WITHOUT_EXAMPLE:
         ignored.add("EX01")
-    if dataclasses.is_dataclass(value) and documented(value, "Attributes"):
+    if dataclasses.is_dataclass(value) and section_names(value, "Attributes"):
         # A result: users read its attributes, and only the package calls its constructor.
         ignored.add("PR01")
         fields = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
-        assert documented(value, "Attributes") == fields
+        assert section_names(value, "Attributes") == fields
     assert faults(name, ignored) == []
 
 
@@ -168,9 +168,9 @@ def test_methods(name):
 def test_the_list_of_short_methods_shrinks():
     names = {short(name, 2): name for name in METHODS}
     complete = [
-        each
-        for each in sorted(SHORT_METHODS)
-        if each not in names or not {code for code, _ in validate(names[each])["errors"]} & SHORT
+        name
+        for name in sorted(SHORT_METHODS)
+        if name not in names or not {code for code, _ in validate(names[name])["errors"]} & SHORT
     ]
     assert complete == [], "remove these from SHORT_METHODS"
 
@@ -179,7 +179,7 @@ def test_the_list_of_short_methods_shrinks():
 def test_measures(name):
     # Measures are instances, whose parameters are not those of a signature: PR01, PR02.
     assert faults(name, OPTIONAL | {"PR01", "PR02"}) == []
-    assert sorted(documented(MEASURES[name], "Parameters")) == sorted(MEASURES[name].SUPPORTED_PARAMS)
+    assert sorted(section_names(MEASURES[name], "Parameters")) == sorted(MEASURES[name].SUPPORTED_PARAMS)
     assert MEASURES[name].CITATION
 
 

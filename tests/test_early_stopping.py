@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchC
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 
@@ -130,12 +131,12 @@ def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
 
 @pytest.mark.slow
 def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
-    def held(seed: Any) -> Any:
+    def fit_results(seed: Any) -> Any:
         ranker = ma.AspectRanker(lightgbm(random_state=seed, n_estimators=3), target=CAM)
         return ranker.fit(X, LABELS, eval_fraction=0.25).evals_result_
 
-    assert held(0) == held(0) == held(None)
-    assert held(0) != held(1)
+    assert fit_results(0) == fit_results(0) == fit_results(None)
+    assert fit_results(0) != fit_results(1)
 
 
 UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "credibility"]) @ 5]
@@ -181,6 +182,7 @@ def test_a_grade_beyond_those_of_fit_extends_the_scale(measure: Any) -> None:
     )
 
 
+@no_warnings()
 def test_declared_scales_and_unused_columns_do_not_warn() -> None:
     other = LABELS.assign(noise=np.arange(N) % 2)
     for measure in (CAM, ma.CAM(aspects=["relevance"]), "nDCG@3", ma.On(aspect="credibility", aspects=ASPECTS) @ 3):

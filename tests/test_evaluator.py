@@ -61,13 +61,13 @@ def keys_of(ev: Any) -> list[str]:
     return ["name"] if "by run" in repr(ev) else ["name", "qid"]
 
 
-def check(ev: Any, found: Any, expected: pd.DataFrame) -> None:
+def check(ev: Any, values: Any, expected: pd.DataFrame) -> None:
     """Check the collected results, and that those by query leave out what is in no part."""
-    complete = ev.complete(found)
+    complete = ev.complete(values)
     pd.testing.assert_frame_equal(complete, expected, check_exact=True)
     pd.testing.assert_frame_equal(ma.aggregate(complete), ma.aggregate(expected), check_exact=True)
     n_left_out = 0 if keys_of(ev) == ["name"] else 3 * len(MEASURES)
-    numbers = np.array(found["value"], dtype=float)
+    numbers = np.array(values["value"], dtype=float)
     assert np.count_nonzero(~np.isnan(numbers)) == len(expected) - n_left_out
 
 
@@ -98,9 +98,9 @@ def test_groups_of_pandas_without_their_column(qrels, runs, expected):
     check(ev, runs.rename(columns={"name": "system"}).groupby("system").apply(ev), expected)
     by_query = evaluator(qrels, MEASURES, by="query")
     assert len(runs[runs["qid"] == "q1"])
-    one = runs[runs["name"] == "c"].groupby("qid").apply(by_query)
+    values = runs[runs["name"] == "c"].groupby("qid").apply(by_query)
     pd.testing.assert_frame_equal(
-        by_query.complete(one), expected[expected["name"] == "c"].reset_index(drop=True), check_exact=True
+        by_query.complete(values), expected[expected["name"] == "c"].reset_index(drop=True), check_exact=True
     )
 
 

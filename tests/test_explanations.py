@@ -72,7 +72,7 @@ class _AmongAll(DirectMeasure):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _registered():
+def _register_measures():
     measures = [ma.register(kind) for kind in (_Weakest, _SmallestGain, _Agreement, _Capped, _AmongAll)]
     yield
     for measure in measures:
@@ -82,7 +82,7 @@ def _registered():
 # -- the sums --------------------------------------------------------------------------------------------------
 
 
-def declared(measure: ma.Measure) -> ma.Measure:
+def declare_scales(measure: ma.Measure) -> ma.Measure:
     """The measure on declared scales, if it takes any."""
     if measure.SINGLE_ASPECT:
         return measure if measure.NOT_A_BASE else On(base=measure, aspects=BOTH)
@@ -107,17 +107,17 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
     judgments = ma.Judgments(qrels)
     rankings = Rankings(run, judgments)
     values = dict(zip(judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
-    at_once = Contributions.of(measure, Prefixes(rankings, 4))
-    for place, (qid, value) in enumerate(values.items()):
+    batch = Contributions.of(measure, Prefixes(rankings, 4))
+    for index, (qid, value) in enumerate(values.items()):
         explanation = measure.explain(run, judgments, qid, depth=depth)
         ranks = explanation.ranks
         singles = ranks[ranks["rank"].notna()].head(4)
-        assert at_once.value[place] == value
-        of_ranks = at_once.ranks[place]
-        np.testing.assert_allclose(of_ranks[: len(singles)], singles["contribution"], rtol=1e-9, atol=1e-12)
-        assert not of_ranks[len(collection.run.get(qid, {})) :].any()
-        assert at_once.offset[place] == pytest.approx(explanation.offset, abs=1e-12, rel=1e-12)
-        assert at_once.marginal[place] == (explanation.ranks["how"] == "marginal").any() or ranks.empty
+        assert batch.value[index] == value
+        contributions = batch.ranks[index]
+        np.testing.assert_allclose(contributions[: len(singles)], singles["contribution"], rtol=1e-9, atol=1e-12)
+        assert not contributions[len(collection.run.get(qid, {})) :].any()
+        assert batch.offset[index] == pytest.approx(explanation.offset, abs=1e-12, rel=1e-12)
+        assert batch.marginal[index] == (explanation.ranks["how"] == "marginal").any() or ranks.empty
         assert explanation.value == value
         total = explanation.offset + ranks["contribution"].sum()
         assert total == pytest.approx(value, abs=1e-12, rel=1e-12)
@@ -155,13 +155,13 @@ SOME = {"min_aspects": 2, "max_aspects": 2, "grades": (0, 1, 2, 3), "max_queries
 def test_contributions_of_every_measure(measure: ma.Measure) -> None:
     @examples(5)
     @given(collections(**SOME), st.sampled_from([None, 1, 3]), st.sampled_from([1, 2, 100]))
-    def of_worlds(collection: Collection, cutoff: int | None, depth: int) -> None:
-        one = complete(measure)
-        if cutoff is not None and "cutoff" in one.SUPPORTED_PARAMS:
-            one = one @ cutoff
-        check(declared(one), collection, depth)
+    def check_worlds(collection: Collection, cutoff: int | None, depth: int) -> None:
+        metric = complete(measure)
+        if cutoff is not None and "cutoff" in metric.SUPPORTED_PARAMS:
+            metric = metric @ cutoff
+        check(declare_scales(metric), collection, depth)
 
-    of_worlds()
+    check_worlds()
 
 
 FOR_BASES = [On, TOMA, TOMA(weighting="exponential"), CAM, CAM(weights={"relevance": 3, "credibility": 1}), MM, GAM]
@@ -185,7 +185,7 @@ def test_contributions_of_every_base(collection: Collection, measure: ma.Measure
         measure = measure(base=base)
     except ma.MultiAspectError:
         return  # such as the harmonic mean of negative values
-    check(declared(measure), collection, depth)
+    check(declare_scales(measure), collection, depth)
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
@@ -207,7 +207,7 @@ def test_contributions_of_every_base(collection: Collection, measure: ma.Measure
 def test_contributions_of_parameters_and_of_measures_of_users(
     collection: Collection, measure: str, depth: int
 ) -> None:
-    check(declared(ir_measures.parse_measure(measure)), collection, depth)
+    check(declare_scales(ir_measures.parse_measure(measure)), collection, depth)
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
@@ -323,9 +323,9 @@ def test_swaps() -> None:
     assert swaps["next_docno"].tolist() == ["d2", "d1"]
     assert swaps["cost"].is_monotonic_decreasing
     assert 1 - swaps["cost"].sum() == pytest.approx(explanation.value)
-    of_ngre = ma.NGRE(aspects=TWO).explain(RUN, QRELS, "q1")
-    assert of_ngre.swaps[["rank", "docno"]].equals(swaps[["rank", "docno"]])
-    assert set(of_ngre.ranks["how"]) == {"marginal"}
+    ngre = ma.NGRE(aspects=TWO).explain(RUN, QRELS, "q1")
+    assert ngre.swaps[["rank", "docno"]].equals(swaps[["rank", "docno"]])
+    assert set(ngre.ranks["how"]) == {"marginal"}
     assert TOMA(aspects=TWO).explain(RUN, QRELS, "q1").swaps is None
 
 
@@ -396,9 +396,9 @@ def test_names_of_aspects_that_are_columns() -> None:
     assert ranks.columns.is_unique
     others = {"relevance": 1, "class": 1, "distance": 1}
     judged = {"q": {"d": {"relevance": 1, "class": 1, "distance": 0}}}
-    of_toma = TOMA(aspects=others).explain({"q": {"d": 1.0}}, judged, "q").ranks
-    assert of_toma["distance"].tolist() == [0]
-    assert of_toma.columns.is_unique
+    toma_ranks = TOMA(aspects=others).explain({"q": {"d": 1.0}}, judged, "q").ranks
+    assert toma_ranks["distance"].tolist() == [0]
+    assert toma_ranks.columns.is_unique
 
 
 # -- input ---------------------------------------------------------------------------------------------------
@@ -438,9 +438,9 @@ def test_topics_may_be_numbers() -> None:
     ],
 )
 def test_input_that_cannot_be_explained(change: dict, message: str) -> None:
-    given = {"run": RUN, "qrels": QRELS, "qid": "q1", **change}
+    arguments = {"run": RUN, "qrels": QRELS, "qid": "q1", **change}
     with pytest.raises((ma.MultiAspectError, FileNotFoundError), match=message):
-        TOMA(aspects=TWO).explain(**given)
+        TOMA(aspects=TWO).explain(**arguments)
 
 
 def test_incomplete_measures() -> None:
@@ -473,8 +473,8 @@ def test_warnings_are_those_of_an_evaluation() -> None:
     forget_warnings()
     with pytest.warns(ma.MultiAspectWarning) as evaluated:
         ma.evaluate(RUN, QRELS, TOMA, progress=False)
-    assert [str(one.message) for one in explained] == [str(one.message) for one in evaluated]
-    assert {one.filename for one in explained} == {__file__}
+    assert [str(warning.message) for warning in explained] == [str(warning.message) for warning in evaluated]
+    assert {warning.filename for warning in explained} == {__file__}
 
 
 # -- any measure, and which topics -----------------------------------------------------------------------------
@@ -515,8 +515,8 @@ def test_largest_differences() -> None:
     assert reverse["difference"].tolist()[:3] == pytest.approx([-11 / 12, -10 / 11, -9 / 10])
     assert len(reverse) == 10
     for qid, difference in zip(table["qid"], table["difference"], strict=True):
-        one, two = (ma.explain("RR", {name: runs[name]}, qrels, qid) for name in ("one", "two"))
-        assert one.compare(two).difference == pytest.approx(difference)
+        first, second = (ma.explain("RR", {name: runs[name]}, qrels, qid) for name in ("one", "two"))
+        assert first.compare(second).difference == pytest.approx(difference)
 
 
 def test_topics_of_one_run_are_not_left_out_silently() -> None:
@@ -540,9 +540,9 @@ def test_topics_of_one_run_are_not_left_out_silently() -> None:
 def test_differences_that_cannot_be_found(change: dict, message: str) -> None:
     rows = [(name, "q1", measure, 1.0) for name in "ab" for measure in ("AP", "RR")]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    given = {"perquery": perquery, "a": "a", "b": "b", "measure": "AP", **change}
+    arguments = {"perquery": perquery, "a": "a", "b": "b", "measure": "AP", **change}
     with pytest.raises(ma.MultiAspectError, match=message):
-        ma.largest_differences(**given)
+        ma.largest_differences(**arguments)
     with pytest.raises(ma.MultiAspectError, match="several for q1"):
         ma.largest_differences(pd.concat([perquery, perquery]), "a", "b", "AP")
 
@@ -636,11 +636,13 @@ def test_explanations_on_different_judgments_are_not_compared(changed: pd.DataFr
 
 def test_explanations_on_scales_of_different_qrels_are_not_compared() -> None:
     changed = pd.concat([QRELS, QRELS.iloc[4:].assign(docno="d2", relevance=3)])
-    on_both = [CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)]
+    explanations = [
+        CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)
+    ]
     with pytest.raises(
         ma.MultiAspectError, match="scales of relevance that were inferred as 0, 1, 2 and 0, 1, 2, 3;"
     ):
-        on_both[0].compare(on_both[1])
+        explanations[0].compare(explanations[1])
     declared = [
         CAM(aspects={"relevance": 3, "credibility": 1}).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)
     ]
@@ -703,7 +705,7 @@ def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
     """The documents that make up the value may be anywhere, as with uRBP."""
     relevant = {40: "d039", 41: "d040", 60: "d059", 90: "d089", 300: "d299"}
     judged = {docno: {"relevance": 1, "credibility": 1} for docno in relevant.values()}
-    run = {"q": {f"d{place:03d}": -float(place) for place in range(400)}}
+    run = {"q": {f"d{rank:03d}": -float(rank) for rank in range(400)}}
     explanation = ma.uRBP(p=0.99, aspects=TWO).explain(run, {"q": judged}, "q")
     shown, hidden = shown_ranks(str(explanation))
     assert {rank for rank, part in shown.items() if part} == set(relevant)
@@ -719,7 +721,7 @@ def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
 def test_what_long_rankings_hide_is_told() -> None:
     judged = {f"d{number:04d}": {"relevance": number % 5 == 0, "credibility": 1} for number in range(1000)}
     judged = {docno: {name: int(label) for name, label in labels.items()} for docno, labels in judged.items()}
-    run = {"q": {docno: -float(place) for place, docno in enumerate(judged)}}
+    run = {"q": {docno: -float(rank) for rank, docno in enumerate(judged)}}
     explanation = TOMA(aspects=TWO).explain(run, {"q": judged}, "q")
     text = str(explanation)
     shown, hidden = shown_ranks(text)
@@ -747,28 +749,28 @@ def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(
     judged["not retrieved"] = {"relevance": 0, "credibility": 0}
     runs = [{"q": {docno: float(sign * at) for at, docno in enumerate(docnos)}} for sign in (1, -1)]
     measure = measure(aspects={"relevance": 1, "credibility": 1})
-    one, other = (measure.explain(run, {"q": judged}, "q", depth=depth) for run in runs)
-    found = one.compare(other)
-    differing = found.documents.query("docno.notna() and difference != 0")["difference"]
-    page, text = found._repr_html_(), str(found)
+    first, second = (measure.explain(run, {"q": judged}, "q", depth=depth) for run in runs)
+    comparison = first.compare(second)
+    differing = comparison.documents.query("docno.notna() and difference != 0")["difference"]
+    page, text = comparison._repr_html_(), str(comparison)
     hidden = f"... {len(differing) - 20} more documents: {differing.iloc[20:].sum():.4f}"
     assert hidden in page
     assert hidden in text
-    notes = found.documents["note"][found.documents["docno"].isna()].tolist()
+    notes = comparison.documents["note"][comparison.documents["docno"].isna()].tolist()
     assert notes == ["ranks 67 to 71"] * (depth == 66)
     assert all(f">{note}</td>" in page and f"\n{note} " in text for note in notes)
 
 
 def test_one_further_document_is_in_the_singular() -> None:
     judged = {f"d{number:02d}": {"relevance": 1} for number in range(21)}
-    one = {"q": {docno: float(at) for at, docno in enumerate(judged)}}
-    other = {"q": {"new": 30.0, **one["q"]}}
-    found = (
+    first = {"q": {docno: float(at) for at, docno in enumerate(judged)}}
+    second = {"q": {"new": 30.0, **first["q"]}}
+    comparison = (
         ma.On(base="AP")
-        .explain(one, {"q": judged}, "q")
-        .compare(ma.On(base="AP").explain(other, {"q": judged}, "q"))
+        .explain(first, {"q": judged}, "q")
+        .compare(ma.On(base="AP").explain(second, {"q": judged}, "q"))
     )
-    assert "... 1 more document:" in str(found)
+    assert "... 1 more document:" in str(comparison)
 
 
 @pytest.mark.slow
@@ -788,8 +790,8 @@ def test_long_names_fit_the_terminal() -> None:
 
 def test_html_names_the_runs_that_are_compared_in_full() -> None:
     names = [f"a-run-with-a-rather-long-name-{end}" for end in ("one", "two")]
-    one, other = (TOMA(aspects=TWO).explain({name: RUN}, QRELS, "q1") for name in names)
-    compared = one.compare(other)
+    first, second = (TOMA(aspects=TWO).explain({name: RUN}, QRELS, "q1") for name in names)
+    compared = first.compare(second)
     for name in names:
         assert f">rank in {name}</th>" in compared._repr_html_()
     assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # if there is no space

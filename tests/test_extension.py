@@ -99,7 +99,7 @@ def relevance_first(gaps):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _unregistered() -> Iterator[None]:
+def _unregister_distance() -> Iterator[None]:
     yield
     for measure in (HLU, PowerMean, WeakestAspect, LowestGain):
         ir_measures.measures.registry.pop(measure.NAME)
@@ -131,11 +131,11 @@ RUN = pd.DataFrame({"qid": list("111222"), "docno": list("abcabd"), "score": [3.
 RUN["rank"] = [0, 1, 2, 1, 2, 0]
 
 
-def aggregated(measure: ma.Measure) -> float:
+def aggregate_value(measure: ma.Measure) -> float:
     return ir_measures.calc_aggregate([measure], QRELS.rename(columns={"label": "relevance"}), RUN)[measure]
 
 
-def in_python(script: str) -> object:
+def run_python(script: str) -> object:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False, timeout=300
     )
@@ -182,10 +182,10 @@ def test_objects_and_strings_are_the_same(measure: ma.Measure) -> None:
     assert ir_measures.parse_measure(text) == measure
     assert ir_measures.parse_trec_measure(text) == [measure]
     assert pickle.loads(pickle.dumps(measure)) == measure == copy.deepcopy(measure)
-    for given in (measure, text):
-        table = pt.Experiment([RUN], TOPICS, QRELS, [given], names=["run"])
-        assert table.loc[0, text] == pytest.approx(aggregated(measure), abs=1e-12)
-    assert 0 < aggregated(measure) <= 1
+    for form in (measure, text):
+        table = pt.Experiment([RUN], TOPICS, QRELS, [form], names=["run"])
+        assert table.loc[0, text] == pytest.approx(aggregate_value(measure), abs=1e-12)
+    assert 0 < aggregate_value(measure) <= 1
 
 
 class _Weighted(pt.Transformer):
@@ -195,8 +195,8 @@ class _Weighted(pt.Transformer):
         self.sign = sign
 
     def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
-        found = topics[["qid", "query"]].merge(RUN[["qid", "docno", "score"]])
-        return pt.model.add_ranks(found.assign(score=found["score"] * self.sign))
+        results = topics[["qid", "query"]].merge(RUN[["qid", "docno", "score"]])
+        return pt.model.add_ranks(results.assign(score=results["score"] * self.sign))
 
 
 @pytest.mark.every(3)
@@ -219,9 +219,9 @@ def test_grid_search_by_name(measure: ma.Measure) -> None:
 @pytest.mark.slow
 def test_evaluate_in_other_processes() -> None:
     runs = {"forth": RUN, "back": RUN.assign(score=-RUN["score"])}
-    for given in (MEASURES, list(map(str, MEASURES))):
-        here = ma.evaluate(runs, QRELS, given, progress=False)
-        there = ma.evaluate(runs, QRELS, given, n_jobs=2, progress=False)
+    for form in (MEASURES, list(map(str, MEASURES))):
+        here = ma.evaluate(runs, QRELS, form, progress=False)
+        there = ma.evaluate(runs, QRELS, form, n_jobs=2, progress=False)
         pd.testing.assert_frame_equal(here, there)
 
 
@@ -320,21 +320,21 @@ def test_a_class_alone_says_its_name() -> None:
     assert ma.register(_HLU()) == HLU
 
 
-def named(name: str, **more: object) -> type[ma.Measure]:
+def define_class(name: str, **more: object) -> type[ma.Measure]:
     return type(f"_{name}", (_HLU,), {"__module__": "elsewhere", "__qualname__": f"_{name}", **more})
 
 
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        (lambda: named("TOMA"), "taken by pt_multiaspect"),
-        (lambda: named("AP"), "taken by ir_measures"),
-        (lambda: named("HLU"), "taken by test_extension._HLU"),
-        (lambda: named("map"), "name of trec_eval"),
-        (lambda: named("P_10"), "name of trec_eval"),
-        (lambda: named("cam"), "name of trec_eval"),
-        (lambda: named("X", NAME="my measure"), "letters, digits and _"),
-        (lambda: named("X", NAME="class"), "letters, digits and _"),
+        (lambda: define_class("TOMA"), "taken by pt_multiaspect"),
+        (lambda: define_class("AP"), "taken by ir_measures"),
+        (lambda: define_class("HLU"), "taken by test_extension._HLU"),
+        (lambda: define_class("map"), "name of trec_eval"),
+        (lambda: define_class("P_10"), "name of trec_eval"),
+        (lambda: define_class("cam"), "name of trec_eval"),
+        (lambda: define_class("X", NAME="my measure"), "letters, digits and _"),
+        (lambda: define_class("X", NAME="class"), "letters, digits and _"),
         (lambda: HLU(half=2), "default parameters"),
         (lambda: type("_Empty", (ma.LinearMeasure,), {}), "must define linear"),
         (lambda: type("_Empty", (ma.JointMeasure,), {}), "must define base, joint"),
@@ -342,7 +342,7 @@ def named(name: str, **more: object) -> type[ma.Measure]:
         (lambda: nDCG, r"subclass of pt_multiaspect\.Measure"),
         (lambda: int, r"subclass of pt_multiaspect\.Measure"),
         (
-            lambda: named("X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}),
+            lambda: define_class("X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}),
             "is read as .*give the latter",
         ),
     ],
@@ -446,8 +446,8 @@ MAIN = """
 @pytest.mark.slow
 def test_cells_of_a_notebook_in_other_processes() -> None:
     """The class and the distance are in ``__main__`` and defined twice; the workers stay the same."""
-    found = in_python(MAIN.format())
-    first, second = found[:4], found[4:]
+    lines = run_python(MAIN.format())
+    first, second = lines[:4], lines[4:]
     assert all(values == first[0] for values in first)
     assert all(values == second[0] for values in second)
     assert (first[0][:2], second[0][:2]) == ([0.25, 0.25], [0.5, 0.5])
@@ -482,7 +482,7 @@ def test_a_measure_carries_its_distance() -> None:
         again = pickle.loads(content)
         print(json.dumps([str(again) == str(measure), str(ma.TOMA(distance="steep"))]))
     """
-    assert in_python(script) == [True, "TOMA(distance='steep')"]
+    assert run_python(script) == [True, "TOMA(distance='steep')"]
 
 
 def test_distances_registered_again() -> None:
@@ -502,5 +502,5 @@ def test_distances_registered_again() -> None:
 def test_a_decreasing_distance_is_refused_with_the_violation() -> None:
     ma.register_distance("decreasing")(lambda gaps: 2 - gaps[:, 0] + gaps[:, 1])
     with pytest.raises(MultiAspectError, match=r"decreases.*relevance increases"):
-        aggregated(TOMA(distance="decreasing", aspects=BOTH))
+        aggregate_value(TOMA(distance="decreasing", aspects=BOTH))
     distances._FUNCTIONS.pop("decreasing")

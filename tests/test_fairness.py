@@ -33,7 +33,7 @@ ONE = Groups({"gender": GENDER}, target=EVEN, name="fairness-test")
 BINARY = Aspects({"relevance": 1})
 
 
-def ranked(docnos: list[str]) -> dict[str, float]:
+def ranking(docnos: list[str]) -> dict[str, float]:
     return {docno: -float(rank) for rank, docno in enumerate(docnos)}
 
 
@@ -47,10 +47,10 @@ def values(measures: list[ma.Measure], qrels: Any, run: Any, as_string: bool) ->
     # Another query, as evaluate refuses runs without a query of the qrels.
     qrels, run = {**qrels, "z": {"d1": 1}}, {**run, "z": {"d1": 1.0}}
     table = ma.evaluate({"run": run}, qrels, given_as, progress=False)
-    found = table[table["qid"] == "q"]["value"].tolist()
+    result = table[table["qid"] == "q"]["value"].tolist()
     again = {m.measure: m.value for m in ir_measures.iter_calc(measures, qrels, run) if m.query_id == "q"}
-    assert found == [again[measure] for measure in measures]
-    return found
+    assert result == [again[measure] for measure in measures]
+    return result
 
 
 # -- the tracks' figures ---------------------------------------------------------------------------------------
@@ -63,14 +63,16 @@ def test_awrf_golden(as_string: bool) -> None:
     cases = json.loads(shared_path("golden", "awrf.json").read_text())["cases"]
     assert len(cases) == 16
     for number, case in enumerate(cases):
-        dimensions = {of["name"]: columns(of["docs"], of["groups"]) for of in case["dimensions"]}
+        dimensions = {
+            dimension["name"]: columns(dimension["docs"], dimension["groups"]) for dimension in case["dimensions"]
+        }
         groups = Groups(dimensions, target=np.array(case["target"]), name=f"golden-awrf-{number}")
-        run = {"q": case.get("scores") or ranked(case["run"])}
+        run = {"q": case.get("scores") or ranking(case["run"])}
         measures = [AWRF(groups=groups) @ case["depth"], AWRF(groups=groups, score="track") @ case["depth"]]
-        found = values(measures, {"q": dict.fromkeys(case["relevant"], 1)}, run, as_string)
+        results = values(measures, {"q": dict.fromkeys(case["relevant"], 1)}, run, as_string)
         for year in ("values", "values_2021"):
             wanted = case.get(year, {})
-            for value, name in zip(found, ("awrf", "score"), strict=True):
+            for value, name in zip(results, ("awrf", "score"), strict=True):
                 if wanted.get(name) is not None:
                     assert value == pytest.approx(wanted[name], abs=2e-6), (case["name"], year, name)
 
@@ -80,10 +82,10 @@ def test_awrf_golden(as_string: bool) -> None:
 def test_gf_golden(as_string: bool) -> None:
     content = json.loads(shared_path("golden", "gfr.json").read_text())
     groups = {}
-    for name, of in content["attribute sets"].items():
-        names = [f"{name}{index}" for index in range(len(of["target"]))]
-        target = {name: dict(zip(names, of["target"], strict=True))}
-        groups[name] = Groups({name: columns(of["members"], names)}, target=target, name=f"golden-gf-{name}")
+    for name, dimension in content["attribute sets"].items():
+        names = [f"{name}{index}" for index in range(len(dimension["target"]))]
+        target = {name: dict(zip(names, dimension["target"], strict=True))}
+        groups[name] = Groups({name: columns(dimension["members"], names)}, target=target, name=f"golden-gf-{name}")
     compared = 0
     for case in content["cases"]:
         aspects = Aspects({"relevance": Aspect(2, gains=[0, *case["gains"]])})
@@ -93,10 +95,10 @@ def test_gf_golden(as_string: bool) -> None:
             if name.startswith("GF"):
                 measure = GF(groups=groups[case["set"]], divergence=name[3:], aspects=aspects)
                 measures[measure @ int(cutoff) if cutoff else measure] = value
-        run = {"q": ranked(content["runs"][case["run"]])}
-        found = values(list(measures), {"q": content["relevance"]}, run, as_string)
-        assert found == pytest.approx(list(measures.values()), abs=1e-7), case
-        compared += len(found)
+        run = {"q": ranking(content["runs"][case["run"]])}
+        results = values(list(measures), {"q": content["relevance"]}, run, as_string)
+        assert results == pytest.approx(list(measures.values()), abs=1e-7), case
+        compared += len(results)
     assert compared == 48 * 9
 
 
@@ -104,10 +106,12 @@ def test_gf_golden(as_string: bool) -> None:
 def test_gfr_golden(as_string: bool) -> None:
     content = json.loads(shared_path("golden", "gfr.json").read_text())
     sets = {name: content["attribute sets"][name] for name in ("level", "kind")}
-    names = {name: [f"{name}{index}" for index in range(len(of["target"]))] for name, of in sets.items()}
+    names = {
+        name: [f"{name}{index}" for index in range(len(dimension["target"]))] for name, dimension in sets.items()
+    }
     groups = Groups(
-        {name: columns(of["members"], names[name]) for name, of in sets.items()},
-        target={name: dict(zip(names[name], of["target"], strict=True)) for name, of in sets.items()},
+        {name: columns(dimension["members"], names[name]) for name, dimension in sets.items()},
+        target={name: dict(zip(names[name], dimension["target"], strict=True)) for name, dimension in sets.items()},
         name="golden-gfr",
     )
     for case in content["gfr"]:
@@ -117,11 +121,11 @@ def test_gfr_golden(as_string: bool) -> None:
             @ 20
             for relevance, level in (("iRBU", "NMD"), ("ERR", "RNOD"))
         ]
-        found = values(
-            measures, {"q": content["relevance"]}, {"q": ranked(content["runs"][case["run"]])}, as_string
+        results = values(
+            measures, {"q": content["relevance"]}, {"q": ranking(content["runs"][case["run"]])}, as_string
         )
         wanted = [value for name, value in case.items() if name.startswith("GFR")]
-        assert found == pytest.approx(wanted, abs=1e-7), case
+        assert results == pytest.approx(wanted, abs=1e-7), case
 
 
 # -- by hand and against the reference -------------------------------------------------------------------------
@@ -145,8 +149,8 @@ def test_the_product_is_with_the_measure_named() -> None:
     track = (1 + 1 / math.log2(3)) / 2
     assert AWRF(groups=ONE, base="nDCG").calc_aggregate(qrels, run) == pytest.approx(fair * ndcg)
     assert AWRF(groups=ONE, score="track").calc_aggregate(qrels, run) == pytest.approx(fair * track)
-    at_2 = AWRF(groups=ONE, base=ir_measures.P) @ 2
-    assert at_2.calc_aggregate(qrels, run) == pytest.approx((AWRF(groups=ONE) @ 2).calc_aggregate(qrels, run) / 2)
+    awrf = AWRF(groups=ONE, base=ir_measures.P) @ 2
+    assert awrf.calc_aggregate(qrels, run) == pytest.approx((AWRF(groups=ONE) @ 2).calc_aggregate(qrels, run) / 2)
 
 
 def test_unjudged_documents_are_seen() -> None:
@@ -157,8 +161,8 @@ def test_what_belongs_to_no_group_is_as_fair_as_uniform_attention() -> None:
     """As in the program of 2021, so that only the product with relevance is 0."""
     qrels, run = {"q": {"x": 1}, "r": {"d1": 1}, "s": {"d1": 1}}, {"q": {"y": 1.0}, "r": {"d1": 1.0}}
     for measure, wanted in ((AWRF(groups=ONE), 1), (AWRF(groups=ONE, score="track"), 0)):
-        found = {m.query_id: m.value for m in measure.iter_calc(qrels, run)}
-        assert found["q"] == found["s"] == wanted
+        results = {m.query_id: m.value for m in measure.iter_calc(qrels, run)}
+        assert results["q"] == results["s"] == wanted
 
 
 @pytest.mark.parametrize(
@@ -174,22 +178,22 @@ def test_each_dimension_has_the_target_of_the_relevant_documents_with_a_membersh
     level = {"d1": "a", "d3": "b", "d4": "a", "d5": "b"}
     kind = {"d2": "x", "d3": "y", "d6": "x"}
     qrels = {"q": {"d1": 1, "d2": 1, "d3": 2, "d4": 2, "d5": 0}, "r": {"d3": 1, "d2": 1, "d1": 0}}
-    run = {"q": ranked(["d1", "d6", "d2", "d5", "d3", "d4"]), "r": ranked(["d1", "d2", "d3"])}
+    run = {"q": ranking(["d1", "d6", "d2", "d5", "d3", "d4"]), "r": ranking(["d1", "d2", "d3"])}
     aspects = Aspects({"relevance": 2})
-    given = {
+    targets = {
         "q": {"level": {"a": 2 / 3, "b": 1 / 3}, "kind": {"x": 0.5, "y": 0.5}},
         "r": {"level": {"a": 0, "b": 1}, "kind": {"x": 0.5, "y": 0.5}},
     }
     dimensions = {"level": level, "kind": kind}
-    both, declared = Groups(dimensions, name="two"), Groups(dimensions, target=given, name="two-declared")
+    both, declared = Groups(dimensions, name="two"), Groups(dimensions, target=targets, name="two-declared")
     measures = [GFR(groups=groups, aspects=aspects) for groups in (both, declared)]
     for name, members in dimensions.items():
         groups = Groups({name: members}, name=f"one-{name}")
         measures += [GF(groups=groups, aspects=aspects), GFR(groups=groups, aspects=aspects)]
-    gfr, wanted, _, with_level, of_kind, _ = [measure.calc_aggregate(qrels, run) for measure in measures]
+    gfr, wanted, _, with_level, kind_value, _ = [measure.calc_aggregate(qrels, run) for measure in measures]
     assert gfr == pytest.approx(wanted, abs=1e-12)
     # GFR of the level alone is the mean of ERR and GF of the level.
-    assert gfr == pytest.approx((2 * with_level + of_kind) / 3, abs=1e-12)
+    assert gfr == pytest.approx((2 * with_level + kind_value) / 3, abs=1e-12)
     without = {"q": {"d1": 1}}
     with pytest.raises(MultiAspectError, match=r"no relevant document of q.*kind"):
         GFR(groups=both, aspects=aspects).calc_aggregate(without, run)
@@ -200,9 +204,9 @@ def test_targets_from_relevant_documents() -> None:
     groups = Groups({"gender": GENDER}, name="relevant-target")
     qrels = {"q": {"d1": 1, "d2": 0, "d3": 1}, "r": {"d2": 1}}
     run = {"q": {"d1": 2.0, "d3": 1.0}, "r": {"d1": 1.0}}
-    found = {m.query_id: m.value for m in AWRF(groups=groups).iter_calc(qrels, run)}
-    assert found["q"] == pytest.approx(1, abs=1e-12)
-    assert found["r"] == pytest.approx(1 - math.log(2), abs=1e-12)
+    results = {m.query_id: m.value for m in AWRF(groups=groups).iter_calc(qrels, run)}
+    assert results["q"] == pytest.approx(1, abs=1e-12)
+    assert results["r"] == pytest.approx(1 - math.log(2), abs=1e-12)
     assert {m.query_id: m.value for m in GF(groups=groups, aspects=BINARY).iter_calc(qrels, run)}["r"] == 0
 
 
@@ -227,8 +231,10 @@ def test_against_the_reference(
     targets = {name: data.draw(TARGETS) for name in names}
     groups = Groups(members, target=targets)
     product: dict[tuple[str, ...], float] = {(): 1.0}
-    for of in targets.values():
-        product = {(*key, group): before * share for key, before in product.items() for group, share in of.items()}
+    for target in targets.values():
+        product = {
+            (*key, group): before * share for key, before in product.items() for group, share in target.items()
+        }
     divergences = {name: data.draw(st.sampled_from(["JSD", "NMD", "RNOD"])) for name in names}
     aspect, relevance = theirs["relevance"], data.draw(st.sampled_from(["ERR", "iRBU"]))
     cases: dict[ma.Measure, Any] = {
@@ -306,14 +312,14 @@ def test_targets_in_every_form_are_the_same() -> None:
     array = np.outer([0.5, 0.5], [0.2, 0.8])
     per_query = {"q": by_name, "r": by_name}
     queries = pd.concat([frame.assign(qid=qid) for qid in "qr"])
-    found = set()
+    results = set()
     for target in (by_name, array, array.tolist(), frame, per_query, {"q": array, "r": frame}, queries):
         groups = Groups({"gender": sex, "age": age}, target=target)
         qrels = {"q": {"d1": 1}, "r": {"d1": 1}}
-        found |= {
+        results |= {
             round(m.value, 12) for m in AWRF(groups=groups).iter_calc(qrels, {"q": {"d1": 1.0}, "r": {"d1": 1.0}})
         }
-    assert len(found) == 1
+    assert len(results) == 1
     with pytest.raises(MultiAspectError, match="expected a target for each judged query, got none for s"):
         AWRF(groups=groups).calc_aggregate({"q": {"d1": 1}, "s": {"d1": 1}}, {"q": {"d1": 1.0}})
 

@@ -279,7 +279,7 @@ def test_evaluation_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ma.evaluate({"run": str(path)}, qrels, ["nDCG"], progress=False)
 
 
-def compressed() -> dict[str, Callable[[bytes], bytes]]:
+def compressors() -> dict[str, Callable[[bytes], bytes]]:
     forms: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "bzip2": bz2.compress}
     try:
         import zstandard
@@ -290,9 +290,9 @@ def compressed() -> dict[str, Callable[[bytes], bytes]]:
 
 @pytest.mark.parametrize("form", ["gzip", "bzip2", "Zstandard"])
 def test_compressed_files(tmp_path: Path, form: str) -> None:
-    if form not in compressed():
+    if form not in compressors():
         pytest.skip("zstandard is not installed")
-    compress = compressed()[form]
+    compress = compressors()[form]
     path = tmp_path / "run"
     for content in (compress(RUN), compress(RUN[:19]) + compress(RUN[19:])):
         path.write_bytes(content)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from arrow_forms import FORMS, As, Reader, Stream, as_polars, as_pyarrow, exported, pa, reads_streams
+from arrow_forms import FORMS, As, Reader, Stream, as_arrow, as_polars, as_pyarrow, pa, reads_streams
 from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCORE, TABLE, Y
 
 import pt_multiaspect as ma
@@ -137,15 +137,15 @@ def test_evaluate_takes_frames_of_polars() -> None:
 @reads_streams
 @pytest.mark.parametrize("form", FORMS[2:])
 def test_arrow_data_are_read_with_names_types_and_missing_values(form: As) -> None:
-    given = pd.DataFrame({"qid": ["q1", None], "label": [1, 2], "half": [0.5, None], "known": [True, False]})
-    frame = to_pandas(form(given))
+    data = pd.DataFrame({"qid": ["q1", None], "label": [1, 2], "half": [0.5, None], "known": [True, False]})
+    frame = to_pandas(form(data))
     assert frame is not None
-    assert list(frame.columns) == list(given.columns)
+    assert list(frame.columns) == list(data.columns)
     assert frame["qid"].isna().tolist() == frame["half"].isna().tolist() == [False, True]
     assert (frame["label"].tolist(), frame["known"].dtype) == ([1, 2], bool)
-    empty = to_pandas(form(given[:0]))
+    empty = to_pandas(form(data[:0]))
     assert empty is not None
-    assert (list(empty.columns), len(empty)) == (list(given.columns), 0)
+    assert (list(empty.columns), len(empty)) == (list(data.columns), 0)
 
 
 @reads_streams
@@ -179,7 +179,7 @@ def test_repeated_names_of_columns_are_an_error() -> None:
             ma.Judgments(Stream(twice))
 
 
-@pytest.mark.parametrize("form", [lambda given: given, *FORMS])
+@pytest.mark.parametrize("form", [lambda data: data, *FORMS])
 def test_where_pandas_saved_a_row_index_is_no_aspect(form: As) -> None:
     """A Parquet file of a selection of rows has such a column in any other library."""
     saved = QRELS.assign(__index_level_0__=range(len(QRELS)))
@@ -220,9 +220,9 @@ def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
     with pytest.raises(MultiAspectError, match=r"3 of 12 rows \(NaN\)"):
         ma.ranking_score(labels, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
     expected = ma.ranking_score([0, 1, 0, 1] * 3, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
-    for given in (labels, labels.chunk(0), pa.table({"relevance": labels}), Stream(labels)):
-        found = ma.ranking_score(given, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest")
-        assert found == expected
+    for form in (labels, labels.chunk(0), pa.table({"relevance": labels}), Stream(labels)):
+        score = ma.ranking_score(form, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest")
+        assert score == expected
     qid = pa.chunked_array([pa.array([*"aabbccddee", None, "f"]).dictionary_encode()])
     with pytest.raises(MultiAspectError, match="got none in row 10"):
         ma.ranking_score(Y, SCORE, measure="CAM", qid=qid)
@@ -244,28 +244,28 @@ def test_either_library_reads_arrow_data(package: str, monkeypatch: pytest.Monke
     if not hasattr(*frames._IMPORTING[package](module)):
         pytest.skip("too old")
     monkeypatch.setattr(frames, "_READERS", {package: frames._READERS[package]})
-    for given in (QRELS, QRELS[:0], QRELS["docno"]):
-        read = materialise(Reader(exported(given)))
+    for data in (QRELS, QRELS[:0], QRELS["docno"]):
+        read = materialise(Reader(as_arrow(data)))
         assert type(read).__module__.partition(".")[0] == package
-        if isinstance(given, pd.DataFrame):
-            assert to_pandas(read).to_dict("list") == given.to_dict("list")  # type: ignore[union-attr]
+        if isinstance(data, pd.DataFrame):
+            assert to_pandas(read).to_dict("list") == data.to_dict("list")  # type: ignore[union-attr]
         else:
-            assert np.asarray(read).tolist() == given.tolist()
+            assert np.asarray(read).tolist() == data.tolist()
 
 
 def test_without_a_library_that_reads_them_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = Stream(pl.DataFrame({"qid": ["q1"]}))
+    stream = Stream(pl.DataFrame({"qid": ["q1"]}))
     remedy = r"requires PyArrow 16 or newer.*pip install 'pt-multiaspect\[parquet\]', or Polars 1\.3"
     monkeypatch.setattr(frames, "_IMPORTING", dict.fromkeys(frames._READERS, lambda module: (module, "lacking")))
     with pytest.raises(MultiAspectError, match=remedy):
-        ma.Judgments(given)
+        ma.Judgments(stream)
 
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(frames, "import_module", missing)
     with pytest.raises(MultiAspectError, match=remedy):
-        ma.evaluate({"a": given}, QRELS, MEASURE, progress=False)
+        ma.evaluate({"a": stream}, QRELS, MEASURE, progress=False)
 
 
 @reads_streams
@@ -295,7 +295,7 @@ def test_the_name_of_a_column_names_its_aspect() -> None:
 @reads_streams
 def test_results_of_an_evaluator_are_frames_of_pandas_for_other_libraries() -> None:
     evaluator = ma.evaluator(QRELS, MEASURE)
-    assert isinstance(evaluator(Stream(exported(TABLE))), pd.DataFrame)
+    assert isinstance(evaluator(Stream(as_arrow(TABLE))), pd.DataFrame)
     assert isinstance(evaluator(as_polars(TABLE)), pl.DataFrame)
     assert as_pandas(5) == 5
 
@@ -313,7 +313,7 @@ def test_polars_is_not_imported_for_other_input() -> None:
 
 @reads_streams
 def test_a_reader_that_was_read_before_has_no_rows_which_is_an_error() -> None:
-    run, qrels = Reader(exported(RUNS["a"])), Reader(exported(QRELS))
+    run, qrels = Reader(as_arrow(RUNS["a"])), Reader(as_arrow(QRELS))
     ma.evaluate(run, qrels, MEASURE, progress=False)
     with pytest.raises(MultiAspectError, match=r"expected.*row, got none.*reader"):
         ma.evaluate(run, QRELS, MEASURE, progress=False)
@@ -331,7 +331,7 @@ def test_qrels_of_which_ir_measures_makes_columns_name_the_remedy() -> None:
 @reads_streams
 def test_values_of_data_that_are_read_once_are_stored_and_reused(tmp_path: Path) -> None:
     evaluated = [
-        ma.evaluate({"a": Reader(exported(RUNS["a"]))}, Reader(exported(QRELS)), MEASURE, out=tmp_path, **options)
+        ma.evaluate({"a": Reader(as_arrow(RUNS["a"]))}, Reader(as_arrow(QRELS)), MEASURE, out=tmp_path, **options)
         for options in ({"progress": False}, {"progress": False, "collect": False})
     ]
     assert (
@@ -350,12 +350,12 @@ def test_values_that_are_no_numbers_are_an_error(values: list[Any]) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_ids_of_bytes_are_those_of_text(form: As) -> None:
     """Some tools write strings to Parquet files as bytes; the ids were "b'd1'"."""
-    in_bytes = QRELS.assign(docno=[docno.encode() for docno in QRELS["docno"]], note=[b"\xff"] * len(QRELS))
-    assert ma.Judgments(form(in_bytes)).docnos.tolist() == ma.Judgments(QRELS).docnos.tolist()
+    byte_qrels = QRELS.assign(docno=[docno.encode() for docno in QRELS["docno"]], note=[b"\xff"] * len(QRELS))
+    assert ma.Judgments(form(byte_qrels)).docnos.tolist() == ma.Judgments(QRELS).docnos.tolist()
     run = RUNS["a"].assign(qid=[qid.encode() for qid in RUNS["a"]["qid"]])
     expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
-    pd.testing.assert_frame_equal(ma.evaluate(form(run), form(in_bytes), MEASURE, progress=False), expected)
-    converted = to_pandas(form(in_bytes))
+    pd.testing.assert_frame_equal(ma.evaluate(form(run), form(byte_qrels), MEASURE, progress=False), expected)
+    converted = to_pandas(form(byte_qrels))
     assert converted is not None
     assert converted["note"].iloc[0] == b"\xff"
 

@@ -40,7 +40,7 @@ def fusion() -> AspectFusion:
     return AspectFusion(Ridge(), aspects=GRADES).fit(X, Y, qid=QID)
 
 
-def fused(weights: dict[str, float]) -> Any:
+def fuse_predictions(weights: dict[str, float]) -> Any:
     """Predictions of models of each aspect, standardised query by query, summed."""
     total = np.zeros(N)
     for name, weight in weights.items():
@@ -52,7 +52,7 @@ def fused(weights: dict[str, float]) -> Any:
     return total
 
 
-def reweighted(fusion: AspectFusion, weights: Any) -> Any:
+def reweight_fusion(fusion: AspectFusion, weights: Any) -> Any:
     """A fitted copy with other weights, which trains nothing."""
     return copy(fusion).set_params(weights=weights)
 
@@ -61,21 +61,23 @@ def reweighted(fusion: AspectFusion, weights: Any) -> Any:
     "weights", [{"relevance": 1, "credibility": 1}, {"relevance": 3, "credibility": 0.5}], ids=str
 )
 def test_predictions_are_weighted_sums_of_standardised_ones(weights: Any, fusion: AspectFusion) -> None:
-    assert reweighted(fusion, weights).predict(X, qid=QID) == pytest.approx(fused(weights), abs=1e-12)
+    assert reweight_fusion(fusion, weights).predict(X, qid=QID) == pytest.approx(
+        fuse_predictions(weights), abs=1e-12
+    )
     trained = AspectFusion(Ridge(), weights=weights, aspects=GRADES).fit(X, Y, qid=QID)
-    assert trained.predict(X, qid=QID) == pytest.approx(fused(weights), abs=1e-12)
+    assert trained.predict(X, qid=QID) == pytest.approx(fuse_predictions(weights), abs=1e-12)
     arrays = AspectFusion(Ridge(), weights=weights, aspects=GRADES).fit(X, Y.to_numpy(), qid=QID)
     assert (arrays.predict(X, qid=QID) == trained.predict(X, qid=QID)).all()
 
 
 def test_equal_weights_by_default_and_ratios_alone_matter(fusion: AspectFusion) -> None:
     expected = fusion.predict(X, qid=QID)
-    assert (reweighted(fusion, {"relevance": 7, "credibility": 7}).predict(X, qid=QID) == expected).all()
-    assert expected == pytest.approx(fused({"relevance": 1, "credibility": 1}), abs=1e-12)
+    assert (reweight_fusion(fusion, {"relevance": 7, "credibility": 7}).predict(X, qid=QID) == expected).all()
+    assert expected == pytest.approx(fuse_predictions({"relevance": 1, "credibility": 1}), abs=1e-12)
 
 
 def test_an_aspect_of_weight_0_has_no_influence(fusion: AspectFusion) -> None:
-    alone = reweighted(fusion, {"relevance": 1, "credibility": 0}).predict(X, qid=QID)
+    alone = reweight_fusion(fusion, {"relevance": 1, "credibility": 0}).predict(X, qid=QID)
     ranker = ma.AspectRanker(Ridge(), target=On(aspect="relevance", aspects=GRADES)).fit(X, Y, qid=QID)
     for query in set(QID):
         mine = query == QID
@@ -88,7 +90,7 @@ def test_a_query_without_differences_counts_0() -> None:
     labels, qid = np.array([[0, 3], [2, 0], [1, 1], [0, 3], [1, 2], [2, 0]]), list("aaabbb")
     for scale in (1, 1e-9, 1e9):
         fusion = AspectFusion(LinearRegression(), aspects=GRADES).fit(scale * X, labels, qid=qid)
-        first = reweighted(fusion, {"relevance": 1, "credibility": 0}).predict(scale * X, qid=qid)
+        first = reweight_fusion(fusion, {"relevance": 1, "credibility": 0}).predict(scale * X, qid=qid)
         assert first[:3].tolist() == [0, 0, 0]
         assert first[3:].std() == pytest.approx(1)
 
@@ -149,13 +151,13 @@ def test_sweeping_the_weights_evaluates_one_fit(fusion: AspectFusion) -> None:
     assert table["weight_relevance"].tolist() == [0, 0.25, 0.5, 0.75, 1]
     for row in table.itertuples():
         weights = {"relevance": row.weight_relevance, "credibility": row.weight_credibility}
-        predicted = reweighted(fusion, weights).predict(X, qid=QID)
+        predicted = reweight_fusion(fusion, weights).predict(X, qid=QID)
         for name, measure in measures.items():
             value = ma.ranking_score(Y, predicted, qid=QID, measure=measure)
             assert getattr(row, name) == pytest.approx(-value if name == "length" else value, abs=1e-12)
     assert table["relevance"].is_monotonic_increasing
-    given = fusion.sweep(X, Y, QID, measures=measures, weights=[{"relevance": 1, "credibility": 3}])
-    pd.testing.assert_frame_equal(given, table.iloc[[1]].reset_index(drop=True))
+    single = fusion.sweep(X, Y, QID, measures=measures, weights=[{"relevance": 1, "credibility": 3}])
+    pd.testing.assert_frame_equal(single, table.iloc[[1]].reset_index(drop=True))
 
 
 def test_copies(fusion: AspectFusion) -> None:
@@ -184,17 +186,17 @@ def test_copies(fusion: AspectFusion) -> None:
     ids=str,
 )
 def test_what_cannot_be_fitted(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"qid": QID, "y": Y, "aspects": GRADES} | changes
-    qid, y = given.pop("qid"), given.pop("y")
+    arguments: dict[str, Any] = {"qid": QID, "y": Y, "aspects": GRADES} | changes
+    qid, y = arguments.pop("qid"), arguments.pop("y")
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        AspectFusion(**{"estimator": Ridge(), **given}).fit(X, y, qid=qid)
+        AspectFusion(**{"estimator": Ridge(), **arguments}).fit(X, y, qid=qid)
 
 
 def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:
     with pytest.raises(MultiAspectError, match=r"AspectFusion.*query"):
         fusion.predict(X)
     with pytest.raises(MultiAspectError, match="add a weight for credibility"):
-        reweighted(fusion, {"relevance": 1}).predict(X, qid=QID)
+        reweight_fusion(fusion, {"relevance": 1}).predict(X, qid=QID)
     with pytest.raises(MultiAspectError, match=r"qid: expected.*120"):
         fusion.predict(X, qid=QID[:5])
     with pytest.raises(MultiAspectError, match=r"measures: expected a dict.*got \['CAM'\]"):

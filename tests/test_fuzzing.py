@@ -55,25 +55,25 @@ PIECES = [
 ]  # fmt: skip
 
 
-def mutated(chance: random.Random, content: bytes) -> bytes:
+def mutate_bytes(chance: random.Random, content: bytes) -> bytes:
     """Some bytes or pieces inserted, replaced, repeated, moved or left out."""
     for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
         start, end = sorted(chance.randrange(len(content) + 1) for _ in range(2))
         start = max(start, end - chance.choice([0, 1, 4, 40]))
-        other = chance.randrange(len(content) + 1)
+        source = chance.randrange(len(content) + 1)
         piece = chance.choice(
             [
                 chance.choice(PIECES),
                 chance.randbytes(chance.randrange(4)),
                 content[start:end] * chance.choice([0, 2, 3]),
-                content[other : other + 12],
+                content[source : source + 12],
             ]
         )
         content = content[:start] + piece + content[end:]
     return content
 
 
-def compressed(chance: random.Random, content: bytes) -> bytes:
+def compress_bytes(chance: random.Random, content: bytes) -> bytes:
     """The content as is, or compressed, and then perhaps cut, joined or damaged."""
     forms: list[Callable[[bytes], bytes]] = [lambda data: data] * 4 + [gzip.compress, bz2.compress]
     try:
@@ -92,7 +92,7 @@ def compressed(chance: random.Random, content: bytes) -> bytes:
             data + data,
             data + b"\0" * 9,
             data + chance.randbytes(5),
-            mutated(chance, data),
+            mutate_bytes(chance, data),
         ]
     )
 
@@ -156,8 +156,8 @@ def test_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = tmp_path / "given.txt"
     good = 0
     for chance in cases(120):
-        content = chance.randbytes(chance.randrange(60)) if chance.random() < 0.1 else mutated(chance, seed)
-        path.write_bytes(compressed(chance, content))
+        content = chance.randbytes(chance.randrange(60)) if chance.random() < 0.1 else mutate_bytes(chance, seed)
+        path.write_bytes(compress_bytes(chance, content))
         by_python = outcome(lambda: read(path))
         with monkeypatch.context() as patch:
             patch.setattr(trec_lines, "_WORTHWHILE", 0)  # numbers of small files, too, are read by pandas
@@ -175,7 +175,7 @@ def test_files_of_several_aspects(tmp_path: Path) -> None:
     for chance in cases(60):
         files = {aspect: tmp_path / f"{aspect}.txt" for aspect in ("relevance", "trust")}
         for path in files.values():
-            path.write_bytes(compressed(chance, mutated(chance, QRELS)))
+            path.write_bytes(compress_bytes(chance, mutate_bytes(chance, QRELS)))
         result = outcome(lambda files=files: ma.read_qrels(files))
         if isinstance(result, str):
             assert any(result.startswith(f"{path}") for path in files.values()), result
@@ -185,7 +185,7 @@ def test_files_of_scales(tmp_path: Path) -> None:
     path = tmp_path / "scales.json"
     good = 0
     for chance in cases(250):
-        path.write_bytes(chance.randbytes(30) if chance.random() < 0.1 else mutated(chance, SCALES))
+        path.write_bytes(chance.randbytes(30) if chance.random() < 0.1 else mutate_bytes(chance, SCALES))
         aspects = attempt(lambda: ma.Aspects.from_file(path))
         if isinstance(aspects, str):
             assert aspects.startswith(f"{path}: "), aspects
@@ -239,7 +239,9 @@ def test_measure_strings() -> None:
         else:
             good += 1
             # parse reads P as a family of trec_eval.
-            assert [str(read_measure(str(each))) for each in measures] == [str(each) for each in measures]
+            assert [str(read_measure(str(measure))) for measure in measures] == [
+                str(measure) for measure in measures
+            ]
     assert good > 100
 
 
@@ -305,12 +307,12 @@ def test_the_package_evaluates_and_unpickles_nothing() -> None:
         r"|read_pickle|allow_pickle|joblib\.load|np\.load|(?<!\w)yaml\.\w*[lL]oad|from yaml|yaml as"
     )
     root = Path(ma.__file__).parent
-    found = {
+    results = {
         (path.relative_to(root).as_posix(), match[0])
         for path in root.rglob("*.py")
         for match in calls.finditer(path.read_text(encoding="utf-8"))
     }
-    assert found == {
+    assert results == {
         ("testing/measures.py", "pickle.loads("),
         ("testing/measures.py", "pickle.dumps("),
         ("evaluation/plan.py", "pickle.loads("),

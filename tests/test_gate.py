@@ -26,9 +26,9 @@ def test_the_gate_of_cam_is_cam_on_gated_labels() -> None:
         for extra in ({}, {"weights": {"relevance": 0, "credibility": 2, "effort": 1}}):
             with_gate = CAM(base=base, gate="relevance", aspects=aspects, **extra).iter_calc(qrels, run)
             by_hand = CAM(base=base, aspects=aspects, **extra).iter_calc(gated, run)
-            found, wanted = ([m.value for m in values] for values in (with_gate, by_hand))
-            assert found == pytest.approx(wanted, abs=1e-12)
-    assert found != [m.value for m in CAM(base=base, aspects=aspects, **extra).iter_calc(qrels, run)]
+            results, wanted = ([m.value for m in values] for values in (with_gate, by_hand))
+            assert results == pytest.approx(wanted, abs=1e-12)
+    assert results != [m.value for m in CAM(base=base, aspects=aspects, **extra).iter_calc(qrels, run)]
     best = CAM(base="nDCG@5", gate="relevance", normalized=True, aspects=aspects)
     plain = CAM(base="nDCG@5", normalized=True, aspects=aspects)
     assert [m.value for m in best.iter_calc(qrels, run)] == pytest.approx(

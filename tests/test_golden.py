@@ -28,7 +28,7 @@ def golden(name: str) -> dict[str, Any]:
     return content
 
 
-def ranked(docnos: str | list[str]) -> dict[str, float]:
+def rank_documents(docnos: str | list[str]) -> dict[str, float]:
     """A run of one query that ranks the documents as given."""
     return {docno: -float(rank) for rank, docno in enumerate(docnos, 1)}
 
@@ -134,15 +134,15 @@ def test_table_3(base: str, as_string: bool, axes: str) -> None:
     if as_string:
         measures = {name: ir_measures.parse_measure(str(measure)) for name, measure in measures.items()}
     qrels = dict.fromkeys(RANKINGS, TABLE_3_LABELS)
-    values = per_query(list(measures.values()), qrels, {ranking: ranked(ranking) for ranking in RANKINGS})
+    values = per_query(list(measures.values()), qrels, {ranking: rank_documents(ranking) for ranking in RANKINGS})
     for ranking in RANKINGS:
-        found = {name: values[measure, ranking] for name, measure in measures.items()}
+        results = {name: values[measure, ranking] for name, measure in measures.items()}
         for name in (*DISTANCES, "CAM"):
-            assert round(found[name], 4) == printed[ranking][name], (ranking, name)
+            assert round(results[name], 4) == printed[ranking][name], (ranking, name)
         for name, value in exact[ranking].items():
-            assert found[name] == pytest.approx(value, abs=1e-9), (ranking, name)
-        assert found["WHAM"] == found["MM"]
-        assert found["GAM"] == pytest.approx(math.sqrt(found["rel"] * found["cor"]), abs=1e-12)
+            assert results[name] == pytest.approx(value, abs=1e-9), (ranking, name)
+        assert results["WHAM"] == results["MM"]
+        assert results["GAM"] == pytest.approx(math.sqrt(results["rel"] * results["cor"]), abs=1e-12)
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_table_3_prints_other_mm_values_than_eq_6() -> None:
     assert len(table["not_reproduced"]) == 24
     for cell in table["not_reproduced"]:
         value = MM(base=BASES[cell["measure"]], aspects=CAM_ASPECTS).calc_aggregate(
-            {"q": TABLE_3_LABELS}, {"q": ranked(cell["ranking"])}
+            {"q": TABLE_3_LABELS}, {"q": rank_documents(cell["ranking"])}
         )
         assert value == pytest.approx(cell["eq_value"], abs=1e-9)
         assert abs(value - cell["paper"]) > 1e-3
@@ -243,8 +243,8 @@ def test_clef_2015_topics(clef_2015: pd.DataFrame) -> None:
         values = clef_2015.loc[name]
         assert len(topics) == len(values) == 66
         for topic, entry in topics.items():
-            found = values.loc[topic, list(CLEF_MEASURES)].tolist()
-            assert found == pytest.approx(entry["correct"], abs=1e-6), (name, topic)
+            row = values.loc[topic, list(CLEF_MEASURES)].tolist()
+            assert row == pytest.approx(entry["correct"], abs=1e-6), (name, topic)
 
 
 @pytest.mark.slow
@@ -262,8 +262,8 @@ def test_clef_2015_rbp_is_rbp_of_relevance(clef_2015: pd.DataFrame) -> None:
     run = runs[runs["name"] == name].assign(score=lambda frame: -frame["rank"].astype(int))
     measure = On(base="RBP(rel=1,p=0.8)")
     values = pt.Evaluate(run, clef_2015_qrels(), [measure], perquery=True)
-    for qid, found in values.items():
-        assert found[str(measure)] == pytest.approx(clef_2015.loc[(name, qid), "RBP"], abs=1e-12)
+    for qid, scores in values.items():
+        assert scores[str(measure)] == pytest.approx(clef_2015.loc[(name, qid), "RBP"], abs=1e-12)
 
 
 # --- Lioma et al. 2017 on A66: NLRE, NGRE, NWCS, CAM, WHAM --------------------------------------
@@ -298,14 +298,14 @@ def a66() -> tuple[dict[str, Any], Labels, Run]:
     rankings = golden("a66.json")["rankings"]
     qrels: Labels = {
         key: {
-            f"d{place}": {"relevance": relevance, "credibility": credibility}
-            for place, (relevance, credibility) in enumerate(
+            f"d{number}": {"relevance": relevance, "credibility": credibility}
+            for number, (relevance, credibility) in enumerate(
                 zip(entry["relevance"], entry["credibility"], strict=True)
             )
         }
         for key, entry in rankings.items()
     }
-    return rankings, qrels, {key: ranked(list(documents)) for key, documents in qrels.items()}
+    return rankings, qrels, {key: rank_documents(list(documents)) for key, documents in qrels.items()}
 
 
 def ndcg_by_hand(labels: list[int]) -> float:
@@ -405,9 +405,9 @@ def test_the_tracks_names_give_the_official_values() -> None:
     qrels, runs, official = track_frames()
     assert len(runs) == 7
     names = ["nlre", "cam", "cam_map", "nwcs"]
-    found = ma.evaluate(runs, qrels, names, progress=False)
-    assert sorted(found["measure"].unique()) == sorted(names)
-    for row in found.itertuples():
+    frame = ma.evaluate(runs, qrels, names, progress=False)
+    assert sorted(frame["measure"].unique()) == sorted(names)
+    for row in frame.itertuples():
         assert round(row.value, 4) == official[row.name][row.measure], row
     topics = pd.DataFrame({"qid": ["1"], "query": ["one"]})
     table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index("name")
@@ -423,9 +423,9 @@ def test_the_tracks_names_for_three_aspects() -> None:
     names = ["cam_three_ndcg", "cam_map_three", "nwcs_three"]
     topics = pd.DataFrame({"qid": ["1"], "query": ["one"]})
     table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index("name")
-    found = ma.evaluate(runs, qrels, names, progress=False)
-    assert len(found) == 21
-    for row in found.itertuples():
+    frame = ma.evaluate(runs, qrels, names, progress=False)
+    assert len(frame) == 21
+    for row in frame.itertuples():
         weights = 1 if row.measure == "nwcs_three" else 0.9999
         assert row.value * weights == pytest.approx(official[row.name][row.measure], abs=5.1e-5), row
         assert table.loc[row.name, row.measure] == row.value
@@ -477,8 +477,8 @@ def test_judged_ideal_is_as_long_as_the_run() -> None:
     assert (judged @ 1).calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == 1.0
     # Where even the lowest grade is worth something, unjudged documents fill the ideal up.
     worth = NWCS(ideal="judged", aspects={"relevance": Aspect(1, gains=[1, 3])})
-    one = {"1": {"d0": {"relevance": 1}}}
+    single = {"1": {"d0": {"relevance": 1}}}
     unjudged = {"1": {f"x{i}": -float(i) for i in range(9)}}
     discounts = [1 / math.log2(1 + rank) for rank in range(1, 10)]
-    assert worth.calc_aggregate(one, unjudged) == pytest.approx(sum(discounts) / (sum(discounts) + 2))
-    assert worth.calc_aggregate(one, {"1": {"d0": 1.0, **unjudged["1"]}}) == 1.0
+    assert worth.calc_aggregate(single, unjudged) == pytest.approx(sum(discounts) / (sum(discounts) + 2))
+    assert worth.calc_aggregate(single, {"1": {"d0": 1.0, **unjudged["1"]}}) == 1.0

@@ -29,7 +29,7 @@ SCORES = {
 
 
 def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
@@ -58,7 +58,7 @@ def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> 
     with_column = frame.assign(kind=frame["qid"].map(GROUPS))
     categories = with_column.assign(kind=with_column["kind"].astype("category"))
     numbered = frame.assign(qid=frame["qid"].str[1:].astype(int))
-    for found in (
+    for result in (
         ma.aggregate(with_column, by="kind"),
         ma.aggregate(categories, by="kind"),
         ma.aggregate(frame, by=pd.Series(GROUPS)),
@@ -66,7 +66,7 @@ def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> 
         ma.aggregate(frame, by=str(file)),
         ma.aggregate(numbered, by={int(qid[1:]): group for qid, group in GROUPS.items()}),
     ):
-        pd.testing.assert_frame_equal(found, expected)
+        pd.testing.assert_frame_equal(result, expected)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,9 @@ def test_parts_agree_with_the_whole(rows) -> None:
     assert table["NumRet"].drop("all").sum() == pytest.approx(table["NumRet"]["all"], abs=1e-12)
     weight = {f"q{n}": value for n, value in enumerate(weights)}
     weighted = ma.aggregate(long({"a": list(values)}), weights=weight, by=by).set_index("group")["AP"]
-    shares = {group: sum(w for w, of in zip(weights, groups, strict=True) if of == group) for group in sizes.index}
+    shares = {
+        group: sum(w for w, label in zip(weights, groups, strict=True) if label == group) for group in sizes.index
+    }
     mean = sum(weighted[group] * share for group, share in shares.items()) / sum(shares.values())
     assert mean == pytest.approx(weighted["all"], abs=1e-12)
 
@@ -192,8 +194,8 @@ def test_a_group_equals_a_frame_of_its_topics() -> None:
             if "weights" in options:
                 options = {"weights": dict.fromkeys(rows["qid"].unique(), 2)}
             expected = ma.aggregate(rows, **options)
-            found = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
-            pd.testing.assert_frame_equal(found, expected)
+            part = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
+            pd.testing.assert_frame_equal(part, expected)
 
 
 def test_a_group_of_one_topic_has_no_interval() -> None:
@@ -227,8 +229,8 @@ def test_a_measure_without_topics_of_a_group() -> None:
     assert table["long"].isna().all()
     assert table["short"].tolist() == table["all"].tolist()
     compared = ma.analysis.compare_with_baseline(frame, "a", by=GROUPS)
-    of_p = compared[compared["measure"] == "P@5"]
-    assert of_p["group"].unique().tolist() == ["short", "all"]
+    precision = compared[compared["measure"] == "P@5"]
+    assert precision["group"].unique().tolist() == ["short", "all"]
 
 
 def test_seeds_and_folds_within_groups() -> None:
@@ -272,7 +274,7 @@ def test_bootstrap_intervals_of_many_topics() -> None:
     assert ends == pytest.approx([drawn.mean() - half, drawn.mean() + half], abs=half / 20)
 
 
-def compared(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
+def compare_groups(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
     frame = pd.concat([long(SCORES), long({name: values[::-1] for name, values in SCORES.items()}, "RR")])
     return ma.analysis.compare_with_baseline(frame[frame["name"].isin(names)], by=by, **options)
 
@@ -289,13 +291,13 @@ def holm(levels: list[float]) -> list[float]:
 @pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
 def test_rows_of_all_topics_are_those_without_groups(test: str) -> None:
     options = {"baseline": ["a", "b"], "test": test, "n_resamples": 1000}
-    whole = compared(**options).query("group == 'all'").drop(columns="group").reset_index(drop=True)
-    pd.testing.assert_frame_equal(whole, compared(by=None, **options))
+    whole = compare_groups(**options).query("group == 'all'").drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(whole, compare_groups(by=None, **options))
 
 
 @pytest.mark.parametrize("baseline", ["a", ["a"], ["b", "a"], ["c", "a", "b"]])
 def test_comparisons_in_all_groups_are_one_family(baseline) -> None:
-    table = compared(baseline=baseline)
+    table = compare_groups(baseline=baseline)
     assert table["group"].unique().tolist() == ["short", "long", "odd one", "all"]
     for measure, rows in table[table["group"] != "all"].groupby("measure"):
         seen: dict[tuple[str, ...], float] = {}
@@ -335,19 +337,19 @@ def test_comparisons_do_not_depend_on_the_order_of_rows() -> None:
 
 
 def test_other_corrections_over_groups() -> None:
-    plain = compared(baseline="a", correction=None)
+    plain = compare_groups(baseline="a", correction=None)
     pd.testing.assert_series_equal(plain["p"], plain["asl"], check_names=False)
     n_tests = 2 * 2  # systems, groups of several topics
-    bonferroni = compared(baseline="a", correction="bonferroni").query("group != 'all'")
+    bonferroni = compare_groups(baseline="a", correction="bonferroni").query("group != 'all'")
     pd.testing.assert_series_equal(bonferroni["p"], (bonferroni["asl"] * n_tests).clip(upper=1), check_names=False)
-    tukey = compared(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
+    tukey = compare_groups(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
     pd.testing.assert_series_equal(tukey["p"], (tukey["asl"] * 2).clip(upper=1), check_names=False)
     with pytest.raises(MultiAspectError, match="number of pairs"):
-        compared(baseline="a", test="tukey", correction="bonferroni")
+        compare_groups(baseline="a", test="tukey", correction="bonferroni")
 
 
 def test_groups_of_one_topic_only() -> None:
-    table = compared(by={qid: qid for qid in GROUPS}, baseline="a")
+    table = compare_groups(by={qid: qid for qid in GROUPS}, baseline="a")
     assert table.loc[table["group"] != "all", ["asl", "p"]].isna().all(axis=None)
     assert table.loc[table["group"] == "all", ["asl", "p"]].notna().all(axis=None)
     assert table["significant"].dtype == bool

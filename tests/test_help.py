@@ -65,8 +65,8 @@ def test_completion_in_ipython() -> None:
     shell = core.InteractiveShell.instance()
     shell.Completer.use_jedi = False
     shell.user_ns["TOMA"] = ma.TOMA
-    _, found = shell.complete("dis", "TOMA(dis", 8)
-    assert "distance=" in found
+    _, matches = shell.complete("dis", "TOMA(dis", 8)
+    assert "distance=" in matches
     shown = shell.object_inspect_text("TOMA")
     assert "distance='euclidean'" in shown
     core.InteractiveShell.clear_instance()
@@ -82,6 +82,6 @@ def test_authoring_names_are_public() -> None:
     for name in ("Linear", "Additive", "Log2", "Jarvelin", "Geometric", "Flat"):
         assert name in ma.forms.__all__
     assert ma.params.count("depth", low=2)(3) == 3
-    for given in (1, 2.0, True, None, 2**40):
+    for value in (1, 2.0, True, None, 2**40):
         with pytest.raises(ma.MultiAspectError, match="depth: expected a whole number of at"):
-            ma.params.count("depth", low=2)(given)
+            ma.params.count("depth", low=2)(value)

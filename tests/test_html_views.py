@@ -91,7 +91,7 @@ def views() -> dict[str, str]:
     toma = ma.TOMA(aspects=scales) @ 5
     values = ma.evaluate(runs, health.qrels, {"TOMA": toma, "nDCG": "nDCG@5"}, progress=False)
     checked = ma.analysis.axioms.check([ma.TOMA, ma.MM], trials=30)
-    examples = [checked.example(name, each) for name in checked.table.index for each in checked.table.columns]
+    examples = [checked.example(name, rule) for name in checked.table.index for rule in checked.table.columns]
     explained = [ma.explain(toma, {name: run}, health.qrels, qids[0]) for name, run in runs.items()]
     shown = {
         "aspects": scales,
@@ -106,7 +106,7 @@ def views() -> dict[str, str]:
         "systems": ma.systems_table(values),
         "styler": ma.to_styler(values),
     }
-    return {name: each._repr_html_() for name, each in shown.items()}
+    return {name: view._repr_html_() for name, view in shown.items()}
 
 
 @pytest.mark.slow
@@ -134,9 +134,9 @@ def test_every_text_can_be_read(browser: Browser, views, tmp_path, host):  # noq
             encoding="utf-8",
         )
         browser.open(page)
-        found = browser(MEASURED)
-        assert len(found) > 5
-        for contrast, ground, element in found:
+        texts = browser(MEASURED)
+        assert len(texts) > 5
+        for contrast, ground, element in texts:
             # Tags have a border and a word in bold.
             assert contrast >= (3 if "tag" in element else 4.5), (name, element, contrast)
             assert ground > 0.4 if host == "light" else ground < 0.2, (name, element, ground)

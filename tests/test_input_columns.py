@@ -49,13 +49,13 @@ MEASURES = [EM, LENGTH, LENGTH @ 1, ir_measures.AP]
 
 
 def by_experiment(measures: list[Any] = MEASURES) -> dict[tuple[str, str, str], float]:
-    found = pt.Experiment(RUNS, TOPICS, QRELS, measures, perquery=True)
-    return {tuple(row[:3]): row[3] for row in found[["name", "qid", "measure", "value"]].to_numpy().tolist()}
+    table = pt.Experiment(RUNS, TOPICS, QRELS, measures, perquery=True)
+    return {tuple(row[:3]): row[3] for row in table[["name", "qid", "measure", "value"]].to_numpy().tolist()}
 
 
 def by_evaluate(runs: Any, qrels: Any = QRELS, **options: Any) -> dict[tuple[str, str, str], float]:
-    found = ma.evaluate(runs, qrels, MEASURES, progress=False, **options)
-    return {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()}
+    table = ma.evaluate(runs, qrels, MEASURES, progress=False, **options)
+    return {tuple(row[:3]): row[3] for row in table.to_numpy().tolist()}
 
 
 @pytest.mark.every(2)
@@ -97,8 +97,8 @@ def test_frames_of_polars_and_files(n_jobs: int, tmp_path: Any) -> None:
 @pytest.mark.slow
 def test_evaluators_pass_them_too() -> None:
     evaluator = ma.evaluator(QRELS, MEASURES)
-    found = evaluator(pd.concat([run.assign(name=name) for name, run in RUNS.items()]))
-    assert {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()} == by_evaluate(RUNS)
+    table = evaluator(pd.concat([run.assign(name=name) for name, run in RUNS.items()]))
+    assert {tuple(row[:3]): row[3] for row in table.to_numpy().tolist()} == by_evaluate(RUNS)
 
 
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -115,17 +115,17 @@ def test_qrels_without_the_column_are_refused() -> None:
 
 
 def test_qrels_without_relevance() -> None:
-    found = ma.evaluate(RUNS, QRELS.drop(columns="label"), EM, progress=False)
+    table = ma.evaluate(RUNS, QRELS.drop(columns="label"), EM, progress=False)
     expected = {key: value for key, value in by_experiment().items() if key[2] == "EM"}
-    assert {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()} == expected
+    assert {tuple(row[:3]): row[3] for row in table.to_numpy().tolist()} == expected
 
 
 def test_all_rows_of_the_qrels_are_passed() -> None:
     """Also repeated pairs, and those without a label of relevance."""
     qrels = pd.concat([QRELS, QRELS[2:3].assign(gold_answer=pd.Series([["41"]], index=[2], dtype=object))])
     qrels["label"] = qrels["label"].where(qrels["qid"] != "q3")
-    found = ma.evaluate(RUN, qrels, EM, progress=False)["value"].tolist()
-    assert found == pt.Experiment([RUN], TOPICS, qrels, [EM], perquery=True)["value"].tolist() == [1, 1, 1]
+    values = ma.evaluate(RUN, qrels, EM, progress=False)["value"].tolist()
+    assert values == pt.Experiment([RUN], TOPICS, qrels, [EM], perquery=True)["value"].tolist() == [1, 1, 1]
 
 
 def test_a_function_that_does_not_name_its_columns() -> None:

@@ -28,13 +28,13 @@ GRADED = Subtopics(base="ERR_IA", graded=True)
 ALL = (IRec, DnDCG, DSharpnDCG, GRADED)
 
 
-def judged(**labels: tuple[float, ...]) -> dict[str, dict[str, dict[str, float]]]:
+def topic_qrels(**labels: tuple[float, ...]) -> dict[str, dict[str, dict[str, float]]]:
     """Qrels of one topic with the intents buy, repair and, if there are three labels, sell."""
     names = ("buy", "repair", "sell")
-    return {"q": {docno: dict(zip(names, of, strict=False)) for docno, of in labels.items()}}
+    return {"q": {docno: dict(zip(names, row, strict=False)) for docno, row in labels.items()}}
 
 
-def ranked(*docnos: str, qid: str = "q") -> dict[str, dict[str, float]]:
+def ranking(*docnos: str, qid: str = "q") -> dict[str, dict[str, float]]:
     return {qid: {docno: -float(rank) for rank, docno in enumerate(docnos)}}
 
 
@@ -44,7 +44,7 @@ UNEVEN = {
     "r": {"d1": {"buy": 3, "repair": NAN}},
     "s": {"d1": {"buy": NAN, "repair": NAN}},
 }
-QRELS = judged(d1=(3, 0), d2=(1, 1), d3=(0, 2), d4=(0, 0))
+QRELS = topic_qrels(d1=(3, 0), d2=(1, 1), d3=(0, 2), d4=(0, 0))
 
 
 # -- NTCIREVAL's figures ---------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def cases() -> list[dict[str, Any]]:
     return json.loads(shared_path("golden", "intents.json").read_text())["cases"]
 
 
-def of_case(case: dict[str, Any], number: int) -> tuple[dict[str, ma.Measure], pd.DataFrame, pd.DataFrame]:
+def read_case(case: dict[str, Any], number: int) -> tuple[dict[str, ma.Measure], pd.DataFrame, pd.DataFrame]:
     """The measures, the qrels and the run of a case, which is one topic."""
     names = [f"i{index}" for index in range(len(case["grades"]))]
     qid = f"t{number:02d}"
@@ -90,7 +90,7 @@ def as_printed(case: dict[str, Any]) -> float:
 def test_golden_figures_through_evaluate_and_ir_measures(number: int) -> None:
     """Four decimals. ERR-IA is a sum of rounded lines, so up to 1e-4 off; summed in this way it is equal."""
     case = cases()[number]
-    measures, qrels, run = of_case(case, number)
+    measures, qrels, run = read_case(case, number)
     table = ma.evaluate({"run": run}, qrels, measures, progress=False).set_index("measure")["value"]
     means = ir_measures.calc_aggregate(list(measures.values()), qrels, run)
     for name, measure in measures.items():
@@ -108,7 +108,7 @@ def test_no_golden_case_is_left_out() -> None:
 def test_golden_figures_through_an_experiment(as_string: bool) -> None:
     columns = {"query_id": "qid", "doc_id": "docno"}
     for number, case in list(enumerate(cases()))[:: 12 if as_string else 10]:
-        measures, qrels, run = of_case(case, number)
+        measures, qrels, run = read_case(case, number)
         asked = [str(measure) if as_string else measure for measure in measures.values()]
         topics = pd.DataFrame({"qid": [f"t{number:02d}"], "query": ["?"]})
         table = pt.Experiment([run.rename(columns=columns)], topics, qrels.rename(columns=columns), asked)
@@ -120,7 +120,7 @@ def test_golden_figures_through_an_experiment(as_string: bool) -> None:
 
 
 def test_by_hand() -> None:
-    run = ranked("d4", "d1", "d3")
+    run = ranking("d4", "d1", "d3")
     log = 1 / np.log2([2, 3, 4])
     assert (IRec(aspects=TWO) @ 2).calc_aggregate(QRELS, run) == 0.5
     assert IRec(aspects=TWO).calc_aggregate(QRELS, run) == 1
@@ -149,16 +149,18 @@ def test_against_the_reference(
     given_weights = data.draw(weights(list(aspects)))
     settings = {"aspects": Aspects(aspects), "weights": given_weights, "cutoff": cutoff}
 
-    def both(run: ref.Run, judgments: ref.Judgments) -> float:
+    def d_sharp_ndcg(run: ref.Run, judgments: ref.Judgments) -> float:
         recall = ref.intent_recall(run, judgments, theirs, given_weights, cutoff)
         return gamma * recall + (1 - gamma) * ref.d_ndcg(run, judgments, theirs, given_weights, cutoff)
 
     values = {IRec: ref.intent_recall, DnDCG: ref.d_ndcg, GRADED: ref.graded_err_ia}
     cases: dict[ma.Measure, Any] = {
-        measure(**settings): lambda run, judgments, of=of: of(run, judgments, theirs, given_weights, cutoff)
-        for measure, of in values.items()
+        measure(**settings): lambda run, judgments, function=function: function(
+            run, judgments, theirs, given_weights, cutoff
+        )
+        for measure, function in values.items()
     }
-    compare({**cases, DSharpnDCG(gamma=gamma, **settings): both}, collection)
+    compare({**cases, DSharpnDCG(gamma=gamma, **settings): d_sharp_ndcg}, collection)
 
 
 @given(scaled_collections(max_aspects=1), st.sampled_from([None, 1, 3]))
@@ -171,10 +173,10 @@ def test_with_one_intent_they_are_success_and_ndcg(drawn: Any, cutoff: int | Non
         DnDCG(aspects=scales, cutoff=cutoff): ma.On(base="nDCG", aspects=scales, cutoff=cutoff),
         IRec(aspects=scales, cutoff=cutoff): ma.On(base="Success", aspects=scales, cutoff=cutoff or 1000),
     }
-    found = evaluate([*alike, *alike.values()], collection.qrels, collection.run)
+    values = evaluate([*alike, *alike.values()], collection.qrels, collection.run)
     for qid in collection.labels:
-        for one, other in alike.items():
-            assert found[one, qid] == pytest.approx(found[other, qid], abs=1e-12)
+        for first, second in alike.items():
+            assert values[first, qid] == pytest.approx(values[second, qid], abs=1e-12)
 
 
 # -- exactness -------------------------------------------------------------------------------------------------
@@ -182,37 +184,37 @@ def test_with_one_intent_they_are_success_and_ndcg(drawn: Any, cutoff: int | Non
 
 def test_equal_global_gains_are_equal_and_perfect_rankings_score_1() -> None:
     """As floats, .1 · 3 is more than .3 · 1, and 7 · .1 is less than .7: the order of d1 and d2 would matter."""
-    qrels = judged(d1=(3, 0), d2=(0, 1), d3=(1, 0))
+    qrels = topic_qrels(d1=(3, 0), d2=(0, 1), d3=(1, 0))
     measure = DnDCG(aspects=TWO, weights={"buy": 0.1, "repair": 0.3})
-    assert measure.calc_aggregate(qrels, ranked("d1", "d2", "d3")) == 1
-    assert measure.calc_aggregate(qrels, ranked("d2", "d1", "d3")) == 1
-    explanation = measure.explain(ranked("d1", "d2", "d3"), qrels, "q")
+    assert measure.calc_aggregate(qrels, ranking("d1", "d2", "d3")) == 1
+    assert measure.calc_aggregate(qrels, ranking("d2", "d1", "d3")) == 1
+    explanation = measure.explain(ranking("d1", "d2", "d3"), qrels, "q")
     assert explanation.ranks["gain"].tolist() == [0.75, 0.75, 0.25]
     many = {f"i{n}": 1 for n in range(10)}
-    one = {"q": {"d": dict.fromkeys(many, 1)}}
+    single = {"q": {"d": dict.fromkeys(many, 1)}}
     for gamma in (0, 0.1, 0.3, 0.7, 1):
-        assert DSharpnDCG(aspects=many, gamma=gamma).calc_aggregate(one, ranked("d")) == 1
+        assert DSharpnDCG(aspects=many, gamma=gamma).calc_aggregate(single, ranking("d")) == 1
     some = {"q": {"d": {name: int(name < "i3") for name in many}}}
-    assert IRec(aspects=many).calc_aggregate(some, ranked("d")) == 0.3
+    assert IRec(aspects=many).calc_aggregate(some, ranking("d")) == 0.3
 
 
 def test_long_decimals_are_exact_as_well() -> None:
     """Denominators beyond 2^53: integers of any length."""
     third, rest = 0.1234567890123456, 0.8765432109876544
-    qrels = judged(d1=(3, 0), d2=(0, 3), d3=(3, 0))
+    qrels = topic_qrels(d1=(3, 0), d2=(0, 3), d3=(3, 0))
     measure = DnDCG(aspects=TWO, weights={"buy": third, "repair": rest})
-    assert measure.calc_aggregate(qrels, ranked("d2", "d3", "d1")) == 1
-    assert measure.calc_aggregate(qrels, ranked("d2", "d1", "d3")) == 1
+    assert measure.calc_aggregate(qrels, ranking("d2", "d3", "d1")) == 1
+    assert measure.calc_aggregate(qrels, ranking("d2", "d1", "d3")) == 1
 
 
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_only_ratios_of_weights_count(measure: ma.Measure) -> None:
     def value(buy: float, repair: float) -> float:
         weighted = measure(aspects=TWO, weights={"buy": buy, "repair": repair})
-        return weighted.calc_aggregate(QRELS, ranked("d4", "d2", "d1"))
+        return weighted.calc_aggregate(QRELS, ranking("d4", "d2", "d1"))
 
     assert value(1, 2) == pytest.approx(value(0.1, 0.2), abs=1e-15) == pytest.approx(value(1e300, 2e300), abs=1e-15)
-    assert value(4, 4) == measure(aspects=TWO).calc_aggregate(QRELS, ranked("d4", "d2", "d1"))
+    assert value(4, 4) == measure(aspects=TWO).calc_aggregate(QRELS, ranking("d4", "d2", "d1"))
 
 
 # -- labels of every kind --------------------------------------------------------------------------------------
@@ -220,15 +222,15 @@ def test_only_ratios_of_weights_count(measure: ma.Measure) -> None:
 
 def test_intents_without_relevant_documents() -> None:
     """I-rec counts all declared intents; StRecall only those with documents; ERR-IA is 0 there."""
-    qrels = judged(d1=(3, 0, 0), d2=(0, 1, 0))
-    three, run = {"buy": 3, "repair": 3, "sell": 3}, ranked("d1", "d2")
+    qrels = topic_qrels(d1=(3, 0, 0), d2=(0, 1, 0))
+    three, run = {"buy": 3, "repair": 3, "sell": 3}, ranking("d1", "d2")
     assert IRec(aspects=three).calc_aggregate(qrels, run) == pytest.approx(2 / 3, abs=1e-15)
     assert Subtopics(base="StRecall", aspects=three).calc_aggregate(qrels, run) == 1
     assert GRADED(aspects=three).calc_aggregate(qrels, run) == pytest.approx((3 / 4 + 1 / 4 / 2) / 3)
     assert DnDCG(aspects=three).calc_aggregate(qrels, run) == 1
-    nothing = judged(d1=(0, 0))
+    nothing = topic_qrels(d1=(0, 0))
     for measure in ALL:
-        assert measure(aspects=TWO).calc_aggregate(nothing, ranked("d1")) == 0
+        assert measure(aspects=TWO).calc_aggregate(nothing, ranking("d1")) == 0
 
 
 def test_an_intent_of_probability_0_is_none() -> None:
@@ -236,30 +238,30 @@ def test_an_intent_of_probability_0_is_none() -> None:
     weighted = {"buy": 1, "repair": 0}
     aspects = Aspects({"buy": 3, "repair": Aspect([0, 1, 2], gains=[-1, 0, 1])})
     for measure in ALL:
-        value = measure(aspects=aspects, weights=weighted).calc_aggregate(QRELS, ranked("d3", "d1"))
-        assert value == measure(aspects={"buy": 3}).calc_aggregate(QRELS, ranked("d3", "d1"))
-    assert IRec(aspects=aspects, weights=weighted).calc_aggregate(QRELS, ranked("d1")) == 1
+        value = measure(aspects=aspects, weights=weighted).calc_aggregate(QRELS, ranking("d3", "d1"))
+        assert value == measure(aspects={"buy": 3}).calc_aggregate(QRELS, ranking("d3", "d1"))
+    assert IRec(aspects=aspects, weights=weighted).calc_aggregate(QRELS, ranking("d1")) == 1
 
 
 def test_junk_and_unjudged_labels() -> None:
     """Junk is the lowest grade. A label missing on one intent gives no gain there, and counts on the others."""
-    clean = judged(d1=(3, 0), d2=(0, 2), d3=(0, 0))
-    odd = judged(d1=(3, NAN), d2=(-2, 2), d3=(-1, NAN))
-    run = ranked("d3", "d2", "new", "d1")
+    clean = topic_qrels(d1=(3, 0), d2=(0, 2), d3=(0, 0))
+    odd = topic_qrels(d1=(3, NAN), d2=(-2, 2), d3=(-1, NAN))
+    run = ranking("d3", "d2", "new", "d1")
     for measure in ALL:
         assert measure(aspects=TWO).calc_aggregate(odd, run) == measure(aspects=TWO).calc_aggregate(clean, run)
 
 
 def test_an_unjudged_document_gains_nothing_even_if_the_lowest_grade_does() -> None:
     aspects = Aspects({"buy": Aspect([1, 2, 3]), "repair": Aspect([1, 2, 3])})
-    qrels = judged(d1=(3, NAN), d2=(1, 1), d3=(2, 2))
-    explanation = DnDCG(aspects=aspects).explain(ranked("d1", "d2", "d3"), qrels, "q")
+    qrels = topic_qrels(d1=(3, NAN), d2=(1, 1), d3=(2, 2))
+    explanation = DnDCG(aspects=aspects).explain(ranking("d1", "d2", "d3"), qrels, "q")
     assert explanation.ranks["gain"].tolist() == [1.5, 1, 2]
 
 
 def test_thresholds_are_those_of_each_aspect() -> None:
     aspects = Aspects({"buy": Aspect(3, threshold=2), "repair": Aspect(3, threshold=1)})
-    run = ranked("d2")
+    run = ranking("d2")
     assert IRec(aspects=aspects).calc_aggregate(QRELS, run) == 0.5
     assert IRec(aspects=TWO).calc_aggregate(QRELS, run) == 1
     # Gains do not read them.
@@ -274,7 +276,7 @@ def test_fractional_gains_and_turned_scales() -> None:
         "buy": ref.ref_aspect([0, 1, 2, 3], gains=[0, 0.1, 0.25, 1]),
         "repair": ref.ref_aspect([0, 1, 2, 3], greater_is_better=False),
     }
-    run = ranked("d2", "d3", "d1", "d4")
+    run = ranking("d2", "d3", "d1", "d4")
     for measure, value in ((IRec, ref.intent_recall), (DnDCG, ref.d_ndcg), (GRADED, ref.graded_err_ia)):
         wanted = value(run["q"], QRELS["q"], theirs)
         assert wanted > 0
@@ -284,13 +286,13 @@ def test_fractional_gains_and_turned_scales() -> None:
 @pytest.mark.parametrize("measure", [IRec, DSharpnDCG, GRADED], ids=str)
 def test_topics_without_an_intent_are_told(measure: ma.Measure) -> None:
     """Subtopics are numbered by topic: the second topic has one, and its columns two."""
-    run = {"q": ranked("d1", "d3")["q"], "r": {"d1": 1.0}, "s": {"d1": 1.0}}
+    run = {"q": ranking("d1", "d3")["q"], "r": {"d1": 1.0}, "s": {"d1": 1.0}}
     with pytest.warns(MultiAspectWarning, match=r"repair in 1 topic: .*aspects"):
         measure(aspects=TWO).calc_aggregate(UNEVEN, run)
 
 
 def test_nothing_is_told_where_an_intent_makes_no_difference() -> None:
-    run = {"q": ranked("d1", "d3")["q"], "r": {"d1": 1.0}, "s": {"d1": 1.0}}
+    run = {"q": ranking("d1", "d3")["q"], "r": {"d1": 1.0}, "s": {"d1": 1.0}}
     assert DnDCG(aspects=TWO).calc_aggregate(UNEVEN, run) == pytest.approx(2 / 3, abs=0.01)
     assert IRec(aspects=TWO, weights={"buy": 1, "repair": 0}).calc_aggregate(UNEVEN, run) == 2 / 3
 
@@ -320,8 +322,8 @@ def test_sources_and_printing() -> None:
     assert "sakai2011" in ma.cite([DSharpnDCG, GRADED])
     measure = DSharpnDCG(gamma=0.25, weights={"buy": 1, "repair": 2}) @ 10
     assert str(measure) == "DSharpnDCG(gamma=0.25,weights={'buy': 1, 'repair': 2})@10"
-    for one in (measure, GRADED(weights={"buy": 1, "repair": 2}) @ 5, IRec @ 3, DnDCG):
-        assert ir_measures.parse_measure(str(one)) == one == pickle.loads(pickle.dumps(one))
+    for variant in (measure, GRADED(weights={"buy": 1, "repair": 2}) @ 5, IRec @ 3, DnDCG):
+        assert ir_measures.parse_measure(str(variant)) == variant == pickle.loads(pickle.dumps(variant))
 
 
 def test_labels_for_learning_to_rank() -> None:
@@ -349,10 +351,11 @@ NEGATIVE = {"buy": Aspect([0, 1, 2, 3], gains=[-1, 0, 1, 2]), "repair": 3}
         (lambda: DnDCG(weights={"buy": 1}, aspects=TWO), ["add a weight for repair"]),
         (lambda: DSharpnDCG(weights={"by": 1, "repair": 1}, aspects=TWO), ["DSharpnDCG", "unknown aspect: by"]),
         (lambda: DnDCG(probabilities={"buy": 1}), ["probabilities", "weights"]),
-        (lambda: DnDCG(aspects=NEGATIVE).calc_aggregate(QRELS, ranked("d1")), ["DnDCG requires gains of at least"]),
-        (lambda: DSharpnDCG(aspects=NEGATIVE).calc_aggregate(QRELS, ranked("d1")),
+        (lambda: DnDCG(aspects=NEGATIVE).calc_aggregate(QRELS, ranking("d1")),
+         ["DnDCG requires gains of at least"]),
+        (lambda: DSharpnDCG(aspects=NEGATIVE).calc_aggregate(QRELS, ranking("d1")),
          ["DSharpnDCG: DnDCG requires gains of at least 0"]),
-        (lambda: GRADED(aspects=NEGATIVE).calc_aggregate(QRELS, ranked("d1")),
+        (lambda: GRADED(aspects=NEGATIVE).calc_aggregate(QRELS, ranking("d1")),
          ["Subtopics(graded=True) requires gains of at least 0"]),
         (lambda: Subtopics(base="ERR_IA", weights={"buy": 1}), ["pass graded=True"]),
         (lambda: Subtopics(graded=True), ["graded=True requires the base ERR_IA", "alpha_nDCG"]),
@@ -360,7 +363,7 @@ NEGATIVE = {"buy": Aspect([0, 1, 2, 3], gains=[-1, 0, 1, 2]), "repair": 3}
         (lambda: Subtopics(base="ERR_IA(rel=2)", graded=True), ["without rel", "ERR_IA(rel=2)"]),
         (lambda: Subtopics(base="ERR_IA", graded="yes"), ["graded", "True or False"]),
         (lambda: ma.CAM(base=IRec), ["IRec cannot be a base"]),
-        (lambda: DnDCG(aspects={"buy": 2}).calc_aggregate(QRELS, ranked("d1")), ["3", "buy"]),
+        (lambda: DnDCG(aspects={"buy": 2}).calc_aggregate(QRELS, ranking("d1")), ["3", "buy"]),
     ],
 )  # fmt: skip
 def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
@@ -372,4 +375,4 @@ def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
 
 def test_negative_gains_do_not_matter_to_intent_recall() -> None:
     """It reads thresholds only."""
-    assert IRec(aspects=NEGATIVE).calc_aggregate(QRELS, ranked("d1", "d3")) == 1
+    assert IRec(aspects=NEGATIVE).calc_aggregate(QRELS, ranking("d1", "d3")) == 1

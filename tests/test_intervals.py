@@ -17,7 +17,7 @@ from pt_multiaspect.kernels import intervals
 
 
 def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
@@ -44,6 +44,13 @@ def test_equal_values_have_an_interval_without_width() -> None:
         mean, low, high = ma.aggregate(long({"a": equal}), ci=0.95, ci_method=method).loc[0].tolist()[1:]
         assert low <= mean <= high == pytest.approx(low, abs=1e-16)
     assert intervals.bootstrap_interval(np.array(equal), 0.95) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize(("n", "level"), [(1, 0.95), (1, 0.4), (5, 0.95), (5, 0.8)])
+def test_bootstrap_intervals_of_zeros_and_ones_are_binomial(n: int, level: float) -> None:
+    table = ma.aggregate(long({"a": [0.0] * n + [1.0] * n}), ci=level, ci_method="bootstrap")
+    ends = stats.binom(2 * n, 0.5).ppf([(1 - level) / 2, (1 + level) / 2]) / (2 * n)
+    assert table.iloc[0].tolist()[1:] == pytest.approx([0.5, *ends])
 
 
 def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:

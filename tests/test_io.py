@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
@@ -277,8 +278,8 @@ def test_files_that_share_few_pairs_warn_with_the_counts(
         {"relevance": pool("1234"), "trust": pool("0121")[len("q1 0 d0 0\n") :]},
     ],
 )
+@no_warnings()
 def test_aspects_judged_where_relevant_are_ordinary(tmp_path: Path, aspects: dict[str, str]) -> None:
-    """The test configuration turns a warning into an error."""
     read_qrels(aspect_files(tmp_path, **aspects))
 
 

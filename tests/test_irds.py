@@ -75,14 +75,14 @@ def test_a_pair_judged_in_both_years_is_an_error_when_it_is_evaluated() -> None:
     judged = datasets.from_irds(Dataset([*EHEALTH._records, again], EHEALTH._definitions))
     with pytest.raises(ma.MultiAspectError, match=r"expected one label.*column label.*d1"):
         ma.evaluate(RUN, judged.qrels, ma.CAM(aspects=judged.aspects), progress=False)
-    one = judged.qrels[judged.qrels["iteration"] == "1"]
-    assert len(ma.evaluate(RUN, one, ma.CAM(aspects=judged.aspects), progress=False)) == 1
+    subset = judged.qrels[judged.qrels["iteration"] == "1"]
+    assert len(ma.evaluate(RUN, subset, ma.CAM(aspects=judged.aspects), progress=False)) == 1
 
 
 def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
     records = [clueweb12.MisinfoQrel("q1", "d1", 2, 3, 1), clueweb12.MisinfoQrel("q1", "d2", 0, -1, 0)]
-    given = Dataset(records, clueweb12.MISINFO_QREL_DEFS)
-    judged = datasets.from_irds(given)
+    dataset = Dataset(records, clueweb12.MISINFO_QREL_DEFS)
+    judged = datasets.from_irds(dataset)
     assert list(judged.qrels.columns) == ["qid", "docno", "label", "credibility"]
     assert judged.aspects == ma.Aspects({"relevance": 2, "credibility": None})
     assert ma.Judgments(judged.qrels).label_names == ("relevance", "credibility")
@@ -90,7 +90,7 @@ def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
     assert any("does not state the codes of credibility" in note for note in judged.notes)
     with pytest.warns(ma.MultiAspectWarning, match=r"inferred.*credibility 0, 1"):
         ma.evaluate(RUN, judged.qrels, ma.TOMA(aspects=judged.aspects), progress=False)
-    declared = datasets.from_irds(given, aspects={"credibility": 1, "effectiveness": [-1, 1, 2, 3]})
+    declared = datasets.from_irds(dataset, aspects={"credibility": 1, "effectiveness": [-1, 1, 2, 3]})
     assert declared.aspects["effectiveness"].grades == (-1, 1, 2, 3)
     assert declared.aspects["credibility"].grades == (0, 1)
     assert declared.qrels["effectiveness"].tolist() == [3, -1]
@@ -180,9 +180,9 @@ class Passage(NamedTuple):
 
 @pytest.mark.parametrize("record", [Passage("q1", "d1", 1, 4000), highwire.HighwireQrel("q1", "d1", 1, 3, 4)])
 def test_unknown_numbers_are_no_aspects(record) -> None:
-    given = Dataset([record], {0: "", 1: "", 2: ""})
+    dataset = Dataset([record], {0: "", 1: "", 2: ""})
     with pytest.warns(ma.MultiAspectWarning, match=r"start.*labels.*left out"):
-        judged = datasets.from_irds(given)
+        judged = datasets.from_irds(dataset)
     assert ma.Judgments(judged.qrels).label_names == ("relevance",)
 
 
@@ -224,14 +224,14 @@ def test_scales_can_be_replaced() -> None:
     assert len(judged.aspects) == 3
 
 
-def expanded(name: str) -> list[str]:
+def expand_name(name: str) -> list[str]:
     """Return the identifiers that match a name with {alternatives} and wildcards."""
     alternatives = re.search(r"\{(.*?)\}", name)
     if alternatives:
         return [
-            each
-            for one in alternatives[1].split(",")
-            for each in expanded(name[: alternatives.start()] + one + name[alternatives.end() :])
+            expansion
+            for alternative in alternatives[1].split(",")
+            for expansion in expand_name(name[: alternatives.start()] + alternative + name[alternatives.end() :])
         ]
     return fnmatch.filter(list(ir_datasets.registry), name) if "*" in name else [name]
 
@@ -241,7 +241,7 @@ def test_every_dataset_with_several_columns_is_known() -> None:
     listed = json.loads(shared_path("collections", "ir_datasets.json").read_text(encoding="utf-8"))
     seen = set()
     for entry in listed["ids"]:
-        names = [name for pattern in entry["ids"] for name in expanded(pattern)]
+        names = [name for pattern in entry["ids"] for name in expand_name(pattern)]
         assert len(names) >= len(entry["ids"])
         for name in names:
             dataset = ir_datasets.load(name)

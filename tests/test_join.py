@@ -113,7 +113,7 @@ def check_join(rows: list[Row], judged: list[tuple[str, str]], form: str) -> Non
 
 
 @contextmanager
-def hashed_to(bits: int) -> Iterator[None]:
+def limit_hashes(bits: int) -> Iterator[None]:
     """Let hashes have only some of their bits."""
     with pytest.MonkeyPatch.context() as patch:
         original = Texts.hashes
@@ -146,7 +146,7 @@ def test_blocks_do_not_matter(collection: tuple[list[Row], list[tuple[str, str]]
 @examples(50)
 @given(collections())
 def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], list[tuple[str, str]]]) -> None:
-    with hashed_to(bits):
+    with limit_hashes(bits):
         check_join(*collection, "objects")
         check_join(*collection, "categories")
         queries = Texts.from_strings(np.array([row[0] for row in collection[0]], dtype=object))
@@ -157,11 +157,11 @@ def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], 
 
 @PROPERTY
 @given(st.lists(strings, max_size=20), st.lists(strings, max_size=20))
-def test_hashes_depend_on_the_string_alone(texts: list[str], other: list[str]) -> None:
+def test_hashes_depend_on_the_string_alone(texts: list[str], second: list[str]) -> None:
     """Not on the longest string beside it, nor on what follows it in the buffer."""
     hashed = [
         dict(zip(values, Texts.from_strings(np.array(values, dtype=object)).hashes().tolist(), strict=True))
-        for values in (texts, other, [*other, "x" * 300])
+        for values in (texts, second, [*second, "x" * 300])
     ]
     for values in hashed[1:]:
         assert all(hashed[0][value] == values[value] for value in set(texts) & set(values))
@@ -189,7 +189,7 @@ def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
 def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
     query = np.array([number for number, _ in rows], dtype=np.intp)
     docnos = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
-    with hashed_to(bits):
+    with limit_hashes(bits):
         repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
     expected = [row in rows[index + 1 :] for index, row in enumerate(rows)]
     assert (repeated.tolist() if repeated is not None else [False] * len(rows)) == expected
@@ -250,13 +250,13 @@ def test_many_pairs() -> None:
     names = np.array([f"{'x' * int(rng.integers(0, 20))}{n}" for n in range(3000)], dtype=object)
     query = np.repeat(np.arange(3), 1000)
     for bits in (2**64 - 1, 0xFF << 56):
-        with hashed_to(bits):
+        with limit_hashes(bits):
             table = PairTable(query, Texts.from_strings(names))
             asked = rng.permutation(3000)
-            other = (query[asked] + rng.integers(0, 2, 3000)) % 3
+            queries = (query[asked] + rng.integers(0, 2, 3000)) % 3
             texts = Texts.from_strings(names[asked])
-            rows = table.lookup(other, texts)[0]
-        assert rows.tolist() == np.where(other == query[asked], asked, -1).tolist()
+            rows = table.lookup(queries, texts)[0]
+        assert rows.tolist() == np.where(queries == query[asked], asked, -1).tolist()
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

@@ -78,8 +78,8 @@ def test_judged_in_an_experiment() -> None:
     )
     topics = pd.DataFrame({"qid": ["q1", "q2"], "query": ["one", "two"]})
     measure = ma.On(aspect="credibility", base="Judged", aspects=SCALES) @ 2
-    for each in (measure, str(measure)):
-        table = pt.Experiment([pt.Transformer.from_df(run)], topics, QRELS, [each, "Judged@2"])
+    for form in (measure, str(measure)):
+        table = pt.Experiment([pt.Transformer.from_df(run)], topics, QRELS, [form, "Judged@2"])
         assert table[str(measure)].tolist() == [0.25]
 
 
@@ -97,27 +97,27 @@ def long(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["qid", "docno", "criterion", "judge", "value"])
 
 
-def drawn(rng: np.random.Generator, n_judges: int, grades: list[float]) -> list[Row]:
+def draw_labels(rng: np.random.Generator, n_judges: int, grades: list[float]) -> list[Row]:
     """Labels of some judges on some documents, in random order."""
     rows = [
         (f"q{q}", f"d{d}", criterion, f"judge {judge}", float(rng.choice(grades)))
         for q in range(2) for d in range(4) for criterion in ("correct", "fluent") for judge in range(n_judges)
         if rng.random() < 0.7
     ]  # fmt: skip
-    return [rows[place] for place in rng.permutation(len(rows))]
+    return [rows[row] for row in rng.permutation(len(rows))]
 
 
 def reference(rows: list[Row], combine: str) -> dict[tuple[str, str, str], float]:
     """Return the result of `from_long`, by loops."""
-    given = defaultdict(list)
+    labels = defaultdict(list)
     for qid, docno, criterion, _, value in rows:
-        given[qid, docno, criterion].append(value)
+        labels[qid, docno, criterion].append(value)
     how = {
         "median": statistics.median_low,
         "mean": lambda values: float(sum(Fraction(repr(value)) for value in values) / len(values)),
         "majority": lambda values: min(statistics.multimode(values)),
     }
-    return {key: how[combine](values) for key, values in given.items()}
+    return {key: how[combine](values) for key, values in labels.items()}
 
 
 @pytest.mark.every(4)
@@ -128,26 +128,26 @@ def test_from_long_equals_the_reference(combine: str, grades: list[float]) -> No
     rng = np.random.default_rng(len(grades))
     scales = {"correct": ma.Aspect(grades), "fluent": ma.Aspect(grades)}
     for n_judges in (1, 2, 3, 5, 8):
-        rows = drawn(rng, n_judges, grades)
+        rows = draw_labels(rng, n_judges, grades)
         wide = ma.from_long(long(rows), aspects=scales, combine=combine)
         expected = reference(rows, combine)
-        found = {
+        values = {
             (row.qid, row.docno, criterion): getattr(row, criterion)
             for row in wide.itertuples() for criterion in ("correct", "fluent")
             if not np.isnan(getattr(row, criterion))
         }  # fmt: skip
-        assert found == expected  # exactly
+        assert values == expected  # exactly
         # All labels are grades of the scales it returns.
         ma.evaluate({"r": {"q0": {"d0": 1.0}}}, wide, ma.CAM(aspects=wide.attrs["aspects"]), progress=False)
 
 
 def test_rows_are_in_any_order() -> None:
-    rows = drawn(np.random.default_rng(1), 3, [0, 1, 2])
-    one, other = (
-        ma.from_long(long(each), aspects={"correct": 2, "fluent": 2}).sort_values(["qid", "docno"])
-        for each in (rows, rows[::-1])
+    rows = draw_labels(np.random.default_rng(1), 3, [0, 1, 2])
+    first, second = (
+        ma.from_long(long(order), aspects={"correct": 2, "fluent": 2}).sort_values(["qid", "docno"])
+        for order in (rows, rows[::-1])
     )
-    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
+    pd.testing.assert_frame_equal(first.reset_index(drop=True), second.reset_index(drop=True))
 
 
 def test_the_scale_is_that_of_all_judges() -> None:
@@ -175,7 +175,7 @@ def test_codes_are_left_out_before_labels_are_combined() -> None:
 
 def test_means_keep_what_the_scale_declares() -> None:
     labels = {"a": [0, 1, 2, 0], "b": [1, 2, 2, 0]}
-    rows = [("q1", f"d{n}", "relevance", judge, each) for judge in labels for n, each in enumerate(labels[judge])]
+    rows = [("q1", f"d{n}", "relevance", judge, label) for judge in labels for n, label in enumerate(labels[judge])]
     declared = ma.Aspect([0, 1, 2], gains=[0, 1, 3], probabilities=[0, 0.2, 1], threshold=2, unjudged=[9])
     wide = ma.from_long(long(rows), combine="mean", aspects={"relevance": declared})
     aspect = ma.Aspects(json.loads(wide.attrs["aspects"]))["relevance"]
@@ -242,8 +242,8 @@ def test_columns_by_other_names_and_frames() -> None:
     )
     polars = pytest.importorskip("polars")
     as_polars = polars.DataFrame({column: frame[column].tolist() for column in frame})
-    for given in (frame, as_polars, list(frame.itertuples(index=False))):
-        wide = ma.from_long(given, criterion="aspect", value="grade", judge="model")
+    for form in (frame, as_polars, list(frame.itertuples(index=False))):
+        wide = ma.from_long(form, criterion="aspect", value="grade", judge="model")
         assert list(wide.columns) == ["qid", "docno", "label"]
         assert wide["docno"].tolist() == ["d1", "d2"]
         assert np.isnan(wide["label"][1])
@@ -281,7 +281,7 @@ CASES: list[tuple[list[tuple[Any, ...]], dict[str, Any], str]] = [
     ([ONE], {"aspects": {"corect": 5}}, "expected criteria .correct., got corect. Did you mean correct"),
     ([ONE], {"aspects": "correct"}, "expected scales by criterion"),
     ([ONE, ("q1", "d2", "Correct ", "a", 1)], {}, "expected criteria with different names"),
-    ([("q1", "d1", each, "a", 1) for each in ("label", "relevance")], {}, "got 'label' and 'relevance'"),
+    ([("q1", "d1", criterion, "a", 1) for criterion in ("label", "relevance")], {}, "got 'label' and 'relevance'"),
     ([("q1", "d1", "qid", "a", 1)], {}, "'qid' cannot be the name of an aspect"),
     ([("q1", "d1", "correct", None, 1)], {}, "expected a judge in every row"),
     ([ONE], {"judge": "assessor"}, "expected columns of the frame .*, got assessor"),
@@ -313,15 +313,15 @@ def test_equal_labels_of_a_judge_count_once() -> None:
 def alpha_by_hand(rows: list[Row], criterion: str) -> float:
     """Krippendorff's α for ordinal labels, from pairs of labels (Krippendorff 2013, §12.3)."""
     units = defaultdict(list)
-    for qid, docno, of, _, value in rows:
-        if of == criterion:
+    for qid, docno, aspect, _, value in rows:
+        if aspect == criterion:
             units[qid, docno].append(value)
     units = {key: values for key, values in units.items() if len(values) > 1}
     n_of = Counter(value for values in units.values() for value in values)
     grades, n = sorted(n_of), sum(n_of.values())
 
-    def distance(one: float, other: float) -> float:
-        low, high = sorted((one, other))
+    def distance(first: float, second: float) -> float:
+        low, high = sorted((first, second))
         between = sum(n_of[grade] for grade in grades if low <= grade <= high)
         return (between - (n_of[low] + n_of[high]) / 2) ** 2
 
@@ -336,22 +336,22 @@ def alpha_by_hand(rows: list[Row], criterion: str) -> float:
 def test_agreement_equals_alpha_by_hand() -> None:
     pytest.importorskip("krippendorff")
     for seed in range(20):
-        rows = drawn(np.random.default_rng(seed), 4, [0, 1, 2, 5])
+        rows = draw_labels(np.random.default_rng(seed), 4, [0, 1, 2, 5])
         table = judge_agreement(long(rows), aspects={"fluent": [0, 1, 2, 5]}).set_index("aspect")
         for criterion in ("correct", "fluent"):
             assert table.loc[criterion, "alpha"] == pytest.approx(alpha_by_hand(rows, criterion), abs=1e-9)
             per_document = Counter(row[:3] for row in rows if row[2] == criterion)
             several = [count for count in per_document.values() if count > 1]
-            of_several = [row for row in rows if per_document[row[:3]] > 1]
+            shared_rows = [row for row in rows if per_document[row[:3]] > 1]
             assert table.loc[criterion, ["n_documents", "n_judges", "n_labels", "n_single"]].tolist() == [
-                len(several), len({row[3] for row in of_several}), sum(several), len(per_document) - len(several)
+                len(several), len({row[3] for row in shared_rows}), sum(several), len(per_document) - len(several)
             ]  # fmt: skip
 
 
 def test_agreement_leaves_codes_out() -> None:
     pytest.importorskip("krippendorff")
     labels = {"a": [0, 1, 2, 9], "b": [0, 1, 2, 0]}
-    rows = [("q1", f"d{n}", "correct", judge, each) for judge in labels for n, each in enumerate(labels[judge])]
+    rows = [("q1", f"d{n}", "correct", judge, label) for judge in labels for n, label in enumerate(labels[judge])]
     table = judge_agreement(long(rows), aspects={"correct": ma.Aspect(2, unjudged=[9])})
     assert table.iloc[0].tolist() == ["correct", 1, 3, 2, 6, 1]
     assert judge_agreement(long(rows))["alpha"][0] < 1
@@ -406,26 +406,26 @@ MEASURES = {"TOMA": "TOMA(base='nDCG@5')", "CAM": "CAM(base='P@3')", "nDCG": "nD
 def test_correlations_are_those_of_evaluated_labels() -> None:
     """Each label set by the public functions: wide qrels of one judge, evaluated and correlated."""
     runs, rows = world()
-    found = judge_sensitivity(runs, long(rows), MEASURES, aspects=SENSITIVITY, n_resamples=3)
+    result = judge_sensitivity(runs, long(rows), MEASURES, aspects=SENSITIVITY, n_resamples=3)
     means = {}
     for judge in ("all", "judge 0", "judge 1", "judge 2"):
-        of = [row for row in rows if judge in ("all", row[3])]
-        wide = ma.from_long(long(of), aspects=SENSITIVITY)
+        subset = [row for row in rows if judge in ("all", row[3])]
+        wide = ma.from_long(long(subset), aspects=SENSITIVITY)
         declared = {
             label: text if label in ("nDCG", "ESL") else text.replace("(", f"(aspects={wide.attrs['aspects']!r},")
             for label, text in MEASURES.items()
         }
         means[judge] = ma.aggregate(ma.evaluate(runs, wide, declared, progress=False)).set_index("name")
-    for row in found.pairs.itertuples():
+    for row in result.pairs.itertuples():
         expected = rank_correlation(means[row.a][row.measure], means[row.b][row.measure])
         assert row.correlation == pytest.approx(expected, nan_ok=True), row
-    for row in found.judges.itertuples():
+    for row in result.judges.itertuples():
         expected = rank_correlation(means["all"][row.measure], means[row.judge][row.measure])
         assert (row.correlation, row.own) == (pytest.approx(expected), 1)
-    between = found.pairs.groupby("measure", sort=False)["correlation"]
-    assert found.table["between_judges"].tolist() == pytest.approx(between.mean().tolist())
-    assert found.table["min_between_judges"].tolist() == between.min().tolist()
-    assert found.table["measure"].tolist() == list(MEASURES)
+    between = result.pairs.groupby("measure", sort=False)["correlation"]
+    assert result.table["between_judges"].tolist() == pytest.approx(between.mean().tolist())
+    assert result.table["min_between_judges"].tolist() == between.min().tolist()
+    assert result.table["measure"].tolist() == list(MEASURES)
 
 
 @pytest.mark.slow
@@ -433,10 +433,10 @@ def test_seeded_and_independent_of_the_order_of_rows() -> None:
     runs, rows = world()
     options = {"aspects": SENSITIVITY, "n_resamples": 5, "seed": 3}
     for resample in ("labels", "judges"):
-        one = judge_sensitivity(runs, long(rows), "CAM(base='nDCG')", resample=resample, **options)
-        other = judge_sensitivity(runs, long(rows[::-1]), "CAM(base='nDCG')", resample=resample, **options)
+        first = judge_sensitivity(runs, long(rows), "CAM(base='nDCG')", resample=resample, **options)
+        second = judge_sensitivity(runs, long(rows[::-1]), "CAM(base='nDCG')", resample=resample, **options)
         for frame in ("table", "pairs", "judges"):
-            pd.testing.assert_frame_equal(getattr(one, frame), getattr(other, frame))
+            pd.testing.assert_frame_equal(getattr(first, frame), getattr(second, frame))
 
 
 def test_the_printed_form(tmp_path: Path) -> None:
@@ -469,9 +469,9 @@ Between judges: mean and minimum over pairs of judges. Resampled: correlation
 def test_judges_who_agree_change_nothing(resample) -> None:
     runs, rows = world(noise=0.0, n_judges=2)
     rows = [row for row in rows if row[2] == "relevance"]
-    found = judge_sensitivity(runs, long(rows), "nDCG", resample=resample, n_resamples=5)
-    assert found.table.iloc[0, 1:].tolist() == [1.0] * 5
-    assert found.judges[["own", "correlation"]].to_numpy().tolist() == [[1, 1], [1, 1]]
+    result = judge_sensitivity(runs, long(rows), "nDCG", resample=resample, n_resamples=5)
+    assert result.table.iloc[0, 1:].tolist() == [1.0] * 5
+    assert result.judges[["own", "correlation"]].to_numpy().tolist() == [[1, 1], [1, 1]]
 
 
 @pytest.mark.slow
@@ -483,12 +483,12 @@ def test_drawn_labels_are_combined_as_often_as_enumeration_tells(labels, other, 
     rows += [(qid, "d2", "relevance", judge, other) for qid in ("q1", "q2") for judge in "abc"]
     runs = {"one": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "two": {"q1": {"d2": 1.0}, "q2": {"d2": 1.0}}}
     options = {"aspects": {"relevance": 3}, "resample": resample, "n_resamples": 1000}
-    found = judge_sensitivity(runs, long(rows), "CG@1", **options)
+    result = judge_sensitivity(runs, long(rows), "CG@1", **options)
     medians = [statistics.median_low(drawn) for drawn in itertools.product(labels, repeat=3)]
     above = statistics.median_low(labels) > other
     turned = sum((median > other) != above for median in medians) / len(medians)
     assert 0 < turned < 0.5
-    assert found.table["resampled"].item() == pytest.approx(1 - 2 * turned, abs=0.06)
+    assert result.table["resampled"].item() == pytest.approx(1 - 2 * turned, abs=0.06)
 
 
 @pytest.mark.slow
@@ -497,10 +497,10 @@ def test_a_bias_shows_in_resampled_judges_only() -> None:
     runs, rows = world(n_judges=3, noise=0.5)
     rows = [(*row[:4], 3 - row[4]) if row[3] == "judge 2" else row for row in rows if row[2] == "relevance"]
     low = [
-        judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, resample=each, n_resamples=60).table[
+        judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, resample=unit, n_resamples=60).table[
             "low"
         ][0]
-        for each in ("labels", "judges")
+        for unit in ("labels", "judges")
     ]
     assert low[1] < low[0]
 
@@ -510,9 +510,9 @@ def test_few_labels_of_a_judge_warn_and_keep_the_documents() -> None:
     runs, rows = world(noise=0.0)
     rows = [row for row in rows if row[2] == "relevance" and (row[3] != "judge 2" or row[1] == "d0")]
     with pytest.warns(ma.MultiAspectWarning, match=r"1 judge.*less than half.*judge 2"):
-        found = judge_sensitivity(runs, long(rows), "nDCG", n_resamples=2)
-    assert found.judges["own"].tolist() == [1, 1, 1 / 8]
-    assert found.pairs["correlation"].tolist() == [1, 1, 1]
+        result = judge_sensitivity(runs, long(rows), "nDCG", n_resamples=2)
+    assert result.judges["own"].tolist() == [1, 1, 1 / 8]
+    assert result.pairs["correlation"].tolist() == [1, 1, 1]
 
 
 def test_single_labels_warn_if_labels_are_resampled() -> None:
@@ -522,16 +522,18 @@ def test_single_labels_warn_if_labels_are_resampled() -> None:
     rows = [row for row in rows if row[2] == "relevance" and (row[1] in several or row[3] == "judge 0")]
     with pytest.warns(ma.MultiAspectWarning) as caught:
         judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, n_resamples=2)
-    assert any("75% of the judged documents and criteria have one label" in str(each.message) for each in caught)
+    assert any(
+        "75% of the judged documents and criteria have one label" in str(warning.message) for warning in caught
+    )
 
 
 def test_equal_means_warn() -> None:
     runs, rows = world()
     rows = [(*row[:4], 0) if row[3] == "judge 1" else row for row in rows if row[2] == "relevance"]
     with pytest.warns(ma.MultiAspectWarning, match="kendall of nDCG is undefined for"):
-        found = judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, n_resamples=2)
-    assert np.isnan(found.pairs["correlation"]).tolist() == [True, False, True]
-    assert np.isfinite(found.table.iloc[0, 1:].astype(float)).all()
+        result = judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, n_resamples=2)
+    assert np.isnan(result.pairs["correlation"]).tolist() == [True, False, True]
+    assert np.isfinite(result.table.iloc[0, 1:].astype(float)).all()
 
 
 @pytest.mark.parametrize(
@@ -582,11 +584,11 @@ def test_plain_measures_do_not_use_declared_scales_without_a_sign() -> None:
     }
     scales = {"relevance": ma.Aspect([1, 2, 3, 4, 5], threshold=4)}
 
-    def between_judges(measure: Any) -> float:
-        found = ma.analysis.judge_sensitivity(runs, frame, [measure], aspects=scales, n_resamples=5)
-        return float(found.pairs["correlation"].iloc[0])
+    def judge_correlation(measure: Any) -> float:
+        result = ma.analysis.judge_sensitivity(runs, frame, [measure], aspects=scales, n_resamples=5)
+        return float(result.pairs["correlation"].iloc[0])
 
     own = ma.ESL(wanted=1)
-    assert between_judges(own) == between_judges(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
+    assert judge_correlation(own) == judge_correlation(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
     with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*labels of relevance"):
-        assert between_judges("AP") == 1
+        assert judge_correlation("AP") == 1

@@ -23,7 +23,7 @@ from pt_multiaspect.integration.provider import LastJudgments
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Judgments]]:
+def built_judgments(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Judgments]]:
     """The judgments that are built, with none kept from other tests."""
     judgments: list[Judgments] = []
 
@@ -38,21 +38,21 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Judgments]]:
     judgments.clear()
 
 
-def test_an_experiment_builds_judgments_once(made) -> None:
+def test_an_experiment_builds_judgments_once(built_judgments) -> None:
     for _ in range(2):
         pt.Experiment(SYSTEMS, TOPICS, QRELS, [CAM_10, TOMA_10, "nDCG@10"], names=SYSTEM_NAMES)
-    assert len(made) == 1
+    assert len(built_judgments) == 1
     pt.Experiment(SYSTEMS, TOPICS[:3], QRELS, [CAM_10], names=SYSTEM_NAMES)
-    assert len(made) == 2
+    assert len(built_judgments) == 2
 
 
-def test_qrels_that_change_in_place_count_as_they_are(made) -> None:
+def test_qrels_that_change_in_place_count_as_they_are(built_judgments) -> None:
     qrels = IR_QRELS.copy()
     first = per_query([CAM_10], qrels)
     qrels["relevance"] = 2 - qrels["relevance"]
     assert per_query([CAM_10], qrels) == per_query([CAM_10], Judgments(qrels)) != first
     assert per_query([CAM_10], IR_QRELS) == first
-    assert len(made) == 3
+    assert len(built_judgments) == 3
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
@@ -68,12 +68,12 @@ def test_qrels_that_change_in_place_count_as_they_are(made) -> None:
         lambda qrels: qrels[1:],
     ],
 )
-def test_other_qrels_are_told_apart(made, change) -> None:
+def test_other_qrels_are_told_apart(built_judgments, change) -> None:
     measure = ma.CAM(base="AP")
     qrels = change(IR_QRELS)
     per_query([measure], IR_QRELS)
     assert per_query([measure], qrels) == per_query([measure], Judgments(qrels))
-    assert len(made) == 2
+    assert len(built_judgments) == 2
 
 
 SETTINGS = {"power": 1.0}
@@ -87,7 +87,7 @@ class Settable:
         return rank ** -SETTINGS["power"]
 
 
-def test_what_measures_compute_is_not_kept(made, monkeypatch) -> None:
+def test_what_measures_compute_is_not_kept(built_judgments, monkeypatch) -> None:
     """Best values are computed anew: what a class of the user reads may have changed since."""
 
     class SettableSum(ma.LinearMeasure):
@@ -99,10 +99,10 @@ def test_what_measures_compute_is_not_kept(made, monkeypatch) -> None:
     first = per_query([measure])
     monkeypatch.setitem(SETTINGS, "power", 0.5)
     assert per_query([measure]) == per_query([measure], Judgments(IR_QRELS)) != first
-    assert len(made) == 1
+    assert len(built_judgments) == 1
 
 
-def test_each_thread_has_judgments_of_its_own(made) -> None:
+def test_each_thread_has_judgments_of_its_own(built_judgments) -> None:
     worlds = [IR_QRELS.assign(relevance=np.roll(IR_QRELS["relevance"], shift)) for shift in range(4)]
     expected = [per_query([CAM_10], Judgments(qrels)) for qrels in worlds]
     with ThreadPoolExecutor(4) as pool:
@@ -110,27 +110,27 @@ def test_each_thread_has_judgments_of_its_own(made) -> None:
             assert list(pool.map(lambda qrels: per_query([CAM_10], qrels), worlds)) == expected
 
 
-def test_one_set_of_qrels_is_kept(made) -> None:
+def test_one_set_of_qrels_is_kept(built_judgments) -> None:
     first = IR_QRELS.copy()
     per_query([CAM_10], first)
-    kept = weakref.ref(made.pop())
+    kept = weakref.ref(built_judgments.pop())
     other: Any = IR_QRELS.assign(relevance=0)
     per_query([CAM_10], other)
     gc.collect()
     assert kept() is None
 
 
-def test_no_measure_adds_to_what_is_kept(made) -> None:
+def test_no_measure_adds_to_what_is_kept(built_judgments) -> None:
     per_query([TOMA_10])
-    size = len(made[0].__dict__["_results"])
+    size = len(built_judgments[0].__dict__["_results"])
     for good in (0.5, 0.6, 0.7):
         scales = {"relevance": 2, "readability": ma.Aspect(3, probabilities=[0, 0.4, good, 1])}
         per_query([ma.CAM(base="AP", aspects=scales)])
-    assert len(made) == 1
-    assert len(made[0].__dict__["_results"]) == size
+    assert len(built_judgments) == 1
+    assert len(built_judgments[0].__dict__["_results"]) == size
 
 
-def test_qrels_in_other_forms_are_built_anew(made) -> None:
+def test_qrels_in_other_forms_are_built_anew(built_judgments) -> None:
     rows = list(IR_QRELS.itertuples(index=False, name="Qrel"))
     result = {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)}
     assert result == per_query([CAM_10])

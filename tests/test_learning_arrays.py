@@ -14,6 +14,7 @@ from sklearn.feature_selection import RFE, RFECV
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import Pipeline
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import AspectRanker, MultiAspectError, MultiAspectWarning
@@ -148,8 +149,8 @@ def test_labels_aggregated_from_arrays(data: Data) -> None:
         ma.aggregate_labels(qrels, classes, aspects=["mood"])
 
 
+@no_warnings()
 def test_single_columns_are_named_by_the_target(data: Data) -> None:
-    # No warning, and no names needed.
     relevance = data.Y["relevance"].to_numpy()
     target = ma.On(aspect="relevance", aspects={"relevance": 3})
     for labels in (relevance, relevance[:, None], relevance.tolist(), data.Y["relevance"]):
@@ -161,13 +162,19 @@ def test_single_columns_are_named_by_the_target(data: Data) -> None:
 @pytest.mark.parametrize("aspects", [None, {"credibility": 3}], ids=["undeclared", "declared"])
 def test_the_single_column_of_a_target_on_an_aspect_has_its_name(data: Data, aspects: Any) -> None:
     # Without scales, it was named relevance, which the target does not have.
-    one = data.Y["credibility"].to_numpy()
+    credibility = data.Y["credibility"].to_numpy()
     target = ma.On(aspect="credibility", aspects=aspects)
-    for labels in (one, one[:, None], one.tolist(), data.Y["credibility"], pd.Series(one)):
+    for labels in (
+        credibility,
+        credibility[:, None],
+        credibility.tolist(),
+        data.Y["credibility"],
+        pd.Series(credibility),
+    ):
         ranker = AspectRanker(Ridge(), target).fit(data.X, labels, qid=data.qid)
         assert ranker.score(data.X, labels, qid=data.qid) > 0.9
-        assert (ma.aggregate_labels(labels, target).values == one).all()
-        assert ma.ranking_score(labels, one, measure=target, qid=data.qid) == pytest.approx(1)
+        assert (ma.aggregate_labels(labels, target).values == credibility).all()
+        assert ma.ranking_score(labels, credibility, measure=target, qid=data.qid) == pytest.approx(1)
     if aspects is None:
         with pytest.raises(MultiAspectError, match="no column for the aspect credibility"):
             ma.aggregate_labels(data.Y["relevance"], target)
@@ -202,8 +209,8 @@ def test_the_docstring_and_the_page_tell_of_rankers_as_candidates() -> None:
         assert re.search(r"rankers\s+with\s+different\s+measures", text)
 
 
+@no_warnings()
 def test_plausible_searches_are_silent(data: Data) -> None:
-    # Warnings are errors in tests.
     how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
     ranker = AspectRanker(Ridge(), TARGET).set_params(estimator__alpha=2.0)
     ranker.fit(data.X, data.Y).score(data.X, data.Y)

@@ -13,7 +13,7 @@ from ir_measures import AP, RR, Bpref, Judged, P, R, nDCG
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
-from strategies import forget_warnings
+from strategies import forget_warnings, no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import AspectRanker, MultiAspectError, MultiAspectWarning
@@ -39,7 +39,7 @@ SCORES = RNG.permutation(len(ROWS)) / 7
 X = np.column_stack([ROWS["relevance"] + RNG.normal(size=len(ROWS)), RNG.normal(size=len(ROWS)), SCORES])
 
 
-def indexed(rows: pd.DataFrame = ROWS) -> pd.DataFrame:
+def index_rows(rows: pd.DataFrame = ROWS) -> pd.DataFrame:
     return rows.set_index(["qid", "docno"])
 
 
@@ -100,7 +100,7 @@ def test_repeated_rows_are_not_evaluated(door: str, as_index: bool) -> None:
     rows = with_repeated_row()
     message = f"expected one row per query and document to evaluate rankings, got several for {WHERE}"
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        score_by(door, indexed(rows) if as_index else rows)
+        score_by(door, index_rows(rows) if as_index else rows)
     # Without the names of documents, nothing is known.
     assert score_by(door, rows.drop(columns="docno")) > 0
 
@@ -108,7 +108,7 @@ def test_repeated_rows_are_not_evaluated(door: str, as_index: bool) -> None:
 @pytest.mark.parametrize("as_index", [True, False], ids=["index", "columns"])
 @pytest.mark.parametrize("door", [*DOORS, "score", "fit", "fit a ranker", "aggregate_labels"])
 def test_contradictory_labels_are_an_error_everywhere(door: str, as_index: bool) -> None:
-    rows = indexed(CONTRADICTORY) if as_index else CONTRADICTORY
+    rows = index_rows(CONTRADICTORY) if as_index else CONTRADICTORY
     features = np.ones((len(rows), 1))
     calls: dict[str, Any] = {
         "fit": lambda: AspectRanker(Ridge(), TARGET).fit(features, rows),
@@ -126,8 +126,9 @@ def test_labels_that_are_not_used_may_differ() -> None:
     assert ranker.fit(np.ones((len(rows), 1)), rows).n_features_in_ == 1
 
 
+@no_warnings()
 def test_oversampled_rows_are_learnt_silently() -> None:
-    rows = pd.concat([indexed(), indexed().iloc[:10], indexed().iloc[:10]])
+    rows = pd.concat([index_rows(), index_rows().iloc[:10], index_rows().iloc[:10]])
     features = np.concatenate([X, X[:10], X[:10]])
     ranker = AspectRanker(Ridge(), TARGET).fit(features, rows)
     weights = np.r_[np.full(10, 3.0), np.ones(len(X) - 10)]
@@ -140,7 +141,7 @@ def test_documents_of_several_queries_are_no_repeated_rows() -> None:
     rows = ROWS.assign(docno=ROWS.groupby("qid").cumcount())
     expected = ma.ranking_score(ROWS, SCORES, measure=MEASURE)
     assert ma.ranking_score(rows, SCORES, measure=MEASURE) == expected
-    assert ma.ranking_score(indexed(rows), SCORES, measure=MEASURE) == expected
+    assert ma.ranking_score(index_rows(rows), SCORES, measure=MEASURE) == expected
     # Nor are they if queries are not known.
     assert AspectRanker(Ridge(), TARGET).fit(X, rows.drop(columns="qid")).n_features_in_ == 3
     ma.aggregate_labels(rows.drop(columns="qid").set_index("docno"), TARGET)
@@ -150,7 +151,7 @@ def test_documents_of_several_queries_are_no_repeated_rows() -> None:
 def test_repeated_rows_in_evaluation_sets(how: str) -> None:
     ranker = AspectRanker(lightgbm(), TARGET, measure=MEASURE)
     first = ROWS["qid"] < "q06"
-    train, held = indexed(ROWS[first]), indexed(ROWS[~first])
+    train, held = index_rows(ROWS[first]), index_rows(ROWS[~first])
     sets = X[~first], held
     ranker.fit(np.r_[X[first], X[first]], pd.concat([train, train]), eval_set=[sets])
     features, labels = X[first], train
@@ -158,7 +159,7 @@ def test_repeated_rows_in_evaluation_sets(how: str) -> None:
     if how == "eval_set":
         more = {"eval_set": [(np.r_[X[~first], X[~first]], pd.concat([held, held]))]}
     else:
-        features, labels, more = np.r_[X, X], pd.concat([indexed(), indexed()]), {"eval_fraction": 0.5}
+        features, labels, more = np.r_[X, X], pd.concat([index_rows(), index_rows()]), {"eval_fraction": 0.5}
     with pytest.raises(MultiAspectError, match="expected one row per query and document"):
         ranker.fit(features, labels, **more)
 
@@ -179,14 +180,16 @@ def test_row_numbers_are_no_queries(door: str) -> None:
     assert len(values) == 1
 
 
+@no_warnings()
 def test_some_queries_of_one_row_are_silent() -> None:
-    rows = pd.concat([indexed(), indexed().iloc[:1].rename(index={ROWS.loc[0, "qid"]: "q99"})])
+    rows = pd.concat([index_rows(), index_rows().iloc[:1].rename(index={ROWS.loc[0, "qid"]: "q99"})])
     assert score_by("ranking_score", rows) > 0
     for qid, part in rows.groupby("qid"):  # query by query
         assert qid == "q99" or ma.ranking_score(part, np.arange(len(part)), measure=MEASURE) > 0
     assert ma.ranking_score(rows.iloc[-1:], [1.0], measure=MEASURE) >= 0
 
 
+@no_warnings()
 def test_one_relevant_document_per_query_is_silent() -> None:
     known = ROWS[["qid", "docno"]].assign(relevance=(~ROWS["qid"].duplicated()).astype(int))
     for door in DOORS:
@@ -216,7 +219,7 @@ MEASURES = (
 )
 
 
-def evaluated(measure: Any, rows: pd.DataFrame, scores: Any, qrels: pd.DataFrame = QRELS) -> pd.Series[float]:
+def evaluate_rows(measure: Any, rows: pd.DataFrame, scores: Any, qrels: pd.DataFrame = QRELS) -> pd.Series[float]:
     run = rows[["qid", "docno"]].assign(score=scores)
     judged = qrels[qrels["qid"].isin(rows["qid"])]
     values = ma.evaluate({"run": run}, judged, {"m": measure}, progress=False)
@@ -227,11 +230,11 @@ def evaluated(measure: Any, rows: pd.DataFrame, scores: Any, qrels: pd.DataFrame
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_with_qrels_values_are_those_of_evaluate(measure: Any) -> None:
     # Of 10 judged documents, those that are not among the rows did not count: .836 instead of .514.
-    expected = evaluated(measure, ROWS, SCORES)
+    expected = evaluate_rows(measure, ROWS, SCORES)
     values = ma.ranking_score(ROWS, SCORES, measure=measure, qrels=QRELS, per_query=True)
     assert values.to_dict() == pytest.approx(expected.to_dict(), abs=1e-12)
-    sign = -1 if ma.ranking_scorer(measure, aspects=ASPECTS)(Last(), X, indexed()) < 0 else 1
-    for labels in (ROWS, indexed()):
+    sign = -1 if ma.ranking_scorer(measure, aspects=ASPECTS)(Last(), X, index_rows()) < 0 else 1
+    for labels in (ROWS, index_rows()):
         for door in DOORS:
             wanted = expected.mean() * (sign if door == "ranking_scorer" else 1)
             assert score_by(door, labels, SCORES, measure, qrels=QRELS) == pytest.approx(wanted, abs=1e-12)
@@ -244,7 +247,7 @@ def test_rows_without_judgments_are_not_relevant(unjudged: float) -> None:
     rows = rows[["qid", "docno", *GRADES]]
     assert rows["relevance"].isna().any() or not unjudged
     for measure in (MEASURE, Bpref, Judged @ 4, ma.MM(aspects=ASPECTS, base="AP")):
-        expected = evaluated(measure, rows, SCORES, some)
+        expected = evaluate_rows(measure, rows, SCORES, some)
         value = ma.ranking_score(rows, SCORES, measure=measure, qrels=some, missing="lowest")
         assert value == pytest.approx(expected.mean(), abs=1e-12)
 
@@ -260,7 +263,7 @@ def test_labels_below_the_scale_are_its_lowest_grade(measure: Any, aspect: Any) 
         ma.ranking_score(labels, [1, 4, 2, 3], measure=measure, qrels=qrels, missing="lowest")
         for labels in (rows, rows.assign(relevance=qrels["relevance"]))
     }
-    assert values == {evaluated(measure, rows, [1, 4, 2, 3], qrels).item()}
+    assert values == {evaluate_rows(measure, rows, [1, 4, 2, 3], qrels).item()}
     with pytest.raises(MultiAspectError, match="got the relevance label 1 for document b, query q, which the"):
         ma.ranking_score(rows.replace({"relevance": {0: 1}}), [1, 4, 2, 3], measure=measure, qrels=qrels)
 
@@ -271,7 +274,7 @@ def test_scales_on_which_lower_is_better_begin_at_the_highest_number() -> None:
     rows = qrels.assign(effort=[0, 2, 1])
     measure = ma.On(aspect="effort", base=nDCG, aspects={"effort": ma.Aspect(2, greater_is_better=False)})
     assert ma.ranking_score(rows, [1, 3, 2], measure=measure, qrels=qrels) == pytest.approx(
-        evaluated(measure, rows, [1, 3, 2], qrels).item()
+        evaluate_rows(measure, rows, [1, 3, 2], qrels).item()
     )
 
 
@@ -305,22 +308,22 @@ def test_undeclared_scales_are_those_of_all_qrels() -> None:
     assert value == ma.ranking_scorer(declared, qrels=qrels)(Last(), scores[:, None], rows)
 
 
+@no_warnings()
 def test_folds_have_some_topics_of_the_qrels() -> None:
-    # No warning.
     scorer = ma.ranking_scorer({"CAM": MEASURE, "AP": AP}, qrels=QRELS)
     again = pickle.loads(pickle.dumps(scorer))
     ranker = AspectRanker(Ridge(), TARGET)
     for scoring in (scorer, again):
-        scores = cross_validate(ranker, X, indexed(), scoring=scoring, cv=GroupKFold(3), groups=ROWS["qid"])
+        scores = cross_validate(ranker, X, index_rows(), scoring=scoring, cv=GroupKFold(3), groups=ROWS["qid"])
         for fold, (train, test) in enumerate(GroupKFold(3).split(X, groups=ROWS["qid"])):
-            predicted = ranker.fit(X[train], indexed().iloc[train]).predict(X[test])
+            predicted = ranker.fit(X[train], index_rows().iloc[train]).predict(X[test])
             for name, measure in {"CAM": MEASURE, "AP": AP}.items():
-                expected = evaluated(measure, ROWS.iloc[test], predicted).mean()
+                expected = evaluate_rows(measure, ROWS.iloc[test], predicted).mean()
                 assert scores[f"test_{name}"][fold] == pytest.approx(expected, abs=1e-12)
     search = GridSearchCV(
         ranker, {"estimator__alpha": [1.0]}, scoring=ma.ranking_scorer(MEASURE, qrels=QRELS), cv=GroupKFold(3)
     )
-    search.fit(X, indexed(), groups=ROWS["qid"])
+    search.fit(X, index_rows(), groups=ROWS["qid"])
     assert search.best_score_ == pytest.approx(scores["test_CAM"].mean())
     assert "qrels" not in repr(scorer)
 

@@ -112,12 +112,12 @@ def test_labels(case: str) -> None:
 
 
 def test_the_frame_is_one_of_pyterriers_qrels_whatever_came_in() -> None:
-    def aggregated(qrels: Any) -> pd.DataFrame:
+    def aggregate_rows(qrels: Any) -> pd.DataFrame:
         labels = aggregate_labels(qrels, MANHATTAN)
         assert list(labels.columns) == ["qid", "docno", "label"]
         return labels.sort_values(["qid", "docno"], ignore_index=True)
 
-    expected = aggregated(QRELS)
+    expected = aggregate_rows(QRELS)
     renamed = QRELS.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
     as_dict: dict[str, dict[str, Any]] = {}
     for qid, docno, relevance, credibility in QRELS.itertuples(index=False):
@@ -127,7 +127,7 @@ def test_the_frame_is_one_of_pyterriers_qrels_whatever_came_in() -> None:
         ["credibility", "iteration", "label", "docno", "comment", "qid"]
     ]
     for qrels in (renamed, as_dict, tuples, ma.Judgments(QRELS), more, QRELS.set_index(pd.Index(list("edcba")))):
-        pd.testing.assert_frame_equal(aggregated(qrels), expected)
+        pd.testing.assert_frame_equal(aggregate_rows(qrels), expected)
 
 
 def test_labels_can_be_assigned_to_the_rows_of_the_qrels() -> None:
@@ -135,10 +135,10 @@ def test_labels_can_be_assigned_to_the_rows_of_the_qrels() -> None:
     pairs = [("q1", "a", 1), ("q1", "b", 2), ("q2", "b", 0), ("q2", "a", 2)]
     qrels = pd.DataFrame(pairs, columns=["qid", "docno", "label"])
     for index in (range(4), [7, 3, 5, 5], list("wxyz")):
-        given = qrels.set_index(pd.Index(index))
-        labels = aggregate_labels(given, "label")
+        judged = qrels.set_index(pd.Index(index))
+        labels = aggregate_labels(judged, "label")
         assert labels["label"].tolist() == [1, 2, 0, 2]
-        assert labels.index.equals(given.index)
+        assert labels.index.equals(judged.index)
     assert qrels.assign(t=aggregate_labels(qrels, "label").label)["t"].tolist() == [1, 2, 0, 2]
     rows = np.random.default_rng(3).permutation(5)
     shuffled = aggregate_labels(QRELS.iloc[rows], MANHATTAN)
@@ -157,8 +157,8 @@ def test_equal_duplicates_keep_a_row_each_and_others_are_an_error() -> None:
 
 def test_frames_of_polars_are_qrels() -> None:
     polars = pytest.importorskip("polars")
-    given = polars.DataFrame({column: QRELS[column].tolist() for column in QRELS}, strict=False)
-    pd.testing.assert_frame_equal(aggregate_labels(given, MANHATTAN), aggregate_labels(QRELS, MANHATTAN))
+    frame = polars.DataFrame({column: QRELS[column].tolist() for column in QRELS}, strict=False)
+    pd.testing.assert_frame_equal(aggregate_labels(frame, MANHATTAN), aggregate_labels(QRELS, MANHATTAN))
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def features(health: Collection) -> Any:
     """Four features of a document of a query, united by PyTerrier's operator."""
     texts = health.documents.set_index("docno")["text"].to_dict()
 
-    def of_text(row: Any) -> Any:
+    def text_features(row: Any) -> Any:
         text = texts[row["docno"]]
         return np.array([readability(text), len(text) / 1000])
 
@@ -378,7 +378,7 @@ def features(health: Collection) -> Any:
     return (
         pt.apply.doc_score(lambda row: row["score"])
         ** pt.apply.doc_score(overlap)
-        ** pt.apply.doc_features(of_text)
+        ** pt.apply.doc_features(text_features)
     )
 
 
@@ -432,9 +432,9 @@ def test_early_stopping_by_a_multi_aspect_measure(
     lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
     class Ranker(lightgbm.LGBMRanker):  # type: ignore[name-defined,misc]
-        def fit(self, X: Any, y: Any, **given: Any) -> Any:
-            self.evaluated = given["eval_set"][0]
-            return super().fit(X, y, **given)
+        def fit(self, X: Any, y: Any, **params: Any) -> Any:
+            self.evaluated = params["eval_set"][0]
+            return super().fit(X, y, **params)
 
     topics = health.topics[::-1] if backwards else health.topics
     train, valid, test = split(topics, 5, 3, 2)

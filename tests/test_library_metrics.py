@@ -91,20 +91,20 @@ pytestmark = [
 # -- rows in another order -----------------------------------------------------------------------------
 
 
-def _shuffled() -> Any:
+def _shuffled_rows() -> Any:
     return RNG.permutation(np.flatnonzero(VALID))
 
 
-def _queries_reversed() -> Any:
+def _reversed_queries() -> Any:
     return np.lexsort((np.arange(len(QID)), QID))[::-1][: VALID.sum()]
 
 
-def _rows_reversed_within_queries() -> Any:
+def _reversed_rows() -> Any:
     rows = np.flatnonzero(VALID)
     return rows[np.lexsort((-rows, QID[rows]))]
 
 
-@pytest.mark.parametrize("order", [_shuffled, _queries_reversed, _rows_reversed_within_queries])
+@pytest.mark.parametrize("order", [_shuffled_rows, _reversed_queries, _reversed_rows])
 @pytest.mark.parametrize("door", LIBRARIES)
 def test_rows_in_another_order_than_those_of_the_library(door: str, order: Any) -> None:
     library, train = LIBRARIES[door]
@@ -147,13 +147,13 @@ def test_a_metric_has_the_value_of_the_fitted_model(door: str) -> None:
 def test_data_without_groups_have_labels_to_compare() -> None:
     _train_xgboost(_metric("xgboost"), is_grouped=False)
     with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
-        _train_xgboost(_metric("xgboost", _shuffled()), is_grouped=False)
+        _train_xgboost(_metric("xgboost", _shuffled_rows()), is_grouped=False)
     regression = {**PARAMS, "objective": "regression"}
     data = lightgbm.Dataset(X[~VALID], LABEL[~VALID])
     valid = lightgbm.Dataset(X[VALID], LABEL[VALID], reference=data)
     lightgbm.train(regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm"))
     with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
-        lightgbm.train(regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm", _shuffled()))
+        lightgbm.train(regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm", _shuffled_rows()))
 
 
 def test_labels_of_another_source_are_a_column_of_y() -> None:
@@ -166,7 +166,7 @@ def test_labels_of_another_source_are_a_column_of_y() -> None:
     # Neither document ids nor the scores of a run are labels, so they hide nothing.
     run = Y.assign(docno=[f"d{row}" for row in range(len(QID))], score=X[:, 2], rank=np.arange(len(QID)))
     with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
-        _metric("lightgbm", _shuffled(), run)(LABEL[VALID], X[VALID, 0])
+        _metric("lightgbm", _shuffled_rows(), run)(LABEL[VALID], X[VALID, 0])
 
 
 def test_a_metric_of_one_aspect_with_labels_of_two() -> None:

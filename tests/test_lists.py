@@ -46,11 +46,11 @@ def test_there_are_pages():
 def test_links_lead_to_files_and_headings(page):
     lost = []
     for link in re.findall(r"\]\(([^)\s]+)\)", text(page)):
-        place, _, anchor = link.partition("#")
+        path, _, anchor = link.partition("#")
         if re.match(r"[a-z]+:", link):
             assert link.startswith(("https://", "mailto:")), link
             continue
-        target = (page.parent / place).resolve() if place else page
+        target = (page.parent / path).resolve() if path else page
         if not target.is_file() or (anchor and anchor not in anchors(target)):
             lost.append(link)
     assert lost == []
@@ -81,7 +81,11 @@ def test_the_notebooks_are_listed():
     listed = re.findall(r"^\| `(\w+\.ipynb)` \|", page, re.MULTILINE)
     notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
     assert listed == [notebook.name for notebook in notebooks]
-    needed = [each.name[:2] for each in notebooks if "PT_MULTIASPECT_SHARED" in each.read_text(encoding="utf-8")]
+    needed = [
+        notebook.name[:2]
+        for notebook in notebooks
+        if "PT_MULTIASPECT_SHARED" in notebook.read_text(encoding="utf-8")
+    ]
     stated = re.search(r"Notebooks ([\d\w, ]+?) take the folder", page)[1]
     numbers = []
     for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", stated):
@@ -119,14 +123,24 @@ def test_the_help_of_output_lists_the_suffixes():
 
 
 def test_contributing_names_files_that_exist():
-    table = re.search(
-        r"\| what \| where \| tests \|\n.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL
-    )
+    table = re.search(r"\| what \| where \|\n.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
     named = re.findall(r"`([\w/]+(?:/|\.py|\.bib))`", table[0])
     assert len(named) > 50
     package = ROOT / "pt_multiaspect"
     folders = [ROOT, package, *(folder for folder in package.rglob("*") if folder.is_dir())]
     assert [name for name in named if not any((folder / name).exists() for folder in folders)] == []
+
+
+def test_contributing_shows_the_layers():
+    tomllib = pytest.importorskip("tomllib", reason="requires Python 3.11")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    lines = re.findall(
+        r"^[│▼]  (.+?)(?:  .*)?$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert lines == [layer.replace("pt_multiaspect.", "").replace(" | ", ", ") for layer in layers]
 
 
 @pytest.mark.parametrize("room", ["datasets", "orders", "testing", "forms", "params"])

@@ -50,12 +50,12 @@ def write(run: pd.DataFrame, path: Any) -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
     runs = {f"run {seed} of ten": run_of(qrels, seed) for seed in range(10)}
-    found = evaluate((pair for pair in runs.items()), qrels, MEASURES, n_jobs=n_jobs, progress=False)
-    pd.testing.assert_frame_equal(found, evaluate(runs, qrels, MEASURES, progress=False), check_exact=True)
+    values = evaluate((pair for pair in runs.items()), qrels, MEASURES, n_jobs=n_jobs, progress=False)
+    pd.testing.assert_frame_equal(values, evaluate(runs, qrels, MEASURES, progress=False), check_exact=True)
     pd.testing.assert_frame_equal(
-        found, evaluate(list(runs.items()), qrels, MEASURES, progress=False), check_exact=True
+        values, evaluate(list(runs.items()), qrels, MEASURES, progress=False), check_exact=True
     )
-    pd.testing.assert_frame_equal(found, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
+    pd.testing.assert_frame_equal(values, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_no_run_is_kept(qrels):
         nonlocal most
         for seed in range(6):
             gc.collect()
-            most = max(most, sum(each() is not None for each in alive))
+            most = max(most, sum(reference() is not None for reference in alive))
             run = run_of(qrels, seed)
             alive.append(weakref.ref(run))
             yield f"run-{seed}", run
@@ -96,10 +96,10 @@ def test_workers_are_fed_a_bounded_number_of_runs(qrels):
     from pt_multiaspect.io.runs import NamedRuns
 
     with joblib.parallel_config(backend="threading"):
-        found = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.read(runs()), n_jobs=2, skip=False)
-        next(found)
+        results = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.read(runs()), n_jobs=2, skip=False)
+        next(results)
         first = started
-        assert sum(1 for _ in found) == 119
+        assert sum(1 for _ in results) == 119
     assert first < 120
 
 
@@ -120,11 +120,11 @@ def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
             return 3
 
     lazy = Lazy()
-    found = evaluate(lazy, qrels, MEASURES, progress=False)
+    values = evaluate(lazy, qrels, MEASURES, progress=False)
     # The first run once more, to tell runs by name from one run by query.
     assert lazy.asked == ["0", "0", "1", "2"]
     expected = evaluate({str(seed): run_of(qrels, seed) for seed in range(3)}, qrels, MEASURES, progress=False)
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    pd.testing.assert_frame_equal(values, expected, check_exact=True)
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_directories_and_patterns_are_their_files(qrels, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     expected = {name: tmp_path / "a" / name for name in ("one.run", "two.run")}
     table = evaluate(expected, qrels, MEASURES, progress=False)
-    for runs in ("a", tmp_path / "a", "a/*.run", ["a"], (each for each in ["a"])):
+    for runs in ("a", tmp_path / "a", "a/*.run", ["a"], (folder for folder in ["a"])):
         pd.testing.assert_frame_equal(evaluate(runs, qrels, MEASURES, progress=False), table, check_exact=True)
     several = evaluate(["a", "b/*.run"], qrels, "AP", progress=False)
     assert several["name"].unique().tolist() == ["one.run", "two.run", "three.run"]
@@ -173,8 +173,10 @@ def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp
     with pytest.raises(MultiAspectError, match=r"run folder: .*expected a run file, got a directory"):
         evaluate({"folder": tmp_path}, qrels, "AP", progress=False)
     with pytest.warns(MultiAspectWarning, match="skipped: run gone"):
-        found = evaluate({"there": runs["there"], "gone": runs["gone"]}, qrels, "AP", progress=False, errors="skip")
-    assert found.attrs["skipped"] == ["gone"]
+        values = evaluate(
+            {"there": runs["there"], "gone": runs["gone"]}, qrels, "AP", progress=False, errors="skip"
+        )
+    assert values.attrs["skipped"] == ["gone"]
 
 
 @pytest.mark.slow
@@ -194,7 +196,7 @@ def backends() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def of_all_kinds(qrels, tmp_path_factory) -> dict[str, Any]:
+def mixed_runs(qrels, tmp_path_factory) -> dict[str, Any]:
     """Runs as frames, dicts, files and rows, one of which causes a warning, and one of which is faulty."""
     path = tmp_path_factory.mktemp("runs") / "file.run"
     write(run_of(qrels, 50), path)
@@ -214,26 +216,26 @@ def of_all_kinds(qrels, tmp_path_factory) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def expected(qrels, of_all_kinds) -> tuple[pd.DataFrame, list[str]]:
-    return evaluated(qrels, of_all_kinds, n_jobs=1)
+def expected(qrels, mixed_runs) -> tuple[pd.DataFrame, list[str]]:
+    return evaluate_runs(qrels, mixed_runs, n_jobs=1)
 
 
-def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list[str]]:
+def evaluate_runs(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list[str]]:
     forget_warnings()
     with pytest.warns(MultiAspectWarning) as caught:
         frame = evaluate(runs, qrels, MEASURES, progress=False, errors="skip", **options)
-    return frame, [str(each.message) for each in caught]
+    return frame, [str(warning.message) for warning in caught]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", backends())
-def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, of_all_kinds, expected, backend):
+def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, mixed_runs, expected, backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        found = evaluated(qrels, of_all_kinds)
-    pd.testing.assert_frame_equal(found[0], expected[0], check_exact=True)
-    assert found[0].attrs["skipped"] == ["foreign", "broken"]
-    assert found[1] == expected[1]
-    assert sum("repeated documents" in message for message in found[1]) == 1
+        result = evaluate_runs(qrels, mixed_runs)
+    pd.testing.assert_frame_equal(result[0], expected[0], check_exact=True)
+    assert result[0].attrs["skipped"] == ["foreign", "broken"]
+    assert result[1] == expected[1]
+    assert sum("repeated documents" in message for message in result[1]) == 1
 
 
 def test_n_jobs_is_that_of_parallel_config_unless_it_is_given(qrels, monkeypatch):

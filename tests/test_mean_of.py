@@ -62,10 +62,10 @@ def test_it_is_the_weighted_mean_of_its_members(drawn: Any, weights: list[float]
     members = [On(base="nDCG@3"), MM(base="AP"), ma.Subtopics(base="StRecall"), IRec @ 2]
     members = [member(aspects=ma.Aspects(aspects)) for member in members]
     mean = MeanOf(dict(zip(members, weights, strict=True)))
-    found = evaluate([*members, mean], collection.qrels, collection.run)
+    scores = evaluate([*members, mean], collection.qrels, collection.run)
     for qid in collection.labels:
-        wanted = np.average([found[member, qid] for member in members], weights=weights)
-        assert found[mean, qid] == pytest.approx(wanted, abs=1e-12)
+        wanted = np.average([scores[member, qid] for member in members], weights=weights)
+        assert scores[mean, qid] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_list_has_equal_weights_and_weight_0_ignores() -> None:
@@ -226,8 +226,8 @@ def test_experiments_and_ir_measures(given_as: Callable[[Any], Any]) -> None:
     mean = values(MIXED)["0"].mean()
     assert table[str(MIXED)].item() == pytest.approx(mean, abs=1e-12)
     renamed = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
-    found = ir_measures.calc_aggregate([MIXED], QRELS.rename(columns=renamed), RUN.rename(columns=renamed))
-    assert found[MIXED] == pytest.approx(mean, abs=1e-12)
+    scores = ir_measures.calc_aggregate([MIXED], QRELS.rename(columns=renamed), RUN.rename(columns=renamed))
+    assert scores[MIXED] == pytest.approx(mean, abs=1e-12)
     assert ma.aggregate(ma.evaluate({"run": RUN}, QRELS, MIXED, progress=False)).iloc[0, -1] == pytest.approx(mean)
 
 
@@ -238,8 +238,8 @@ class Turned(pt.Transformer):
         self.sign = sign
 
     def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
-        found = topics[["qid", "query"]].merge(RUN)
-        return pt.model.add_ranks(found.assign(score=found["score"] * self.sign))
+        results = topics[["qid", "query"]].merge(RUN)
+        return pt.model.add_ranks(results.assign(score=results["score"] * self.sign))
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -315,10 +315,10 @@ def test_explanations_have_the_parts_of_members() -> None:
 def test_upper_bounds() -> None:
     scales = ma.Aspects(TWO)
     mean, cam = MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=scales), CAM(aspects=scales)
-    for one, other in ((mean, cam), (mean @ 2, cam @ 2)):
-        found, wanted = upper_bound(QRELS, one), upper_bound(QRELS, other)
-        assert found["value"].to_numpy() == pytest.approx(wanted["value"].to_numpy())
-        assert found["strategy"].tolist() == wanted["strategy"].tolist()
+    for first, second in ((mean, cam), (mean @ 2, cam @ 2)):
+        bounds, wanted = upper_bound(QRELS, first), upper_bound(QRELS, second)
+        assert bounds["value"].to_numpy() == pytest.approx(wanted["value"].to_numpy())
+        assert bounds["strategy"].tolist() == wanted["strategy"].tolist()
     searched = upper_bound(QRELS, MeanOf({"AP": 2, "TOMA": 1, "IRec@1": 1}, aspects=scales))
     assert (searched["value"] <= searched["bound"] + 1e-12).all()
     for measure in (MeanOf(["MM", "AP"], aspects=scales), MeanOf([CAM(normalized=True)], aspects=scales)):

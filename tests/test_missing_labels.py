@@ -38,7 +38,7 @@ BY_NAME = {str(measure): measure for measure in MEASURES}
 
 
 @pytest.fixture(autouse=True)
-def _not_accelerated() -> Iterator[None]:
+def _undo_acceleration() -> Iterator[None]:
     yield
     ma.accelerate().undo()
 
@@ -55,12 +55,12 @@ def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 
 
-def aggregated(measures: list[Any], qrels: pd.DataFrame) -> dict[str, float]:
-    found = ir_measures.calc_aggregate(measures, as_ir_measures(qrels), as_ir_measures(RUN))
-    return {str(measure): value for measure, value in found.items()}
+def aggregate_values(measures: list[Any], qrels: pd.DataFrame) -> dict[str, float]:
+    values = ir_measures.calc_aggregate(measures, as_ir_measures(qrels), as_ir_measures(RUN))
+    return {str(measure): value for measure, value in values.items()}
 
 
-EXPECTED = {name: aggregated([measure], ALONE)[name] for name, measure in BY_NAME.items()}
+EXPECTED = {name: aggregate_values([measure], ALONE)[name] for name, measure in BY_NAME.items()}
 #: Those that ir-measures computes alike alone and beside others.
 TOGETHER = [
     measure for measure in MEASURES if measure not in (Accuracy, nDCG(gains={1: 3}), nDCG(judged_only=True) @ 3)
@@ -79,7 +79,7 @@ def test_read_qrels_gives_missing_labels() -> None:
 def test_values_are_those_of_the_relevance_file_alone(name: str, trust: str, accelerated: bool) -> None:
     if accelerated:
         ma.accelerate()
-    assert aggregated([BY_NAME[name]], read(trust)) == pytest.approx({name: EXPECTED[name]}, abs=1e-12)
+    assert aggregate_values([BY_NAME[name]], read(trust)) == pytest.approx({name: EXPECTED[name]}, abs=1e-12)
 
 
 @pytest.mark.parametrize("accelerated", [False, True])
@@ -87,21 +87,24 @@ def test_they_are_beside_measures_of_several_aspects(accelerated: bool) -> None:
     if accelerated:
         ma.accelerate()
     qrels = read()
-    found = aggregated([*TOGETHER, CAM_10], qrels)
-    expected = {**{str(measure): EXPECTED[str(measure)] for measure in TOGETHER}, **aggregated([CAM_10], qrels)}
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert min(found.values()) > 0
+    values = aggregate_values([*TOGETHER, CAM_10], qrels)
+    expected = {
+        **{str(measure): EXPECTED[str(measure)] for measure in TOGETHER},
+        **aggregate_values([CAM_10], qrels),
+    }
+    assert values == pytest.approx(expected, abs=1e-12)
+    assert min(values.values()) > 0
 
 
 def test_experiment_evaluate_and_grid_search() -> None:
     qrels, measures = read(), [nDCG @ 10, CAM_10]
     (table,) = pt.Experiment([RUN], TOPICS, qrels, measures).to_dict("records")
-    expected = aggregated([CAM_10], qrels)[str(CAM_10)]
+    expected = aggregate_values([CAM_10], qrels)[str(CAM_10)]
     assert table["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert table[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
-    found = pt.Evaluate(RUN, qrels, measures)
-    assert found["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    assert found[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
+    values = pt.Evaluate(RUN, qrels, measures)
+    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+    assert values[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
     system = Scaled()
     score, _ = pt.GridSearch(
         system, {system: {"weight": [1.0, 2.0]}}, TOPICS, qrels, metric="nDCG@10", return_type="best_setting"
@@ -126,8 +129,8 @@ def test_batches() -> None:
 def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> None:
     """A measure of ir-measures has no value there, so the means are over different topics."""
     with pytest.warns(ma.MultiAspectWarning, match=r"relevance in 1 topic \(4\)") as caught:
-        found = aggregated([nDCG @ 10, CAM_10], read(OTHER_TOPIC))
-    assert found["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+        values = aggregate_values([nDCG @ 10, CAM_10], read(OTHER_TOPIC))
+    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert "nDCG@10" in str(caught[0].message)
     per_query = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], perquery=True)
     counts = per_query["measure"].value_counts()
@@ -141,7 +144,7 @@ def test_the_remedy_works_for_the_columns_of_pyterrier_and_of_ir_measures(names:
     qrels = read(OTHER_TOPIC).rename(columns={"qid": names[0], "docno": "doc_id", "label": names[1]})
     run = RUN.rename(columns={"qid": "query_id", "docno": "doc_id"})
     with pytest.warns(ma.MultiAspectWarning, match="Leave these topics out") as caught:
-        ir_measures.calc_aggregate([nDCG @ 10, CAM_10], read(OTHER_TOPIC).pipe(renamed), run)
+        ir_measures.calc_aggregate([nDCG @ 10, CAM_10], read(OTHER_TOPIC).pipe(rename_columns), run)
     message = str(caught[0].message)
     assert "(query_id and relevance, where the columns are named so)" in message
     remedy = message.partition("as in ")[2].partition(" (")[0].replace("'qid'", repr(names[0]))
@@ -149,7 +152,7 @@ def test_the_remedy_works_for_the_columns_of_pyterrier_and_of_ir_measures(names:
     assert sorted(labelled[names[0]].unique()) == ["1", "2", "3"]
 
 
-def renamed(qrels: pd.DataFrame) -> pd.DataFrame:
+def rename_columns(qrels: pd.DataFrame) -> pd.DataFrame:
     """Return qrels with the names of ir-measures."""
     return qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 
@@ -162,7 +165,7 @@ def test_averages_are_over_the_topics_with_a_value(perquery: Any) -> None:
     table = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), measures, perquery=perquery)
     (means,) = (table if perquery is False else table.averages).to_dict("records")
     assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    own = aggregated([CAM_10, ma.GMAP], read(OTHER_TOPIC))
+    own = aggregate_values([CAM_10, ma.GMAP], read(OTHER_TOPIC))
     assert {name: means[name] for name in own} == pytest.approx(own, abs=1e-12)
 
 
@@ -174,14 +177,14 @@ def test_a_baseline_requires_values_on_the_same_topics() -> None:
 
 def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing changes for others, not even the order of the columns of pt.Experiment."""
-    given: list[Any] = []
+    calls: list[Any] = []
     original = ir_measures.pytrec_eval._evaluator
     monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: given.append(qrels) or original(m, qrels)
+        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
     )
     qrels = as_ir_measures(ALONE)
     ir_measures.calc_aggregate([nDCG], qrels, as_ir_measures(RUN))
-    assert given[0] is qrels
+    assert calls[0] is qrels
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "Int64", "object"])
@@ -191,13 +194,13 @@ def test_types_of_labels(dtype: str) -> None:
     if dtype == "object":
         qrels["label"] = [None if pd.isna(label) else int(label) for label in qrels["label"]]
         qrels["label"] = qrels["label"].astype(object)
-    found = aggregated([nDCG @ 10, Judged @ 3], qrels)
-    assert found == pytest.approx({name: EXPECTED[name] for name in found}, abs=1e-12)
+    values = aggregate_values([nDCG @ 10, Judged @ 3], qrels)
+    assert values == pytest.approx({name: EXPECTED[name] for name in values}, abs=1e-12)
 
 
 def test_whole_numbers_as_floats() -> None:
     """Labels as of a merge that found all of them."""
-    assert aggregated([nDCG @ 10], ALONE.astype({"label": float})) == pytest.approx(
+    assert aggregate_values([nDCG @ 10], ALONE.astype({"label": float})) == pytest.approx(
         {"nDCG@10": EXPECTED["nDCG@10"]}, abs=1e-12
     )
 
@@ -207,13 +210,13 @@ def test_fractional_labels_are_refused_with_the_remedy(label: float) -> None:
     qrels = read()
     qrels.loc[0, "label"] = label
     with pytest.raises(ma.MultiAspectError, match=rf"nDCG@10 .*integer labels, got {label}.*On\(base='nDCG@10'\)"):
-        aggregated([nDCG @ 10, CAM_10], qrels)
+        aggregate_values([nDCG @ 10, CAM_10], qrels)
 
 
 def test_other_measures_take_fractional_labels() -> None:
     fractional = ALONE.assign(label=ALONE["label"].clip(0) + 0.5)
     for measure in (Compat, ma.On(base="nDCG")):
-        (value,) = aggregated([measure], fractional).values()
+        (value,) = aggregate_values([measure], fractional).values()
         assert 0 < value <= 1
 
 
@@ -222,28 +225,28 @@ def test_user_defined_measures_see_all_rows() -> None:
     measure = ir_measures.define_byquery(
         lambda qrels, run: sizes.append(int(qrels["trust"].notna().sum())) or float(len(qrels)), name="Rows"
     )
-    found = aggregated([measure, nDCG @ 10], read())
-    assert found["Rows"] == np.mean([4, 3, 2, 0])  # topic 4 has a run only
-    assert found["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+    values = aggregate_values([measure, nDCG @ 10], read())
+    assert values["Rows"] == np.mean([4, 3, 2, 0])  # topic 4 has a run only
+    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert sum(sizes) == 6
 
 
 def test_no_label_of_relevance_at_all() -> None:
     qrels = read().assign(label=np.nan)
-    found = ir_measures.calc_aggregate(
+    values = ir_measures.calc_aggregate(
         [ma.On(aspect="trust", base="AP")], as_ir_measures(qrels), as_ir_measures(RUN)
     )
-    assert 0 < next(iter(found.values())) <= 1
+    assert 0 < next(iter(values.values())) <= 1
 
 
 def test_topics_with_negative_labels_only_reach_pytrec_eval_as_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads beyond its memory on them."""
     qrels = read()
     qrels.loc[(qrels["qid"] == "2") & qrels["label"].notna(), "label"] = -2
-    given: list[Any] = []
+    calls: list[Any] = []
     original = ir_measures.pytrec_eval._evaluator
     monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: given.append(qrels) or original(m, qrels)
+        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
     )
-    aggregated([nDCG @ 10], qrels)
-    assert given[0].groupby("query_id")["relevance"].max().to_dict() == {"1": 2, "2": 0, "3": 1}
+    aggregate_values([nDCG @ 10], qrels)
+    assert calls[0].groupby("query_id")["relevance"].max().to_dict() == {"1": 2, "2": 0, "3": 1}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import ir_measures
 import pytest
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, HelpfulCompat, Judgments, MultiAspectWarning, Order
@@ -23,7 +24,7 @@ def order(weight: float) -> Order:
 
 
 @pytest.fixture
-def edited() -> Iterator[tuple[ma.Measure, ma.Measure]]:
+def edited_measures() -> Iterator[tuple[ma.Measure, ma.Measure]]:
     """A measure made before its name was declared again, and one made after."""
     Aspects(OLD, name="edited")
     before = TOMA(aspects="edited", base="DCG")
@@ -33,25 +34,25 @@ def edited() -> Iterator[tuple[ma.Measure, ma.Measure]]:
     Aspects.registry._content.pop("edited")
 
 
-def test_a_name_follows_the_new_content_and_measures_keep_theirs(edited) -> None:
-    before, after = edited
+def test_a_name_follows_the_new_content_and_measures_keep_theirs(edited_measures) -> None:
+    before, after = edited_measures
     assert before["aspects"]["relevance"].grades == (0, 1)
     assert after["aspects"]["relevance"].grades == (0, 1, 2, 3, 4)
     assert ir_measures.parse_measure(str(before)) == after
     assert str(before) == str(after)
 
 
-def test_measures_of_one_name_and_other_content_do_not_share_values(edited) -> None:
+def test_measures_of_one_name_and_other_content_do_not_share_values(edited_measures) -> None:
     """They print alike: compared by what they print, the second got the values of the first."""
-    before, after = edited
+    before, after = edited_measures
     assert before != after
-    alone = [one.evaluate(Rankings(RUN, Judgments(QRELS))).tolist() for one in edited]
+    alone = [measure.evaluate(Rankings(RUN, Judgments(QRELS))).tolist() for measure in edited_measures]
     assert alone[0] != alone[1]
     together = Rankings(RUN, Judgments(QRELS))
-    assert [one.evaluate(together).tolist() for one in edited] == alone
+    assert [measure.evaluate(together).tolist() for measure in edited_measures] == alone
     with pytest.warns(MultiAspectWarning, match="print as TOMA"):
         values = ir_measures.calc_aggregate([before, after], QRELS, RUN)
-    assert [[values[one]] for one in edited] == alone
+    assert [[values[measure]] for measure in edited_measures] == alone
 
 
 def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
@@ -65,10 +66,10 @@ def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
 
 
 @pytest.mark.parametrize(
-    "again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"]
+    "again", [copy.deepcopy, lambda measure: pickle.loads(pickle.dumps(measure))], ids=["copy", "pickle"]
 )
-def test_a_copy_of_an_earlier_measure_does_not_take_the_name_back(edited, again) -> None:
-    before, after = edited
+def test_a_copy_of_an_earlier_measure_does_not_take_the_name_back(edited_measures, again) -> None:
+    before, after = edited_measures
     assert again(before) == before != after
     assert again(after) == after
     assert TOMA(aspects="edited", base="DCG") == after
@@ -81,18 +82,18 @@ def test_orders_are_named_again_too() -> None:
     with pytest.warns(MultiAspectWarning, match="'edited-order' now refers to"):
         order(5)
     again = [TOMA(order="edited-order", base="DCG"), HelpfulCompat(order="edited-order")]
-    assert all(one != other and str(one) == str(other) for one, other in zip(measures, again, strict=True))
+    assert all(left != right and str(left) == str(right) for left, right in zip(measures, again, strict=True))
     rankings = Rankings(RUN, Judgments(QRELS))
-    first, second = (one[0].evaluate(rankings)[0] for one in (measures, again))
+    first, second = (group[0].evaluate(rankings)[0] for group in (measures, again))
     assert second - first == 4
     assert copy.deepcopy(measures[0]) == measures[0]
     assert TOMA(order="edited-order", base="DCG") == again[0]
 
 
-def test_two_measures_of_one_printed_form_need_labels(edited) -> None:
+def test_two_measures_of_one_printed_form_need_labels(edited_measures) -> None:
     with pytest.raises(ma.MultiAspectError, match="distinct labels"):
-        ma.evaluate(RUN, QRELS, list(edited), progress=False)
-    labelled = dict(zip(["before", "after"], edited, strict=True))
+        ma.evaluate(RUN, QRELS, list(edited_measures), progress=False)
+    labelled = dict(zip(["before", "after"], edited_measures, strict=True))
     values = ma.evaluate(RUN, QRELS, labelled, progress=False)["value"]
     assert values[0] != values[1]
 
@@ -114,8 +115,9 @@ def test_an_impossible_name_is_an_error() -> None:
         Aspects(OLD, name="1 set")
 
 
-def test_redeclaring_in_a_worker_is_silent_and_right(edited) -> None:
-    before, after = edited
+@no_warnings()
+def test_redeclaring_in_a_worker_is_silent_and_right(edited_measures) -> None:
+    before, after = edited_measures
     runs = {"one": RUN, "two": RUN}
     for measure in (before, after):
         here = ma.evaluate(runs, QRELS, measure, progress=False)

@@ -34,31 +34,31 @@ QRELS = {
 RUN = {"q": {"bad": 3.0, "fair": 2.0, "good": 1.0}}
 
 
-def on(base: str, aspects: Any = BOTH) -> ma.Measure:
+def aspect_measure(base: str, aspects: Any = BOTH) -> ma.Measure:
     return On(aspect="credibility", base=base, aspects=aspects)
 
 
 def test_gains_below_0_are_subtracted() -> None:
     log3 = np.log2(3)
     dcg, ideal = -1 + 1 / log3 + 3 / 2, 3 + 1 / log3
-    assert on("CG@3").calc_aggregate(QRELS, RUN) == 3
-    assert on("CG@1").calc_aggregate(QRELS, RUN) == -1
-    assert on("DCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg)
-    assert on("nDCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg / ideal)
+    assert aspect_measure("CG@3").calc_aggregate(QRELS, RUN) == 3
+    assert aspect_measure("CG@1").calc_aggregate(QRELS, RUN) == -1
+    assert aspect_measure("DCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg)
+    assert aspect_measure("nDCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg / ideal)
     relevance = (1 + 2 / log3) / (2 + 1 / log3)
     assert CAM(aspects=BOTH).calc_aggregate(QRELS, RUN) == pytest.approx((relevance + dcg / ideal) / 2)
     # The ideal leaves out the harmful document: a run that does not retrieve it has 1, one that does less.
-    assert on("nDCG").calc_aggregate(QRELS, {"q": {"good": 2.0, "fair": 1.0}}) == 1
-    assert on("nDCG").calc_aggregate(QRELS, {"q": {"good": 3.0, "fair": 2.0, "bad": 1.0}}) < 1
-    assert on("nDCG").calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == pytest.approx(-1 / ideal)
-    assert on("nDCG").calc_aggregate({"q": {"bad": QRELS["q"]["bad"]}}, {"q": {"bad": 1.0}}) == 0
+    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"good": 2.0, "fair": 1.0}}) == 1
+    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"good": 3.0, "fair": 2.0, "bad": 1.0}}) < 1
+    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == pytest.approx(-1 / ideal)
+    assert aspect_measure("nDCG").calc_aggregate({"q": {"bad": QRELS["q"]["bad"]}}, {"q": {"bad": 1.0}}) == 0
 
 
 def test_unjudged_documents_gain_nothing() -> None:
     with_unjudged = {"q": {"unknown": 9.0, "bad": 3.0}}
-    assert on("CG").calc_aggregate(QRELS, with_unjudged) == -1
+    assert aspect_measure("CG").calc_aggregate(QRELS, with_unjudged) == -1
     missing = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "label": [1, 1], "credibility": [np.nan, 3]})
-    assert on("CG").calc_aggregate(missing, {"q": {"a": 2.0, "b": 1.0}}) == 3
+    assert aspect_measure("CG").calc_aggregate(missing, {"q": {"a": 2.0, "b": 1.0}}) == 3
 
 
 def test_labels_below_0_without_declared_gains_are_junk() -> None:
@@ -66,7 +66,7 @@ def test_labels_below_0_without_declared_gains_are_junk() -> None:
         assert On(aspect="credibility", base="CG", aspects=aspects).calc_aggregate(QRELS, RUN) == 4
     ir = ir_measures.nDCG.calc_aggregate({"q": {"bad": -1, "fair": 1, "good": 3}}, RUN)
     plain = Aspects({"credibility": Aspect([-1, 0, 1, 3], threshold=1)})
-    assert on("nDCG", plain).calc_aggregate(QRELS, RUN) == pytest.approx(ir, abs=1e-9)
+    assert aspect_measure("nDCG", plain).calc_aggregate(QRELS, RUN) == pytest.approx(ir, abs=1e-9)
 
 
 def test_the_declaration_is_kept_although_the_gains_are_the_grades() -> None:
@@ -81,11 +81,11 @@ def test_the_declaration_is_kept_although_the_gains_are_the_grades() -> None:
 
 
 def test_ranges_have_no_minimum() -> None:
-    assert on("nDCG").range == (-np.inf, 1)
-    assert on("CG").range == (-np.inf, np.inf)
+    assert aspect_measure("nDCG").range == (-np.inf, 1)
+    assert aspect_measure("CG").range == (-np.inf, np.inf)
     assert CAM(aspects=BOTH).range == (-np.inf, 1)
     assert On(aspect="relevance", aspects=BOTH).range == (0, 1)
-    assert on("AP").range == CAM(base="AP", aspects=BOTH).range == TOMA(aspects=BOTH).range == (0, 1)
+    assert aspect_measure("AP").range == CAM(base="AP", aspects=BOTH).range == TOMA(aspects=BOTH).range == (0, 1)
 
 
 def test_toma_embeds_them() -> None:
@@ -97,12 +97,12 @@ def test_toma_embeds_them() -> None:
 
 
 def test_gains_of_the_base_come_first() -> None:
-    mapped = on("nDCG(gains={3: 2})")
+    mapped = aspect_measure("nDCG(gains={3: 2})")
     assert mapped.calc_aggregate(QRELS, RUN) == pytest.approx((-1 + 1 / np.log2(3) + 1) / (2 + 1 / np.log2(3)))
 
 
 @st.composite
-def signed(draw: st.DrawFn) -> tuple[Collection, Aspects, dict[str, ref.RefAspect]]:
+def signed_collections(draw: st.DrawFn) -> tuple[Collection, Aspects, dict[str, ref.RefAspect]]:
     """Draw a collection on scales of which some declare negative gains."""
     names = ("relevance", "credibility")
     ours, theirs, grades = {}, {}, []
@@ -114,7 +114,7 @@ def signed(draw: st.DrawFn) -> tuple[Collection, Aspects, dict[str, ref.RefAspec
     return draw(collections(grades=grades, junk=False)), Aspects(ours), theirs
 
 
-@given(signed())
+@given(signed_collections())
 @examples(60)
 @pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(drawn: tuple[Collection, Aspects, dict[str, ref.RefAspect]]) -> None:
@@ -132,13 +132,13 @@ def test_against_the_reference(drawn: tuple[Collection, Aspects, dict[str, ref.R
         cases[CAM(base=text, aspects=ours)] = lambda run, judged, name=name, params=params: ref.cam(
             run, judged, theirs, name, params
         )
-        cases[on(text, ours)] = lambda run, judged, name=name, params=params: ref.on(
+        cases[aspect_measure(text, ours)] = lambda run, judged, name=name, params=params: ref.on(
             run, judged, theirs, "credibility", name, params
         )
     compare(cases, collection)
 
 
-@given(signed())
+@given(signed_collections())
 @examples(30)
 @pytest.mark.filterwarnings("ignore:all labels of:pt_multiaspect.MultiAspectWarning")
 def test_no_ranking_of_judged_documents_exceeds_1_and_one_attains_it(drawn: Any) -> None:
@@ -156,7 +156,7 @@ def test_no_ranking_of_judged_documents_exceeds_1_and_one_attains_it(drawn: Any)
         f"{number}": {docno: -float(rank) for rank, docno in enumerate(order)}
         for number, order in enumerate(rankings)
     }
-    values = [metric.value for metric in on("nDCG", ours).iter_calc(frame, run)]
+    values = [metric.value for metric in aspect_measure("nDCG", ours).iter_calc(frame, run)]
     gains = ours["credibility"].scale.gains
     labels = [judged[docno]["credibility"] for docno in documents]
     positive = any(label is not None and gains[int(label)] > 0 for label in labels)
@@ -167,8 +167,9 @@ def test_no_ranking_of_judged_documents_exceeds_1_and_one_attains_it(drawn: Any)
     "make",
     [
         lambda: MM(aspects=BOTH), lambda: GAM(base="CG", aspects=BOTH), lambda: WHAM(base="DCG", aspects=BOTH),
-        lambda: CAM(normalized=True, aspects=BOTH), lambda: CAM(base="ERR", aspects=BOTH), lambda: on("ERR"),
-        lambda: on("CRP"), lambda: on("nCRP"), lambda: on("Compat"), lambda: on("nDCG(judged_only=True)"),
+        lambda: CAM(normalized=True, aspects=BOTH), lambda: CAM(base="ERR", aspects=BOTH),
+        lambda: aspect_measure("ERR"), lambda: aspect_measure("CRP"), lambda: aspect_measure("nCRP"),
+        lambda: aspect_measure("Compat"), lambda: aspect_measure("nDCG(judged_only=True)"),
         lambda: ma.NWCS(aspects=BOTH), lambda: ma.RBU(aspects=BOTH),
         lambda: ma.MDCU(themes="credibility", usability="relevance", aspects=BOTH),
         lambda: ma.nMDCU(themes="relevance", usability="credibility", aspects=BOTH),
@@ -208,7 +209,7 @@ def test_measures_that_read_no_gains_do_not_ask_for_other_ones(measure: ma.Measu
     assert measure(aspects=BOTH).calc_aggregate(QRELS, RUN) == wanted
 
 
-@pytest.mark.parametrize("measure", [on("nDCG"), on("CG@2"), CAM(aspects=BOTH)])
+@pytest.mark.parametrize("measure", [aspect_measure("nDCG"), aspect_measure("CG@2"), CAM(aspects=BOTH)])
 def test_bounds_fronts_and_labels_refuse_them(measure: ma.Measure) -> None:
     refused = r"requires gains of at least 0, but credibility declares"
     with pytest.raises(MultiAspectError, match=f"the upper bound of {measure.NAME}.*{refused}"):
@@ -225,12 +226,12 @@ def test_bounds_fronts_and_labels_refuse_them(measure: ma.Measure) -> None:
 @pytest.mark.every(2)
 @pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "CG", "DCG(dcg='exp-log2')@2"])
 def test_explanations_sum_to_the_value(base: str) -> None:
-    for measure in (on(base), CAM(base=base, aspects=BOTH)):
+    for measure in (aspect_measure(base), CAM(base=base, aspects=BOTH)):
         explained = measure.explain(RUN, QRELS, "q")
         assert explained.value == measure.calc_aggregate(QRELS, RUN)
         assert explained.ranks["contribution"].sum() == pytest.approx(explained.value, abs=1e-12)
         assert explained.ranks["credibility"].tolist() == [-1, 1, 3]
-    assert on(base).explain(RUN, QRELS, "q").ranks["contribution"].iloc[0] < 0
+    assert aspect_measure(base).explain(RUN, QRELS, "q").ranks["contribution"].iloc[0] < 0
 
 
 def test_in_an_experiment() -> None:
@@ -239,9 +240,12 @@ def test_in_an_experiment() -> None:
     )
     run = pd.DataFrame({"qid": "q", "docno": ["bad", "fair", "good"], "score": [3.0, 2.0, 1.0]})
     topics = pd.DataFrame({"qid": ["q"], "query": ["x"]})
-    measures = [on("CG@3"), CAM(aspects=BOTH), str(on("nDCG"))]
+    measures = [aspect_measure("CG@3"), CAM(aspects=BOTH), str(aspect_measure("nDCG"))]
     table = pt.Experiment([pt.Transformer.from_df(run)], topics, qrels, measures, names=["run"])
-    wanted = [measure.calc_aggregate(QRELS, RUN) for measure in (on("CG@3"), CAM(aspects=BOTH), on("nDCG"))]
+    wanted = [
+        measure.calc_aggregate(QRELS, RUN)
+        for measure in (aspect_measure("CG@3"), CAM(aspects=BOTH), aspect_measure("nDCG"))
+    ]
     assert sorted(table.iloc[0, 1:].tolist()) == pytest.approx(sorted(wanted))
 
 

@@ -68,7 +68,7 @@ def test_a_tenth_of_the_documents_outside_makes_differences_as_the_page_says() -
     rng = np.random.default_rng(0)
     largest = 0.0
     for _ in range(200):
-        neutrality = {f"d{number}": float(of) for number, of in enumerate(rng.beta(2, 1, 220).round(2))}
+        neutrality = {f"d{number}": float(share) for number, share in enumerate(rng.beta(2, 1, 220).round(2))}
         ranking = rng.permutation(list(neutrality))[:10].tolist()
         background = [f"d{number}" for number in range(200)]
         difference = nfairr(ranking, neutrality, background, 10) - value(ranking, neutrality, background, 10)
@@ -88,7 +88,7 @@ def test_the_page_computes_nfairr() -> None:
     for name, run in runs.items():
         wanted = []
         for qid, scores in run.items():
-            of_topic = qrels[qrels["qid"] == qid].set_index("docno")["neutrality"].to_dict()
+            neutralities = qrels[qrels["qid"] == qid].set_index("docno")["neutrality"].to_dict()
             ranking = sorted(scores, key=lambda docno, scores=scores: -scores[docno])
-            wanted.append(nfairr(ranking, of_topic, list(of_topic), 2))
+            wanted.append(nfairr(ranking, neutralities, list(neutralities), 2))
         assert table.set_index("name").loc[name, "NFaiRR@2"] == pytest.approx(np.mean(wanted), abs=5e-4)

@@ -24,7 +24,7 @@ def _collection(column: str, mark: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     qrels = pd.DataFrame({"qid": list("xxxyyy"), "docno": list("abcabc"), "label": [1, 1, 0, 1, 1, 0]})
     run = pd.DataFrame({"qid": list("xxyy"), "docno": list("bcca"), "score": [4.0, 3.0, 2.0, 1.0]})
     qrels, run = (
-        frame.assign(**{column: [f"same{mark}{each}" for each in frame[column]]}) for frame in (qrels, run)
+        frame.assign(**{column: [f"same{mark}{text}" for text in frame[column]]}) for frame in (qrels, run)
     )
     return qrels.astype({column: object}), run.astype({column: object})
 

@@ -92,7 +92,7 @@ def as_qrels(order: Order, tuples, **more) -> pd.DataFrame:
     return frame.assign(qid="q", docno=[f"d{row:02d}" for row in range(len(frame))], **more)
 
 
-def ranked(documents) -> dict[str, dict[str, float]]:
+def ranking(documents) -> dict[str, dict[str, float]]:
     return {"q": {document: 100.0 - rank for rank, document in enumerate(documents)}}
 
 
@@ -145,19 +145,19 @@ def test_compatibility_is_that_of_the_codes(track):
     coded = {"q": dict(zip(qrels["docno"], codes.values(), strict=True))}
     rng = np.random.default_rng(4)
     for size in (1, len(codes) // 2, len(codes)):
-        run = ranked(rng.permutation(qrels["docno"])[:size])
+        run = ranking(rng.permutation(qrels["docno"])[:size])
         for measure in (HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful):
             assert measure(order=order).calc_aggregate(qrels, run) == measure.calc_aggregate(coded, run)
     best = sorted(coded["q"], key=lambda doc: -coded["q"][doc])
-    assert HelpfulCompat(order=order).calc_aggregate(qrels, ranked(best)) == pytest.approx(1)
-    assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(best[::-1])) == pytest.approx(1)
+    assert HelpfulCompat(order=order).calc_aggregate(qrels, ranking(best)) == pytest.approx(1)
+    assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(best[::-1])) == pytest.approx(1)
 
 
 def test_toma_takes_helpful_codes_as_classes(track):
     _, order, codes = track
     qrels = as_qrels(order, codes)
     helpful = {"q": {doc: max(code, 0) for doc, code in zip(qrels["docno"], codes.values(), strict=True)}}
-    run = ranked(np.random.default_rng(5).permutation(qrels["docno"]))
+    run = ranking(np.random.default_rng(5).permutation(qrels["docno"]))
     for base in (nDCG, nDCG @ 5, AP):
         value = TOMA(base=base, order=order).calc_aggregate(qrels, run)
         assert value == pytest.approx(base.calc_aggregate(helpful, run), abs=1e-9)
@@ -168,7 +168,7 @@ def test_what_is_not_judged_weighs_nothing(track):
     best = tuple(scale.grades[-1] for scale in order.scales)
     unjudged = (np.nan,) * len(best)
     qrels = as_qrels(order, [best, unjudged, (0, *unjudged[1:])])
-    run = ranked(["d01", "d02", "not in the qrels", "d00"])
+    run = ranking(["d01", "d02", "not in the qrels", "d00"])
     assert HarmfulCompat(order=order).calc_aggregate(qrels, run) == 0
     alone = qrels[:1]
     for measure in (HelpfulCompat(order=order), TOMA(order=order), TOMA(base=AP, order=order)):
@@ -182,13 +182,13 @@ def test_useful_documents_not_judged_further_are_not_harmful(track):
         qrels = as_qrels(order, [(1, *skipped)])
         labels = aggregate_labels(qrels, TOMA(order=order), missing="lowest").values["label"]
         assert labels.tolist() == [codes[(1, *(-1,) * len(missing))]] == [1]
-        assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(["d00"])) == 0
+        assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(["d00"])) == 0
 
 
 def test_judgments_that_failed_count_as_not_useful():
     qrels = as_qrels(trec_misinfo_2022(), [(-1, -1)])  # usefulness -1 in 2022
-    assert HelpfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranked(["d00"])) == 0
-    assert HarmfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranked(["d00"])) == 0
+    assert HelpfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranking(["d00"])) == 0
+    assert HarmfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranking(["d00"])) == 0
 
 
 def test_labels_off_the_scales_are_refused():
@@ -198,7 +198,7 @@ def test_labels_off_the_scales_are_refused():
     with pytest.raises(MultiAspectError, match=r"expected a grade of .*, got 3$"):
         order.weigh([(1, 3, 1)])
     with pytest.raises(MultiAspectError, match="correctness"):
-        HelpfulCompat(order=order).calc_aggregate({"q": {"d": 1}}, ranked(["d"]))
+        HelpfulCompat(order=order).calc_aggregate({"q": {"d": 1}}, ranking(["d"]))
 
 
 def test_thresholds_are_those_of_the_binary_qrels(track):
@@ -226,9 +226,9 @@ UNEVEN = {"relevance": 2, "understandability": 10, "trust": 10}
 def test_a_longer_scale_is_no_weight() -> None:
     """One step of relevance 0-2 is as much as five of 0-10: an off-topic document is not nearly the best."""
     tuples = [(0, 10, 10), (2, 8, 8), (2, 0, 10)]
-    in_units, equal = DistanceOrder(UNEVEN, axes="gains"), DistanceOrder(UNEVEN)
-    assert in_units.classes(tuples[:2]).tolist() == [119, 116]  # the old default
-    assert (in_units.n_classes, in_units.axes, equal.axes) == (124, "gains", "equal")
+    gain_order, equal = DistanceOrder(UNEVEN, axes="gains"), DistanceOrder(UNEVEN)
+    assert gain_order.classes(tuples[:2]).tolist() == [119, 116]  # the old default
+    assert (gain_order.n_classes, gain_order.axes, equal.axes) == (124, "gains", "equal")
     off_topic, good, unreadable = equal.classes(tuples).tolist()
     assert off_topic == unreadable < good
     as_weights = DistanceOrder(UNEVEN, axes="gains", weights={"relevance": 5, "understandability": 1, "trust": 1})
@@ -307,20 +307,20 @@ def track_qrels(column: str, codes: list[float], **more: object) -> pd.DataFrame
 )  # fmt: skip
 def test_correctness_by_the_answers_of_topics(track, column, codes, answers, first, second) -> None:
     qrels = track_qrels(column, codes)
-    found = correctness(qrels, answers, track)
-    assert found.index.equals(qrels.index)
-    assert found.name == "correctness"
-    by_topic = found[::-1].groupby(qrels["qid"][::-1], sort=False).apply(list)
+    labels = correctness(qrels, answers, track)
+    assert labels.index.equals(qrels.index)
+    assert labels.name == "correctness"
+    by_topic = labels[::-1].groupby(qrels["qid"][::-1], sort=False).apply(list)
     assert by_topic["7"] == first
     assert by_topic["3"] == second
-    assert correctness(qrels, pd.Series(answers), track).equals(found)
+    assert correctness(qrels, pd.Series(answers), track).equals(labels)
 
 
 def test_correctness_by_codes_of_the_callers() -> None:
     meaning = {1: "unhelpful", 2: None, 3: "helpful", -1: None}
     qrels = track_qrels("decision", [1, 2, 3, -1, -2])
-    found = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
-    assert found[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
+    labels = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
+    assert labels[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
 
 
 @pytest.mark.parametrize(
@@ -335,9 +335,14 @@ def test_correctness_by_codes_of_the_callers() -> None:
     ],
 )
 def test_codes_without_a_meaning_are_errors(change, shown) -> None:
-    given = {"qrels": track_qrels("answer", [0, 1]), "answers": {"7": "yes", "3": "no"}, "codes": 2022, **change}
+    arguments = {
+        "qrels": track_qrels("answer", [0, 1]),
+        "answers": {"7": "yes", "3": "no"},
+        "codes": 2022,
+        **change,
+    }
     with pytest.raises(MultiAspectError) as caught:
-        correctness(**given)
+        correctness(**arguments)
     assert [part for part in shown if part not in str(caught.value)] == []
 
 
@@ -380,7 +385,7 @@ TWO = {"relevance": 2, "credibility": 3}
 
 
 @pytest.fixture
-def halved() -> str:
+def half_distance() -> str:
     """A distance registered for the length of a test: half the Manhattan distance."""
 
     @register_distance("halved-manhattan")
@@ -392,9 +397,9 @@ def halved() -> str:
 
 @pytest.mark.parametrize("axes", ["equal", "gains"])
 @pytest.mark.parametrize("gate", [None, "relevance"])
-def test_a_registered_distance_is_the_built_in_one(halved: str, axes: str, gate: str | None) -> None:
+def test_a_registered_distance_is_the_built_in_one(half_distance: str, axes: str, gate: str | None) -> None:
     weights = {"relevance": 2, "credibility": 1}
-    ours = DistanceOrder(TWO, halved, axes=axes, weights=weights, gate=gate)
+    ours = DistanceOrder(TWO, half_distance, axes=axes, weights=weights, gate=gate)
     built_in = DistanceOrder(TWO, "manhattan", axes=axes, weights=weights, gate=gate)
     assert ours.to_list() == built_in.to_list()
     pd.testing.assert_frame_equal(ours.to_frame(), built_in.to_frame())
@@ -403,8 +408,8 @@ def test_a_registered_distance_is_the_built_in_one(halved: str, axes: str, gate:
     assert ours.above_worst(grades).tolist() == built_in.above_worst(grades).tolist()
 
 
-def test_a_registered_distance_in_measures(halved: str) -> None:
-    measure = TOMA(distance=halved, aspects=TWO) @ 5
+def test_a_registered_distance_in_measures(half_distance: str) -> None:
+    measure = TOMA(distance=half_distance, aspects=TWO) @ 5
     assert str(measure) == "TOMA(distance='halved-manhattan',aspects={'relevance': 2, 'credibility': 3})@5"
     assert ir_measures.parse_measure(str(measure)) == measure
     qrels = pd.DataFrame({"qid": "q", "docno": ["a", "b", "c"], "label": [2, 1, 0], "credibility": [0, 2, 3]})
@@ -415,7 +420,7 @@ def test_a_registered_distance_in_measures(halved: str) -> None:
     # Measures made before keep theirs.
     judgments = Judgments(qrels)
     before = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
-    register_distance(halved)(lambda gaps: gaps[:, 0] * 100 + gaps[:, 1])
+    register_distance(half_distance)(lambda gaps: gaps[:, 0] * 100 + gaps[:, 1])
     kept = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
     after = ma.evaluate(run, judgments, str(measure), progress=False)["value"].item()
     assert before == kept == value != after
@@ -443,19 +448,19 @@ def test_registered_distances_are_checked(function, shown: str) -> None:
 
 def test_distances_and_orders_are_told_apart() -> None:
     order = Order({(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="told-apart")
-    for given in (order, "told-apart", order.to_json()):
-        assert TOMA(order=given)["order"].to_dict() == order.to_dict()
+    for form in (order, "told-apart", order.to_json()):
+        assert TOMA(order=form)["order"].to_dict() == order.to_dict()
         with pytest.raises(MultiAspectError, match="order="):
-            TOMA(distance=given)
+            TOMA(distance=form)
     assert str(TOMA(order=order) @ 5) == "TOMA(order='told-apart')@5"
     for measure in (TOMA, HelpfulCompat):
         with pytest.raises(MultiAspectError, match="distance="):
             measure(order="manhattan")
         with pytest.raises(MultiAspectError, match="axes, weights and gate"):
             measure(order=DistanceOrder(TWO))
-    for given in ({"distance": "manhattan"}, {"axes": "gains"}, {"gate": "relevance"}):
-        with pytest.raises(MultiAspectError, match=f"omit {next(iter(given))}"):
-            TOMA(order=order, **given)
+    for form in ({"distance": "manhattan"}, {"axes": "gains"}, {"gate": "relevance"}):
+        with pytest.raises(MultiAspectError, match=f"omit {next(iter(form))}"):
+            TOMA(order=order, **form)
 
 
 def test_both_orders_answer_alike() -> None:
@@ -469,8 +474,8 @@ def test_both_orders_answer_alike() -> None:
     pd.testing.assert_frame_equal(explicit.to_frame(), frame)
     grades = frame[["relevance", "credibility"]].to_numpy(dtype=np.intp)
     for ask in ("class_index", "weights", "closeness", "above_worst", "is_possible"):
-        one, other = (getattr(order, ask)(grades).tolist() for order in (by_distance, explicit))
-        assert one == pytest.approx(other), ask
+        first, second = (getattr(order, ask)(grades).tolist() for order in (by_distance, explicit))
+        assert first == pytest.approx(second), ask
     assert not explicit.is_possible(np.array([[0, 1]])).any()
     assert (by_distance.top_weight, by_distance.n_classes) == (explicit.top_weight, explicit.n_classes) == (5, 6)
     for order in (by_distance, explicit):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from door_world import FIRST, IR_QRELS, IR_RUN, QRELS, SCORES, TOPICS, Readable, in_python
+from door_world import FIRST, IR_QRELS, IR_RUN, QRELS, SCORES, TOPICS, Readable, run_python
 
 import pt_multiaspect as ma
 import pt_multiaspect_pyterrier
@@ -25,10 +25,10 @@ FUNCTIONS = ("Experiment", "GridScan", "GridSearch", "KFoldGridSearch")
 
 def wrap_with_wraps(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def logged(*args: Any, **kwargs: Any) -> Any:
+    def log_call(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
-    return logged
+    return log_call
 
 
 def wrap_barely(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,10 +36,10 @@ def wrap_barely(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrap_with_an_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    def tracked(*args: Any, tracker: object = None, **kwargs: Any) -> Any:
+    def track_call(*args: Any, tracker: object = None, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
-    return tracked
+    return track_call
 
 
 class Proxy:
@@ -61,7 +61,7 @@ WRAPPERS = {
 
 
 @pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
+def restore_pyterrier() -> Iterator[None]:
     pyterrier.uninstall()
     modules = {(pt, name): getattr(pt, name) for name in FUNCTIONS}
     modules[ir_measures, "parse_trec_measure"] = ir_measures.parse_trec_measure
@@ -89,7 +89,7 @@ BESIDE = [
 ]
 
 
-def beside(test: Callable[..., Any]) -> Callable[..., Any]:
+def mark_beside(test: Callable[..., Any]) -> Callable[..., Any]:
     for mark in BESIDE:
         test = mark(test)
     return test
@@ -104,7 +104,7 @@ def grid() -> tuple[pt.Transformer, Readable, dict[Any, Any]]:
     return FIRST >> readable, readable, {readable: {"weight": [0.0, 20.0]}}
 
 
-@beside
+@mark_beside
 def test_experiments(wrap: Any, order: str) -> None:
     names = [str(measure) for measure in MEASURES]
     expected = ma.aggregate(ma.evaluate({"run": SCORES}, QRELS, MEASURES, progress=False))[names]
@@ -123,7 +123,7 @@ def test_experiments(wrap: Any, order: str) -> None:
 
 
 @pytest.mark.every(2)
-@beside
+@mark_beside
 def test_warnings_come_once(wrap: Any, order: str) -> None:
     install_beside(wrap, order)
     with pytest.warns(ma.MultiAspectWarning, match="baseline= counts") as caught:
@@ -136,7 +136,7 @@ def test_warnings_come_once(wrap: Any, order: str) -> None:
 
 
 @pytest.mark.every(4)
-@beside
+@mark_beside
 def test_grids(wrap: Any, order: str) -> None:
     measure = ma.TOMA(aspects={"relevance": 2, "readability": 3}) @ 10
     label = ma.label("ours", measure)
@@ -158,7 +158,7 @@ def test_grids(wrap: Any, order: str) -> None:
 
 
 @pytest.mark.every(3)
-@beside
+@mark_beside
 def test_errors_are_those_of_pyterrier(wrap: Any, order: str) -> None:
     install_beside(wrap, order)
     for call in (
@@ -299,7 +299,7 @@ print(json.dumps([values, "pt_multiaspect" in sys.modules]))
 )
 def test_plugins_in_both_orders(wrapper: str, first: bool) -> None:
     """The package is imported by the first name of a measure of it, and patches PyTerrier again."""
-    values, imported = in_python(NEIGHBOUR.format(wrapper=wrapper, first=first))
+    values, imported = run_python(NEIGHBOUR.format(wrapper=wrapper, first=first))
     assert imported
     geometric = float(np.sqrt(0.5))
     assert [number for row in values for number in row] == pytest.approx(

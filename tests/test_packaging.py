@@ -51,8 +51,8 @@ def requirements(extra: str | None = None) -> dict[str, str]:
     for line in PROJECT["dependencies"] if extra is None else PROJECT["optional-dependencies"][extra]:
         own = re.fullmatch(r"pt-multiaspect\[(.*)\]", line)
         if own:
-            for other in own[1].split(","):
-                result.update(requirements(other))
+            for part in own[1].split(","):
+                result.update(requirements(part))
         elif "== 'darwin'" not in line:
             name, version = re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", line).groups()
             result[name] = version
@@ -122,7 +122,7 @@ def test_published_figures_may_not_be_skipped_where_their_folder_is_named(monkey
     assert 'PT_MULTIASPECT_EXAMPLES=1 "$work/dev/bin/pytest" -q -m ""' in run
 
 
-def printed(code: str) -> str:
+def run_code(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -136,4 +136,4 @@ before = set(sys.modules)
 import pt_multiaspect
 new = set(sys.modules) - before
 print("pt_multiaspect" in new, *sorted(set({HEAVY!r}) & new))"""
-    assert printed(code) == "True"
+    assert run_code(code) == "True"

@@ -10,7 +10,7 @@ import ir_measures
 import pandas as pd
 import pyterrier as pt
 import pytest
-from door_world import CAM_10, FIRST, QRELS, SCORES, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, in_python
+from door_world import CAM_10, FIRST, QRELS, SCORES, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, run_python
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
@@ -137,8 +137,8 @@ def test_reports_explanations_and_descriptions_are_those_of_the_runs() -> None:
     qrels = QRELS[QRELS["qid"].isin(some["qid"])]
     runs = {name: system.transform(some) for name, system in NAMED.items()}
     result, expected = (
-        ma.report(given, judged, "CAM@10", progress=False, **topics)
-        for given, judged, topics in ((NAMED, QRELS, {"topics": some}), (runs, qrels, {}))
+        ma.report(systems, judged, "CAM@10", progress=False, **topics)
+        for systems, judged, topics in ((NAMED, QRELS, {"topics": some}), (runs, qrels, {}))
     )
     pd.testing.assert_frame_equal(result.perquery, expected.perquery)
     assert str(result.description) == str(expected.description)
@@ -245,4 +245,4 @@ def test_pyterrier_is_not_imported() -> None:
     ma.describe(qrels, runs={"a": {"q1": {"d1": 1.0}}})
     print(json.dumps("pyterrier" in sys.modules))
     """
-    assert in_python(code) is False
+    assert run_python(code) is False

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, ttest_1samp
 
 import pt_multiaspect as ma
 from pt_multiaspect import plots
@@ -101,6 +101,26 @@ SENSITIVITY = JudgeSensitivity(
     n_resamples=10,
 )
 
+ASPECTS = dict.fromkeys(("AP", "RR", "P"), "higher")
+WEIGHTINGS = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=20)
+
+
+def multiverse_of(n_variants: int) -> ma.analysis.Multiverse:
+    """Random values of up to 96 variants of TOMA."""
+    measures = ma.variants(
+        ma.TOMA(aspects={"relevance": 3, "understandability": 2}), distance=["euclidean", "manhattan", "chebyshev"],
+        axes=["equal", "gains"], gate=[None, "relevance"], cutoff=[5, 10, 20, 50], base=["nDCG", "AP"],
+    )  # fmt: skip
+    values = np.random.default_rng(2).random((3, 6, len(measures))).round(2)
+    perquery = frame(values, list(measures))
+    perquery["name"] = "a_long_name_of_" + perquery["name"]
+    chosen = dict(list(measures.items())[:: 96 // n_variants])
+    assert len(chosen) == n_variants
+    return ma.analysis.multiverse(perquery, measures=chosen, correction=None)
+
+
+MULTIVERSE = multiverse_of(48)
+
 DRAW = {
     "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
     "level_sets": lambda ax=None: plots.level_sets("euclidean", TWO, ax=ax),
@@ -113,6 +133,8 @@ DRAW = {
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
     "ranking_front": lambda ax=None: plots.ranking_front(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
+    "weightings": lambda ax=None: plots.weightings(WEIGHTINGS, ax=ax),
+    "specification_curve": lambda ax=None: plots.specification_curve(MULTIVERSE, ax=ax),
 }
 
 
@@ -140,11 +162,11 @@ def test_axes(name):
     new = DRAW[name]()
     assert isinstance(new, Axes)
     assert plt.get_fignums() == [1]
-    figure, given = plt.subplots(layout="constrained")
-    assert DRAW[name](given) is given
+    figure, axes = plt.subplots(layout="constrained")
+    assert DRAW[name](axes) is axes
     assert plt.get_fignums() == [1, 2]
-    for ax in (new, given):
-        assert ax.get_xlabel() or name in ("correlation_heatmap", "explanation")
+    for ax in (new, axes):
+        assert ax.get_xlabel() or name in ("correlation_heatmap", "explanation", "specification_curve")
         ax.figure.canvas.draw()
         # Nothing sticks out of the figure.
         box = ax.figure.get_tightbbox(ax.figure.canvas.get_renderer())
@@ -152,7 +174,7 @@ def test_axes(name):
         assert box.y0 > -0.05
         assert box.x1 < ax.figure.get_figwidth() + 0.05
         assert box.y1 < ax.figure.get_figheight() + 0.05
-    for wrong in (figure, [given], "ax"):
+    for wrong in (figure, [axes], "ax"):
         with pytest.raises(
             MultiAspectError, match=f"ax: expected one matplotlib Axes, .* got a {type(wrong).__name__}$"
         ):
@@ -236,7 +258,7 @@ def test_names_do_not_hide_each_other():
     ax.figure.canvas.draw()
     boxes = [matplotlib.text.Text.get_window_extent(text) for text in ax.texts]
     assert len(boxes) == 8
-    assert not any(one.overlaps(two) for n, one in enumerate(boxes) for two in boxes[:n])
+    assert not any(box.overlaps(earlier) for n, box in enumerate(boxes) for earlier in boxes[:n])
 
 
 # -- level sets -----------------------------------------------------------------------------
@@ -251,17 +273,17 @@ def test_level_sets(distance, axes):
     at = (1, 1) if axes == "gains" else tuple(scale.grades[-1] for scale in order.scales)  # drawn to scale
     classes = {
         tuple(label / by for label, by in zip(labels, at, strict=True)): order.n_classes - 1 - index
-        for index, of in enumerate(order.to_list())
-        for labels in of
+        for index, group in enumerate(order.to_list())
+        for labels in group
     }  # fmt: skip
     drawn = {text.get_position(): int(text.get_text()) for text in ax.texts}
     assert drawn == classes
     assert np.array(rows_of(offsets(ax))) == pytest.approx(np.array(sorted(classes)))
     lines = [{classes[tuple(point)] for point in line.get_xydata().tolist()} for line in ax.lines]
-    assert all(len(of) == 1 for of in lines)  # a line stays in its class
-    several = {of for of in classes.values() if list(classes.values()).count(of) > 1}
+    assert all(len(numbers) == 1 for numbers in lines)  # a line stays in its class
+    several = {index for index in classes.values() if list(classes.values()).count(index) > 1}
     assert set().union(*lines) == several
-    assert sum(len(line.get_xydata()) for line in ax.lines) == sum(of in several for of in classes.values())
+    assert sum(len(line.get_xydata()) for line in ax.lines) == sum(index in several for index in classes.values())
     assert f"{order.n_classes} classes" in ax.get_title()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("relevance", "correctness")
 
@@ -302,17 +324,17 @@ def test_upper_bounds():
     assert ax.get_ylabel() == "CAM@10"
     boxes = [patch for patch in ax.patches if hasattr(patch, "get_path")]
     assert len(boxes) == 3
-    for place, (topic, box) in enumerate(zip(topics, boxes, strict=True), 1):
+    for position, (topic, box) in enumerate(zip(topics, boxes, strict=True), 1):
         values = IDEAL.loc[IDEAL["qid"] == topic, "value"]
         extent = box.get_path().get_extents()
         assert (extent.y0, extent.y1) == pytest.approx(tuple(np.quantile(values, [0.25, 0.75])))
-        assert (extent.x0 + extent.x1) / 2 == pytest.approx(place)
+        assert (extent.x0 + extent.x1) / 2 == pytest.approx(position)
         ends = [
-            y for line in ax.lines for x, y in line.get_xydata().tolist() if abs(x - place) < 0.5
+            y for line in ax.lines for x, y in line.get_xydata().tolist() if abs(x - position) < 0.5
         ]  # whiskers, caps and the median
         assert (min(ends), max(ends)) == pytest.approx((values.min(), values.max()))
-    found, proven = ax.collections
-    assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+    points, proven = ax.collections
+    assert rows_of(points.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
     assert rows_of(proven.get_offsets()) == [(2, 0.9)]
     assert len(ax.get_legend().get_texts()) == 3
 
@@ -336,7 +358,7 @@ def test_fifty_topics():
     ax.figure.canvas.draw()
     boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
     assert len(boxes) == 50
-    assert not any(one.overlaps(two) for one, two in pairwise(boxes))
+    assert not any(left.overlaps(right) for left, right in pairwise(boxes))
 
 
 def test_one_topic():
@@ -435,8 +457,8 @@ def test_values_are_readable():
         ]
 
     for text, value in zip(ax.texts, values.ravel(), strict=True):
-        one, two = luminance(text.get_color()), luminance(ax.images[0].cmap(ax.images[0].norm(value)))
-        assert (max(one, two) + 0.05) / (min(one, two) + 0.05) >= 4.5
+        first, second = luminance(text.get_color()), luminance(ax.images[0].cmap(ax.images[0].norm(value)))
+        assert (max(first, second) + 0.05) / (min(first, second) + 0.05) >= 4.5
 
 
 def test_correlations_that_are_not_defined_and_intervals():
@@ -467,7 +489,13 @@ def test_crp_curve():
         part = curve[curve["qid"] == "q1"]
         assert line.get_xdata().tolist() == part["rank"].tolist()
         assert line.get_ydata().tolist() == part["crp"].tolist()
-    zero, base = ax.lines[2:]
+    zero, base, *worst = ax.lines[2:]
+    expected = {tuple(curve.loc[curve["qid"] == "q1", "worst"]) for curve in curves.values()}
+    assert {tuple(line.get_ydata()) for line in worst} == expected
+    turns = [tuple(points.get_offsets()[0]) for points in ax.collections]
+    for turn, curve in zip(turns, curves.values(), strict=True):
+        part = curve[curve["qid"] == "q1"]
+        assert turn == (part["rank"][part["crp"].idxmin()], part["crp"].min())
     assert set(zero.get_ydata()) == {0}
     assert set(base.get_xdata()) == {2}
     assert [text.get_text() for text in ax.texts] == ["R = 2"]
@@ -594,12 +622,25 @@ BAD = [
     (lambda: plots.crp_over_ranks(CURVE), ["2 queries", "qid= (q1, q2)"]),
     (lambda: plots.crp_over_ranks(CURVE, "q7"), ["expected queries (q1, q2), got q7"]),
     (lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
-    (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
+    (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, worst, recall_base", "name, qid"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a topic of the qrels (q1, q2), got q9"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected queries of the run (q1, q3), got q2"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),
     (lambda: plots.ranking_grades("x", QRELS, "q1"), ["run", "str"]),
+]
+
+
+BAD += [
+    (lambda: plots.weightings(PERQUERY), ["result of analysis.weightings", "got a DataFrame"]),
+    (lambda: plots.weightings(WEIGHTINGS, ("run 0", "run 9")), ["pair", "run 0, run 1", "got run 0, run 9"]),
+    (lambda: plots.weightings(WEIGHTINGS, "run 0"), ["pair", "names of two runs", "'run 0'"]),
+    (lambda: plots.weightings(WEIGHTINGS, ["run 0"]), ["pair", "names of two runs"]),
+    (lambda: plots.specification_curve(WEIGHTINGS), ["result of analysis.multiverse", "got a Weightings"]),
+    (
+        lambda: plots.specification_curve(MULTIVERSE, ("run 0", "x")),
+        ["pair", "a_long_name_of_run 0", "got run 0, x"],
+    ),
 ]
 
 
@@ -623,8 +664,8 @@ def test_upper_bounds_of_bounds_alone():
     """They were drawn as boxes of one value each, and their bounds not at all."""
     for ax in (plots.upper_bounds(BOUNDS), plots.upper_bounds(bounds=BOUNDS)):
         assert not [patch for patch in ax.patches if hasattr(patch, "get_path")]
-        found, proven = ax.collections
-        assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+        points, proven = ax.collections
+        assert rows_of(points.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
         assert rows_of(proven.get_offsets()) == [(2, 0.9)]
         assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q1", "q9", "q10"]
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -679,7 +720,169 @@ def test_systems_by_labels_that_tell_no_direction():
 
 
 def test_plots_have_names_of_their_own():
-    assert not set(plots.__all__) & {*ma.__all__, *ma.analysis.__all__}
+    assert set(plots.__all__) & {*ma.__all__, *ma.analysis.__all__} <= {"weightings"}
+
+
+# -- weightings and variants ----------------------------------------------------------------
+
+
+def texts_of(figure) -> list:
+    """All visible texts of a figure."""
+    figure.canvas.draw()
+    return [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
+
+
+def assert_legible(figure) -> None:
+    """Nothing sticks out, and no text is small or overlaps another of its axis."""
+    assert all(text.get_fontsize() >= 6 for text in texts_of(figure))
+    box = figure.get_tightbbox(figure.canvas.get_renderer())
+    assert min(box.x0, box.y0) > -0.02
+    assert box.x1 < figure.get_figwidth() + 0.02
+    assert box.y1 < figure.get_figheight() + 0.02
+    for ax in figure.axes:
+        for labels in (ax.get_yticklabels(), ax.get_xticklabels()):
+            boxes = [text.get_window_extent() for text in labels if text.get_visible() and text.get_text()]
+            assert not any(
+                first.shrunk(0.9, 0.8).overlaps(second.shrunk(0.9, 0.8)) for first, second in pairwise(boxes)
+            )
+        if ax.get_ylabel():
+            label = ax.yaxis.label.get_window_extent()
+            assert not any(
+                label.overlaps(text.get_window_extent()) for text in texts_of(figure) if text is not ax.yaxis.label
+            )
+
+
+def test_weightings_of_two_aspects():
+    measures = dict.fromkeys(("AP", "RR"), "higher")
+    result = ma.analysis.weightings(PERQUERY, measures=measures, n_resamples=5, ci=0.9)
+    changing = result.pairs[(result.pairs["fraction"] > 0) & (result.pairs["fraction"] < 1)]
+    a, b = changing[["a", "b"]].iloc[0]
+    ax = plots.weightings(result, (b, a))
+    line = ax.lines[0].get_xydata()
+    d = MEANS.loc[a] - MEANS.loc[b]
+    assert line[[0, -1], 1] == pytest.approx([d["RR"], d["AP"]])
+    (text,) = ax.texts
+    assert text.get_text() == f"{-d['RR'] / (d['AP'] - d['RR']):.2f}"
+    values = PERQUERY.pivot(index=["name", "qid"], columns="measure", values="value")
+    interval = ttest_1samp((values.loc[a] - values.loc[b])["RR"], 0).confidence_interval(0.9)
+    band = ax.collections[0].get_paths()[0].vertices
+    assert (band[band[:, 0] == 0, 1].min(), band[:, 1][band[:, 0] == 0].max()) == pytest.approx(tuple(interval))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["weights of the measure"]
+    least = ma.analysis.weightings(PERQUERY, measures=measures, n_resamples=5, at_least={"AP": 0.6, "RR": 0.1})
+    assert plots.weightings(least, (a, b)).lines[0].get_xdata()[[0, -1]] == pytest.approx([0.6, 0.9])
+
+
+def test_weightings_of_three_aspects():
+    pairs = WEIGHTINGS.pairs
+    changing = pairs[(pairs["fraction"] > 0.2) & (pairs["fraction"] < 0.8)].iloc[0]
+    ax = plots.weightings(WEIGHTINGS, (changing["a"], changing["b"]))
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == [f"{changing['a']} higher", f"{changing['b']} higher", "p ≥ 0.05", "weights of the measure"]
+    assert {text.get_text() for text in ax.texts} == {"AP", "RR", "P"}
+    assert ax.lines[-1].get_xydata()[0] == pytest.approx([0.5, np.sqrt(0.75) / 3])
+    areas = areas_of(ax)
+    assert areas["#9cc9e6"] + areas["#f2b38a"] == pytest.approx(1, rel=0.01)
+    assert areas["#9cc9e6"] == pytest.approx(changing["fraction"], abs=0.02)
+
+
+def areas_of(ax) -> dict[str, float]:
+    """The area of each colour as a fraction of the triangle, that of hatches as 'none'."""
+    areas = {}
+    weights = np.array([(i, j, 60 - i - j) for i in range(60) for j in range(60 - i)]) + 1 / 3
+    inner = weights / weights.sum(axis=1, keepdims=True) @ [[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]]
+    for drawn in ax.collections:
+        colours, paths = drawn.get_facecolors(), drawn.get_paths()
+        for number, path in enumerate(paths):
+            colour = colours[number if len(colours) == len(paths) else 0] if len(colours) else (0, 0, 0, 0)
+            name = matplotlib.colors.to_hex(colour) if colour[3] else "none"
+            areas[name] = areas.get(name, 0.0) + path.contains_points(inner).mean()
+    return areas
+
+
+@pytest.mark.parametrize("correction", [None, "holm"])
+def test_hatched_weightings_are_those_that_are_not_significant(correction):
+    shifted = PERQUERY.assign(value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 0.5}).fillna(0))
+    result = ma.analysis.weightings(shifted, measures=ASPECTS, n_resamples=5, correction=correction)
+    assert result.pairs["fraction_significant"].between(0.1, 0.9).any()
+    rows = result.pairs[result.pairs["fraction_significant"].between(0.1, 0.9) & (result.pairs["fraction"] == 1)]
+    for row in rows.head(2).to_dict("records"):
+        ax = plots.weightings(result, (row["a"], row["b"]))
+        assert 1 - areas_of(ax)["none"] == pytest.approx(row["fraction_significant"], abs=0.03)
+        plt.close("all")
+
+
+def test_fractions_are_bars():
+    ax = plots.weightings(WEIGHTINGS)
+    assert len(ax.get_yticklabels()) == 28
+    widths = [100 * fraction for fraction in WEIGHTINGS.pairs["fraction"]]
+    assert [bar.get_width() for bar in ax.patches[:28]] == pytest.approx(widths)
+    assert ax.get_yticklabels()[0].get_text() == "run 0 > run 1"
+    assert ax.get_xlabel() == "% of weightings"
+    many = frame(np.random.default_rng(0).random((12, 5, 3)))
+    ax = plots.weightings(ma.analysis.weightings(many, measures=ASPECTS, n_resamples=5))
+    assert ax.get_xlabel() == "% of weightings (30 of 66 pairs)"
+    sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
+    assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
+    fixed = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, at_least={"AP": 1})
+    assert len(plots.weightings(fixed, ("run 0", "run 1")).get_yticklabels()) == 1  # there is one weighting
+    grouped = ma.analysis.weightings(
+        PERQUERY, measures=ASPECTS, n_resamples=5, by={f"q{n}": "even" if n % 2 == 0 else "odd" for n in range(6)}
+    )
+    bars = plots.weightings(grouped).patches[:28]
+    assert [bar.get_width() for bar in bars] == pytest.approx(widths)
+
+
+@pytest.mark.parametrize("n_aspects", [2, 3])
+def test_weightings_of_equal_runs(n_aspects):
+    twins = PERQUERY[PERQUERY["name"] == "run 0"]
+    twins = pd.concat([twins, twins.assign(name="twin")])
+    measures = dict(list(ASPECTS.items())[:n_aspects])
+    ax = plots.weightings(ma.analysis.weightings(twins, measures=measures, n_resamples=5))
+    assert not {"#9cc9e6", "#f2b38a"} & set(areas_of(ax))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(3.3, 3.0), (7, 4.5)])
+def test_weightings_are_legible(size):
+    two = ma.analysis.weightings(PERQUERY, measures=dict.fromkeys(("AP", "RR"), "higher"), n_resamples=5)
+    few = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, baseline="run 3")
+    for result, pair in ((two, ("run 0", "run 1")), (WEIGHTINGS, ("run 2", "run 1")), (few, None)):
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        plots.weightings(result, pair, ax=ax)
+        assert_legible(figure)
+
+
+def test_specification_curve():
+    pair = tuple(MULTIVERSE.pairs[["a", "b"]].iloc[1])
+    ax = plots.specification_curve(MULTIVERSE, pair)
+    table = MULTIVERSE.variants
+    table = table[(table["a"] == pair[0]) & (table["b"] == pair[1])].sort_values("difference", kind="stable")
+    dots = np.vstack([line.get_xydata() for line in ax.lines if line.get_marker() == "o"])
+    assert rows_of(dots) == rows_of(np.column_stack([range(48), table["difference"]]))
+    (reference,) = (line for line in ax.lines if line.get_marker() == "D")
+    at = table["measure"].tolist().index(MULTIVERSE.reference)
+    assert reference.get_xydata().tolist() == [[at, table["difference"].iloc[at]]]
+    intervals = np.vstack([segment for drawn in ax.collections for segment in drawn.get_segments()])
+    assert sorted(intervals[:, 1]) == pytest.approx(sorted([*table["low"], *table["high"]]))
+    strip = ax.figure.axes[1]
+    assert strip.get_xlabel() == "48 variants"
+    labels = [text.get_text() for text in strip.get_yticklabels()]
+    assert labels[:3] == ["distance: euclidean", "manhattan", "chebyshev"]
+    marks = {tuple(segment.mean(axis=0)) for segment in strip.collections[0].get_segments()}
+    for position, measure in enumerate(table["measure"]):
+        chosen = {labels[int(row)] for x, row in marks if x == position}
+        options = MULTIVERSE.options.loc[measure]
+        assert {label.split(": ")[-1] for label in chosen} == {str(option) for option in options}
+        assert len(chosen) == len(options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_variants", [12, 48, 96])
+@pytest.mark.parametrize("size", [(3.3, 3.6), (7, 4.6)])
+def test_specification_curves_are_legible(size, n_variants):
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    plots.specification_curve(multiverse_of(n_variants), ax=ax)
+    assert_legible(figure)
 
 
 # -- search_front ---------------------------------------------------------------------------
@@ -705,7 +908,7 @@ def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ((SETTINGS, "trust", "relevance"), "front: expected the DataFrame of pareto_front"),
         ((FRONT, "trust", "mood"), "expected the DataFrame of pareto_front"),
@@ -715,9 +918,9 @@ def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
     ],
     ids=["table", "unknown", "the same", "parameter", "number"],
 )
-def test_what_is_no_front(given, message):
+def test_what_is_no_front(arguments, message):
     with pytest.raises(MultiAspectError, match=message):
-        plots.search_front(*given)
+        plots.search_front(*arguments)
 
 
 def test_axes_are_given_by_name():

@@ -69,11 +69,11 @@ def frame(values: Any, measure: str = "nDCG@10") -> pd.DataFrame:
 
 def row(human: Any, labels: Any, further: Any, **options: Any) -> pd.Series[Any]:
     """The only row of the result."""
-    (found,) = prediction_powered(frame(human), frame([*labels, *further]), **options).table.to_dict("records")
-    return pd.Series(found)
+    (record,) = prediction_powered(frame(human), frame([*labels, *further]), **options).table.to_dict("records")
+    return pd.Series(record)
 
 
-def drawn(n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: int = 0) -> Any:
+def draw_values(n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: int = 0) -> Any:
     """Human values and a model's on n + N topics: skewed, correlated, and biased."""
     rng = np.random.default_rng(seed)
     truth = {name: rng.beta(0.8, 1.6, n + n_further) for name in names}
@@ -87,38 +87,38 @@ def drawn(n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: i
 @pytest.mark.parametrize("case", PPI_PY, ids=[f"n={len(case[0])}" for case in PPI_PY])
 def test_the_estimate_is_that_of_ppi_py(case) -> None:
     human, labels, further, expected = case
-    found = row(human, labels, further)
-    assert found["estimate"] == pytest.approx(expected, abs=1e-12)
+    result = row(human, labels, further)
+    assert result["estimate"] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(("n", "n_further"), [(4, 1), (4, 2), (6, 60), (20, 5), (12, 0), (30, 100)])
 def test_every_column_is_that_of_the_reference(n, n_further) -> None:
-    human, model = drawn(n, n_further)
-    other = drawn(n, n_further, bias=-0.2, seed=1)
+    human, model = draw_values(n, n_further)
+    other = draw_values(n, n_further, bias=-0.2, seed=1)
     human = pd.concat([human, other[0].assign(measure="CAM@10")])
     model = pd.concat([model, other[1].assign(measure="CAM@10")])
     table = prediction_powered(human, model, ci=0.9).table
     assert table[["measure", "name"]].to_numpy().tolist() == [
         [measure, name] for measure in ("nDCG@10", "CAM@10") for name in "abc"
     ]
-    for found in table.to_dict("records"):
+    for record in table.to_dict("records"):
         by_run = [
-            values[(values["name"] == found["name"]) & (values["measure"] == found["measure"])]["value"].tolist()
+            values[(values["name"] == record["name"]) & (values["measure"] == record["measure"])]["value"].tolist()
             for values in (human, model)
         ]
         few, labels, further = by_run[0], by_run[1][:n], by_run[1][n:]
-        assert found["lambda"] == pytest.approx(reference.power(few, labels, further), abs=1e-12)
+        assert record["lambda"] == pytest.approx(reference.power(few, labels, further), abs=1e-12)
         mean = reference.powered_mean(few, labels, further)
         half = student.ppf(0.95, n - 2) * reference.powered_variance(few, labels, further) ** 0.5
-        assert [found["estimate"], found["low"], found["high"]] == pytest.approx(
+        assert [record["estimate"], record["low"], record["high"]] == pytest.approx(
             [mean, mean - half, mean + half], abs=1e-12
         )
         for column, values in (("human", few), ("model", by_run[1])):
             ends = ttest_1samp(values, 0).confidence_interval(0.9)
-            assert found[column] == pytest.approx(np.mean(values))
-            assert [found[f"{column}_low"], found[f"{column}_high"]] == pytest.approx(list(ends))
-        assert (found["n_human"], found["n_further"]) == (n, n_further)
-        assert found["n_to_halve"] == to_halve(few, labels, further, 0.9)
+            assert record[column] == pytest.approx(np.mean(values))
+            assert [record[f"{column}_low"], record[f"{column}_high"]] == pytest.approx(list(ends))
+        assert (record["n_human"], record["n_further"]) == (n, n_further)
+        assert record["n_to_halve"] == to_halve(few, labels, further, 0.9)
 
 
 def to_halve(human: list[float], labels: list[float], further: list[float], ci: float) -> int:
@@ -134,7 +134,7 @@ def to_halve(human: list[float], labels: list[float], further: list[float], ci: 
 
 
 def test_differences_are_those_of_a_run_whose_values_they_are() -> None:
-    human, model = drawn(8, 30)
+    human, model = draw_values(8, 30)
     powered = prediction_powered(human, model, baseline="b")
     wide = [values.pivot(index="qid", columns="name", values="value") for values in (human, model)]
     minus = [
@@ -142,11 +142,11 @@ def test_differences_are_those_of_a_run_whose_values_they_are() -> None:
         for values in wide
     ]
     expected = prediction_powered(*minus).table.set_index("name")
-    found = powered.differences.set_index("name")
-    assert found["baseline"].tolist() == ["b", "b"]
-    assert found.index.tolist() == ["a", "c"]
+    differences = powered.differences.set_index("name")
+    assert differences["baseline"].tolist() == ["b", "b"]
+    assert differences.index.tolist() == ["a", "c"]
     columns = [column for column in expected if column != "measure"]
-    pd.testing.assert_frame_equal(found[columns], expected.loc[["a", "c"], columns])
+    pd.testing.assert_frame_equal(differences[columns], expected.loc[["a", "c"], columns])
     # Topics are paired: not the difference of two estimates, of which λ differ.
     assert powered.baseline == "b"
     assert prediction_powered(human, model).differences is None
@@ -157,11 +157,11 @@ def test_the_labels_of_a_biased_model_are_corrected(weights) -> None:
     scale, shift = weights
     rng = np.random.default_rng(2)
     truth = rng.beta(1, 2, 4000)
-    found = row(truth[:400], scale * truth[:400] + shift, scale * truth[400:] + shift)
-    assert found["low"] < truth.mean() < found["high"]
-    assert found["high"] - found["low"] < 0.5 * (found["human_high"] - found["human_low"])
+    result = row(truth[:400], scale * truth[:400] + shift, scale * truth[400:] + shift)
+    assert result["low"] < truth.mean() < result["high"]
+    assert result["high"] - result["low"] < 0.5 * (result["human_high"] - result["human_low"])
     if shift:
-        assert not found["model_low"] < truth.mean() < found["model_high"]
+        assert not result["model_low"] < truth.mean() < result["model_high"]
 
 
 # -- laws ------------------------------------------------------------------------------------------------------
@@ -179,28 +179,28 @@ SAMPLES = st.integers(4, 9).flatmap(
 @given(SAMPLES, VALUES)
 def test_laws(sample, shift) -> None:
     human, labels, further = sample
-    found = row(*sample)
-    assert 0 <= found["lambda"] <= 1
-    assert found["low"] <= found["estimate"] <= found["high"]
-    assert found["estimate"] == pytest.approx(reference.powered_mean(*sample), abs=1e-12)
-    if found["lambda"] == 0:
-        assert found["estimate"] == pytest.approx(found["human"], abs=1e-12)
+    result = row(*sample)
+    assert 0 <= result["lambda"] <= 1
+    assert result["low"] <= result["estimate"] <= result["high"]
+    assert result["estimate"] == pytest.approx(reference.powered_mean(*sample), abs=1e-12)
+    if result["lambda"] == 0:
+        assert result["estimate"] == pytest.approx(result["human"], abs=1e-12)
     # A constant error of the model does not matter, and topics have no order.
     shifted = row(human, [value + shift for value in labels], [value + shift for value in further])
     reverse = row(human[::-1], labels[::-1], further[::-1])
     for other in (shifted, reverse):
         assert other[["estimate", "low", "high", "lambda"]].tolist() == pytest.approx(
-            found[["estimate", "low", "high", "lambda"]].tolist(), abs=1e-7
+            result[["estimate", "low", "high", "lambda"]].tolist(), abs=1e-7
         )
 
 
 def test_the_result_does_not_depend_on_the_order_of_rows() -> None:
-    human, model = drawn(7, 12)
+    human, model = draw_values(7, 12)
     expected = prediction_powered(human, model, baseline="a")
     shuffled = [values.sample(frac=1, random_state=seed) for seed, values in enumerate((human, model))]
-    found = prediction_powered(*shuffled, baseline="a")
+    result = prediction_powered(*shuffled, baseline="a")
     for part in ("table", "differences"):
-        first, second = (getattr(powered, part).set_index("name").sort_index() for powered in (expected, found))
+        first, second = (getattr(powered, part).set_index("name").sort_index() for powered in (expected, result))
         pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 
@@ -209,11 +209,11 @@ def test_a_useless_model_leaves_the_human_topics_alone() -> None:
     constant = row(human, [0.3] * 5, [0.3] * 9)
     opposed = row(human, [1 - value for value in human], [0.2, 0.4, 0.8])
     none_further = row(human, human, [])
-    for found in (constant, opposed, none_further):
-        assert found["lambda"] == 0
-        assert found["estimate"] == found["human"] == pytest.approx(0.42)
-        assert found["high"] - found["low"] == pytest.approx(constant["high"] - constant["low"])
-        assert found["high"] - found["low"] > found["human_high"] - found["human_low"]
+    for result in (constant, opposed, none_further):
+        assert result["lambda"] == 0
+        assert result["estimate"] == result["human"] == pytest.approx(0.42)
+        assert result["high"] - result["low"] == pytest.approx(constant["high"] - constant["low"])
+        assert result["high"] - result["low"] > result["human_high"] - result["human_low"]
 
 
 def test_the_same_values_as_human_and_model_are_said_to_have_no_effect() -> None:
@@ -226,10 +226,10 @@ def test_the_same_values_as_human_and_model_are_said_to_have_no_effect() -> None
 def test_equal_human_values_have_no_width(value) -> None:
     labels = [0.1, 0.3, 0.35, 0.2, 0.6, 0.1, 0.2]
     powered = prediction_powered(frame([value] * 7), frame([*labels, 0.4, 0.5]))
-    found = powered.table.iloc[0]
-    assert found["lambda"] == 0
-    assert found["low"] == found["estimate"] == found["high"] == pytest.approx(value)
-    assert np.isnan(found["n_to_halve"])
+    result = powered.table.iloc[0]
+    assert result["lambda"] == 0
+    assert result["low"] == result["estimate"] == result["high"] == pytest.approx(value)
+    assert np.isnan(result["n_to_halve"])
     assert "All human values are equal, so that the interval has no width: nDCG@10 of run." in powered.notes
 
 
@@ -237,8 +237,8 @@ def test_differences_that_are_rounding_errors_are_none() -> None:
     few, many = [0.3, 0.7, 0.1, 0.6], [0.3, 0.7, 0.1, 0.6, 0.9, 0.2]
     human, model = (frame({"a": values, "b": [value + 0.1 - 0.1 for value in values]}) for values in (few, many))
     assert (human["value"].iloc[:4].to_numpy() != human["value"].iloc[4:].to_numpy()).any()
-    (found,) = prediction_powered(human, model, baseline="a").differences.to_dict("records")
-    assert found["estimate"] == found["low"] == found["high"] == found["lambda"] == 0
+    (record,) = prediction_powered(human, model, baseline="a").differences.to_dict("records")
+    assert record["estimate"] == record["low"] == record["high"] == record["lambda"] == 0
 
 
 # -- how many topics -------------------------------------------------------------------------------------------
@@ -250,11 +250,11 @@ def test_the_width_is_halved_at_the_number_told_and_not_before() -> None:
     labels = [value + error for value, error in zip(human, rng.normal(0, 0.05, 10), strict=True)]
     for n_further in (5, 40, 400):
         further = rng.beta(1, 2, n_further).tolist()
-        found = row(human, labels, further)
-        half = (found["high"] - found["low"]) / 2
+        result = row(human, labels, further)
+        half = (result["high"] - result["low"]) / 2
         widths = [
             student.ppf(0.975, n - 2) * reference.powered_variance(human, labels, further, n) ** 0.5
-            for n in (int(found["n_to_halve"]) - 1, int(found["n_to_halve"]))
+            for n in (int(result["n_to_halve"]) - 1, int(result["n_to_halve"]))
         ]
         assert widths[0] > half / 2 >= widths[1]
 
@@ -263,14 +263,14 @@ def test_labels_without_errors_and_further_ones_without_variance() -> None:
     """No width is left, although it would not be 0 with more topics and another λ."""
     human = [0.1, 0.5, 0.2, 0.9, 0.4]
     with np.errstate(all="raise"):  # integers of a search without end overflow to 0
-        found = row(human, human, [0.42] * 9)
-    assert found["lambda"] == 1
-    assert found["low"] == found["estimate"] == found["high"] == pytest.approx(0.42)
-    assert np.isnan(found["n_to_halve"])
+        result = row(human, human, [0.42] * 9)
+    assert result["lambda"] == 1
+    assert result["low"] == result["estimate"] == result["high"] == pytest.approx(0.42)
+    assert np.isnan(result["n_to_halve"])
     # All but: what is left is exact, where a difference of variances would be a rounding error.
     errors = np.array([1, -1, 1, -1, 1]) * 1e-9
-    found = row(human, human + errors, [0.3] * 90)
-    assert found["high"] - found["low"] == pytest.approx(
+    result = row(human, human + errors, [0.3] * 90)
+    assert result["high"] - result["low"] == pytest.approx(
         2 * student.ppf(0.975, 3) * (np.var(errors) * 5 / 3 / 5) ** 0.5, rel=1e-5
     )
 
@@ -280,10 +280,10 @@ def test_with_lambda_as_it_is_the_width_may_not_be_halved() -> None:
     human = [0.1, 0.5, 0.2, 0.9, 0.4, 0.6, 0.3, 0.7, 0.2, 0.1, 0.8, 0.3]
     labels = [value + 0.01 * (-1) ** n for n, value in enumerate(human)]
     further = [0.2, 0.8, 0.3, 0.6, 0.1, 0.9, 0.5, 0.4, 0.7, 0.3]
-    found = row(human, labels, further)
-    limit = student.ppf(0.975, 10**9) * found["lambda"] * np.std(further, ddof=1) / 10**0.5
-    assert limit > (found["high"] - found["low"]) / 4
-    assert found["n_to_halve"] > 4 * found["n_human"]
+    result = row(human, labels, further)
+    limit = student.ppf(0.975, 10**9) * result["lambda"] * np.std(further, ddof=1) / 10**0.5
+    assert limit > (result["high"] - result["low"]) / 4
+    assert result["n_to_halve"] > 4 * result["n_human"]
 
 
 def test_fewer_topics_than_four_are_refused_as_estimating_lambda_costs_more_than_it_gains() -> None:
@@ -297,7 +297,7 @@ def test_fewer_topics_than_four_are_refused_as_estimating_lambda_costs_more_than
         slope = (human * centred).sum(axis=1) / (centred**2).sum(axis=1)
         variance = (human.mean(axis=1) - slope * labels.mean(axis=1)).var() * n
         assert variance == pytest.approx((1 - correlation**2) * (n - 2) / (n - 3), rel=0.02)
-    human, model = drawn(4, 9)
+    human, model = draw_values(4, 9)
     assert prediction_powered(human, model).table["n_human"].eq(4).all()
 
 
@@ -310,31 +310,31 @@ def test_coverage_of_skewed_values(n) -> None:
     human = rng.beta(0.8, 1.6, (n_draws, n + n_further))
     labels = (human + 0.15 + rng.normal(0, 0.12, human.shape)).clip(0, 1)
     names = [f"run{draw}" for draw in range(n_draws)]
-    found = prediction_powered(
+    table = prediction_powered(
         frame(dict(zip(names, human[:, :n], strict=True))), frame(dict(zip(names, labels, strict=True)))
     ).table
-    covered = (found["low"] <= 1 / 3) & (found["high"] >= 1 / 3)
+    covered = (table["low"] <= 1 / 3) & (table["high"] >= 1 / 3)
     assert 0.93 < covered.mean() < 0.975
-    alone = (found["model_low"] <= 1 / 3) & (found["model_high"] >= 1 / 3)
+    alone = (table["model_low"] <= 1 / 3) & (table["model_high"] >= 1 / 3)
     assert alone.mean() < 0.2
     if n > 4:
-        widths = found["high"] - found["low"], found["human_high"] - found["human_low"]
+        widths = table["high"] - table["low"], table["human_high"] - table["human_low"]
         assert widths[0].mean() < 0.8 * widths[1].mean()
 
 
 # -- bad input -------------------------------------------------------------------------------------------------
 
-HUMAN, MODEL = drawn(6, 10, "ab")
+HUMAN, MODEL = draw_values(6, 10, "ab")
 
 
-def without(values: pd.DataFrame, **cells: Any) -> pd.DataFrame:
+def drop_rows(values: pd.DataFrame, **cells: Any) -> pd.DataFrame:
     """The frame without the rows that have these cells."""
     return values[~np.logical_and.reduce([values[column] == value for column, value in cells.items()])]
 
 
 BAD = {
     "a human topic that the model lacks": (
-        (HUMAN, without(MODEL, qid="q3")),
+        (HUMAN, drop_rows(MODEL, qid="q3")),
         "nDCG@10: expected all 6 topics of human in model, which has 15 topics, got none for topic q3 (1 such",
     ),
     "swapped": (
@@ -344,15 +344,21 @@ BAD = {
     "one human topic": ((HUMAN[HUMAN["qid"] == "q0"], MODEL), "expected at least 4 human topics, got 1"),
     "three human topics": ((HUMAN[HUMAN["qid"] < "q3"], MODEL), "expected at least 4 human topics, got 3"),
     "no rows": ((HUMAN.iloc[:0], MODEL), "human: expected at least one row"),
-    "a run in human only": ((HUMAN, without(MODEL, name="b")), "same runs in human and model, got b in human only"),
-    "a run in model only": ((without(HUMAN, name="a"), MODEL), "same runs in human and model, got a in model only"),
+    "a run in human only": (
+        (HUMAN, drop_rows(MODEL, name="b")),
+        "same runs in human and model, got b in human only",
+    ),
+    "a run in model only": (
+        (drop_rows(HUMAN, name="a"), MODEL),
+        "same runs in human and model, got a in model only",
+    ),
     "a measure in model only": (
         (HUMAN, pd.concat([MODEL, MODEL.assign(measure="AP")])),
         "expected the same measures in human and model, got AP in model only",
     ),
     "a measure of one run only": (
         (
-            pd.concat([HUMAN, without(HUMAN, name="a").assign(measure="AP")]),
+            pd.concat([HUMAN, drop_rows(HUMAN, name="a").assign(measure="AP")]),
             pd.concat([MODEL, MODEL.assign(measure="AP")]),
         ),
         "AP: expected the same runs in human and model, got a in model only",
@@ -413,7 +419,7 @@ def test_bad_options(options, message) -> None:
 
 
 def test_a_baseline_alone_has_nothing_to_be_compared_with() -> None:
-    only = [without(values, name="b") for values in (HUMAN, MODEL)]
+    only = [drop_rows(values, name="b") for values in (HUMAN, MODEL)]
     with pytest.raises(MultiAspectError, match=r"baseline: expected.*got no other"):
         prediction_powered(*only, baseline="a")
 
@@ -422,8 +428,8 @@ def test_topics_without_human_judgments_may_be_nan_as_pyterrier_has_them() -> No
     expected = prediction_powered(HUMAN, MODEL).table
     unjudged = MODEL[~MODEL["qid"].isin(HUMAN["qid"])].assign(value=np.nan)
     with pytest.warns(MultiAspectWarning, match="human: 20 values"):
-        found = prediction_powered(pd.concat([HUMAN, unjudged]), MODEL).table
-    pd.testing.assert_frame_equal(found, expected)
+        table = prediction_powered(pd.concat([HUMAN, unjudged]), MODEL).table
+    pd.testing.assert_frame_equal(table, expected)
 
 
 # -- doors -----------------------------------------------------------------------------------------------------
@@ -449,11 +455,11 @@ def test_measures_with_different_topics() -> None:
     measures = {"AP": "AP", "credible": ma.On(aspect="credibility", base="AP(rel=2)", aspects={"credibility": 2})}
     values = [ma.evaluate(runs, qrels, measures, progress=False) for qrels in (human, model)]
     fewer = [part[(part["measure"] == "AP") | (part["qid"] != "q1")] for part in values]
-    found = prediction_powered(*fewer, baseline="poor")
-    assert found.table.groupby("measure")["n_human"].first().to_dict() == {"AP": 5, "credible": 4}
+    result = prediction_powered(*fewer, baseline="poor")
+    assert result.table.groupby("measure")["n_human"].first().to_dict() == {"AP": 5, "credible": 4}
     alone = prediction_powered(*(part[part["measure"] == "credible"] for part in fewer), baseline="poor")
-    of_measure = found.table[found.table["measure"] == "credible"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(of_measure, alone.table)
+    rows = result.table[result.table["measure"] == "credible"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows, alone.table)
 
 
 def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
@@ -473,9 +479,9 @@ def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
         files.append(pd.read_csv(tmp_path / f"{number}.csv"))
     texts = (files[0], files[1].astype({"qid": str}))
     for frames in (experiments, files, texts):
-        found = prediction_powered(*frames, baseline="poor")
-        pd.testing.assert_frame_equal(found.table, expected.table)
-        pd.testing.assert_frame_equal(found.differences, expected.differences)
+        result = prediction_powered(*frames, baseline="poor")
+        pd.testing.assert_frame_equal(result.table, expected.table)
+        pd.testing.assert_frame_equal(result.differences, expected.differences)
 
 
 @pytest.mark.slow
@@ -551,13 +557,13 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
     assert main([*LINE, *more, "good.run", "poor.run"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    found = read_table(out, "\t")
+    table = read_table(out, "\t")
     scales = {"relevance": 2, "credibility": 2}
     measures = {"CAM": ma.CAM(base="P(rel=2)@5", aspects=scales), "nDCG@3": "nDCG@3"}
     named = {f"{name}.run": run for name, run in runs.items()}
     values = [ma.evaluate(named, qrels, measures, progress=False) for qrels in (human, model)]
     expected = prediction_powered(*values, baseline=baseline)
-    pd.testing.assert_frame_equal(found, expected.table if baseline is None else expected.differences)
+    pd.testing.assert_frame_equal(table, expected.table if baseline is None else expected.differences)
     assert main([*LINE, *more, "--format", "table", "good.run", "poor.run"]) == 0
     text = capsys.readouterr().out
     assert "random sample" in text
@@ -632,18 +638,18 @@ def coverage() -> Any:
 def test_intervals_cover_as_often_as_is_said(coverage) -> None:
     results = coverage.load(coverage.RESULTS)
     page = (ROOT / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
-    for found in coverage.table(results).to_dict("records"):
-        cells = [found["measure"], str(found["human topics"])]
+    for record in coverage.table(results).to_dict("records"):
+        cells = [record["measure"], str(record["human topics"])]
         for interval in coverage.INTERVALS:
-            share, width = (found[f"{interval}, {figure}"] for figure in ("coverage", "width"))
+            share, width = (record[f"{interval}, {figure}"] for figure in ("coverage", "width"))
             cells.append(f"{share:.3f} ({width:.3f})".replace("0.", "."))
         assert f"| {' | '.join(cells)} |" in page
-        assert found["prediction-powered, width"] < 0.85 * found["human alone, width"]
-        assert found["labels alone, coverage"] < 0.75
-        assert 0.93 <= found["prediction-powered, coverage"] <= 0.975
+        assert record["prediction-powered, width"] < 0.85 * record["human alone, width"]
+        assert record["labels alone, coverage"] < 0.75
+        assert 0.93 <= record["prediction-powered, coverage"] <= 0.975
     for statistic, low in (("mean", 0.895), ("difference", 0.94)):
-        of_all = coverage.table(results, statistic, most_zeros=1.0)["prediction-powered, coverage"]
-        assert low <= of_all.min() <= of_all.max() <= 0.96
+        coverages = coverage.table(results, statistic, most_zeros=1.0)["prediction-powered, coverage"]
+        assert low <= coverages.min() <= coverages.max() <= 0.96
     worst = [
         min(by_n[n]["prediction-powered"]["coverage"])
         for by_n in results["intervals"]["mean"].values()
@@ -657,8 +663,8 @@ def test_the_coverage_of_skewed_values_is_as_the_page_says(coverage) -> None:
     page = (Path(__file__).parents[1] / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
     lines = page.partition("| skewness |")[2].split("\n\n")[0].splitlines()[2:]
     stated = [[float(number) for number in re.findall(r"\d?\.\d+", line)] for line in lines]
-    found = coverage.coverage_of_skewed_values(4000)
-    by_skewness = [rows for _, rows in found.groupby(["a", "b"], sort=False)]
+    table = coverage.coverage_of_skewed_values(4000)
+    by_skewness = [rows for _, rows in table.groupby(["a", "b"], sort=False)]
     assert len(stated) == len(by_skewness)
     for (skewness, *numbers), rows in zip(stated, by_skewness, strict=True):
         assert rows["skewness"].iloc[0] == pytest.approx(skewness, abs=0.051)
@@ -675,7 +681,7 @@ def test_the_study_repeats_its_results(coverage) -> None:
     assert again["runs"] == results["runs"]
     for label, fractions in results["zeros"].items():
         assert again["zeros"][label] == pytest.approx(fractions)
-    first, second = (coverage.table(found).set_index(["measure", "human topics"]) for found in (again, results))
+    first, second = (coverage.table(values).set_index(["measure", "human topics"]) for values in (again, results))
     np.testing.assert_allclose(first, second, atol=0.1)
 
 

@@ -69,6 +69,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:(the threshold|no label|all labels) of:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:every judged document:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings("ignore:the qrels have no label of:pt_multiaspect.MultiAspectWarning"),
 ]
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
@@ -96,8 +97,8 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
     """Every multi-aspect measure in many forms, on aspects of these names."""
     uneven = {name: index for index, name in enumerate(names)}
     shares = uneven if len(names) > 1 else {names[0]: 0.1}
-    with_aspects = [one for one in ALL if "aspects" in one.SUPPORTED_PARAMS]
-    many: list[Measure] = [one for one in with_aspects if not requires(one)]
+    with_aspects = [measure for measure in ALL if "aspects" in measure.SUPPORTED_PARAMS]
+    many: list[Measure] = [measure for measure in with_aspects if not requires(measure)]
     means = [CAM, MM, GAM, *([WHAM] if len(names) == 2 else [])]
     if len(names) != 2:
         many.remove(WHAM)
@@ -106,10 +107,10 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
         many += [mean(base=base, weights=shares, empty="drop") for mean in means]
     for distance in DISTANCES:
         many += [
-            TOMA(distance=distance, weighting=weighting, positives=positives, gate=gate, weights=given, base=base)
+            TOMA(distance=distance, weighting=weighting, positives=positives, gate=gate, weights=weights, base=base)
             for weighting in ("classes", "normalized", "exponential")
             for positives, gate in (("nonzero", None), ("top-half", names[0]))
-            for given, base in ((None, "nDCG@3"), (shares, "AP"))
+            for weights, base in ((None, "nDCG@3"), (shares, "AP"))
         ]  # fmt: skip
     many += [TOMA(base=f"nDCG(dcg='exp-log2'){at}") for at in ("", "@2")]
     for base in ("nDCG", "nDCG@2", "RBP", "P@2", "R@2", "Rprec"):
@@ -123,11 +124,11 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
     for ideal in ("joint", "separate", "judged"):
         many += [NWCS(ideal=ideal), NWCS(ideal=ideal, weights=shares), NWCS(ideal=ideal) @ 2]
     if len(names) > 1:
-        many += [one(themes=names[1:], usability=names[0], overlap=1.1) for one in (MDCU, nMDCU, nMDCU @ 2)]
+        many += [measure(themes=names[1:], usability=names[0], overlap=1.1) for measure in (MDCU, nMDCU, nMDCU @ 2)]
     for mu, nu in ((0.5, 0), (0, 3)):
         many += [error(mu=mu, nu=nu)(cutoff=cutoff) for error in (NLRE, NGRE) for cutoff in (None, 3)]
     if len(names) == 1:
-        many = [one for one in many if one.params.get("mu", 0.5) != 0]
+        many = [measure for measure in many if measure.params.get("mu", 0.5) != 0]
     return many
 
 
@@ -141,7 +142,7 @@ def check_ranges(values: Values) -> None:
         assert low <= value <= high, (measure, qid)  # NaN is not
 
 
-def declared(some: Sequence[Measure], aspects: Aspects) -> list[Measure]:
+def declare_aspects(some: Sequence[Measure], aspects: Aspects) -> list[Measure]:
     return [measure(aspects=aspects) for measure in some]
 
 
@@ -151,7 +152,7 @@ def _all_numpy_errors() -> Any:
         yield
 
 
-def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
+def sample_measures(some: Sequence[Measure], part: int) -> list[Measure]:
     """Every fourth measure; four parts make all."""
     return list(some[part::4])
 
@@ -162,7 +163,7 @@ def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> None:
     collection, aspects, _ = drawn
-    some = declared(sampled(ON_NAMES[len(aspects)], part), Aspects(aspects))
+    some = declare_aspects(sample_measures(ON_NAMES[len(aspects)], part), Aspects(aspects))
     values = evaluate(some, collection.qrels, collection.run)
     assert len(values) == len(set(some)) * len(collection.labels)
     check_ranges(values)
@@ -173,7 +174,7 @@ def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> 
 @examples(15)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges_on_inferred_scales(collection: Collection, part: int) -> None:
-    some = sampled(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(ON_NAMES[len(collection.names)], part)
     check_ranges(evaluate(some, collection.pt_qrels, collection.run_frame))
 
 
@@ -182,7 +183,7 @@ def test_ranges_on_inferred_scales(collection: Collection, part: int) -> None:
 @examples(15)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges_on_fractional_labels(collection: Collection, part: int) -> None:
-    some = sampled(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(ON_NAMES[len(collection.names)], part)
     check_ranges(evaluate(some, collection.qrels, collection.run_frame))
 
 
@@ -228,17 +229,17 @@ def test_ranges_on_hostile_scales(name: str) -> None:
         columns={"qid": "query_id", "docno": "doc_id"}
     )
     some = [
-        measure for measure in declared(ON_NAMES[2], aspects)
+        measure for measure in declare_aspects(ON_NAMES[2], aspects)
         # Exponents of such gaps are beyond any number.
         if not (name in ("huge grades", "tiny grades") and measure.params.get("distance") == 30)
     ]  # fmt: skip
     if name == "negative values":
-        some = [measure for measure in some if not refuses(measure, qrels, frame)]
+        some = [measure for measure in some if not is_refused(measure, qrels, frame)]
         assert len(some) > 150
     check_ranges(evaluate(some, qrels, frame))
 
 
-def refuses(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
+def is_refused(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
     """Return whether a measure rejects negative gains."""
     try:
         measure.calc_aggregate(qrels, run)
@@ -297,8 +298,8 @@ def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
     assert value_by_query(measure, collection.qrels, {qid: ideal}) == {qid: 1.0 if some_weight else 0.0}
 
     rng.shuffle(documents)
-    other = {docno: float(-rank) for rank, docno in enumerate(documents)}
-    (value,) = value_by_query(measure, collection.qrels, {qid: other}).values()
+    scores = {docno: float(-rank) for rank, docno in enumerate(documents)}
+    (value,) = value_by_query(measure, collection.qrels, {qid: scores}).values()
     ranked, best = [classes[docno] for docno in documents[:cutoff]], sorted(classes.values(), reverse=True)[:cutoff]
     assert 0.0 <= value <= 1.0
     if some_weight:
@@ -322,11 +323,11 @@ def test_the_order_of_a_distance_given_outright_is_the_distance(
     order = Order(zip(tuples, classes, strict=True), aspects)
     for base in ("nDCG@3", "AP", "AP(rel=2)", "SetF", "Bpref", "Compat"):
         measure = TOMA(base=base, weighting=weighting, positives=positives)
-        one, other = (
-            value_by_query(each, collection.qrels, collection.run)
-            for each in (measure(distance=distance, axes=axes, aspects=aspects), measure(order=order))
+        first, second = (
+            value_by_query(variant, collection.qrels, collection.run)
+            for variant in (measure(distance=distance, axes=axes, aspects=aspects), measure(order=order))
         )
-        assert one == pytest.approx(other, abs=1e-12), measure
+        assert first == pytest.approx(second, abs=1e-12), measure
 
 
 # -- rank errors ----------------------------------------------------------------------------------------
@@ -400,19 +401,19 @@ ELSEWHERE = ("Bpref", "infAP", "Compat", "IPrec@0.1", "NumRet(rel=1)")
 @examples(15, phases=[Phase.explicit, Phase.generate])
 def test_the_order_of_rows_does_not_matter(collection: Collection, rng: random.Random, part: int) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
-    some = sampled(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(ON_NAMES[len(collection.names)], part)
     some += [measure(base=base) for measure in (TOMA, CAM) for base in ELSEWHERE[part::4]]
-    some = declared(some, aspects)
+    some = declare_aspects(some, aspects)
     qrels, run = collection.qrels, collection.run_frame
     values = evaluate(some, qrels, run)
 
-    def shuffled(frame: pd.DataFrame) -> pd.DataFrame:
+    def shuffle_rows(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.iloc[rng.sample(range(len(frame)), len(frame))].reset_index(drop=True)
 
-    assert evaluate(some, shuffled(qrels), run) == values
-    assert evaluate(some, qrels, shuffled(run)) == values
-    assert evaluate(list(reversed(some)), shuffled(qrels), shuffled(run)) == values
-    twice = shuffled(pd.concat([qrels, qrels]))  # equal judgments are merged
+    assert evaluate(some, shuffle_rows(qrels), run) == values
+    assert evaluate(some, qrels, shuffle_rows(run)) == values
+    assert evaluate(list(reversed(some)), shuffle_rows(qrels), shuffle_rows(run)) == values
+    twice = shuffle_rows(pd.concat([qrels, qrels]))  # equal judgments are merged
     assert evaluate(some, twice, run) == values
 
 
@@ -420,7 +421,7 @@ def test_the_order_of_rows_does_not_matter(collection: Collection, rng: random.R
 @examples(15)
 def test_the_shape_of_qrels_and_run_does_not_matter(collection: Collection, part: int) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
-    some = declared(sampled(ON_NAMES[len(collection.names)], part), aspects)
+    some = declare_aspects(sample_measures(ON_NAMES[len(collection.names)], part), aspects)
     values = evaluate(some, collection.qrels, collection.run)
     assert evaluate(some, collection.labels, collection.run) == values
     tuples = {
@@ -544,10 +545,10 @@ def test_aspects_are_read_back(aspects: Aspects) -> None:
     assert pickle.loads(pickle.dumps(aspects)) == aspects
     for name, aspect in aspects.items():
         assert Aspect.from_spec(aspect.to_spec()) == aspect, name
-        one, other = Aspect.from_spec(aspect.to_spec()).scale, aspect.scale
+        first, second = Aspect.from_spec(aspect.to_spec()).scale, aspect.scale
         for part in ("grades", "gains", "probabilities"):
-            assert getattr(one, part).tolist() == getattr(other, part).tolist()
-        assert one.threshold == other.threshold
+            assert getattr(first, part).tolist() == getattr(second, part).tolist()
+        assert first.threshold == second.threshold
 
 
 @given(orders())
@@ -611,16 +612,18 @@ def test_distance_orders_against_all_tuples(
     assert order.classes(tuples).tolist() == list(wanted.index.values())
     grades = np.array(tuples, dtype=np.intp).reshape(len(tuples), len(names))
     closeness = order.closeness(grades).tolist()
-    assert closeness == pytest.approx([wanted.normalized[each] for each in tuples], abs=1e-9)
+    assert closeness == pytest.approx([wanted.normalized[labels] for labels in tuples], abs=1e-9)
     assert order.above_worst(grades).tolist() == [index > 0 for index in wanted.index.values()]
     if gate is not None:
         impossible = [
-            each for each in itertools.product(*(a.grades for a in theirs.values())) if each not in wanted.index
+            labels
+            for labels in itertools.product(*(a.grades for a in theirs.values()))
+            if labels not in wanted.index
         ]
         assert not impossible or set(order.classes(impossible).tolist()) == {0}
     listed = order.to_list()
     assert len(listed) == wanted.n_classes
-    assert {each: wanted.n_classes - 1 - i for i, group in enumerate(listed) for each in group} == wanted.index
+    assert {labels: wanted.n_classes - 1 - i for i, group in enumerate(listed) for labels in group} == wanted.index
 
 
 def test_three_aspects_in_tenths_have_ten_manhattan_classes() -> None:
@@ -684,8 +687,8 @@ def test_normalized_cam_against_all_permutations(
         assert values[qid] == pytest.approx(wanted, abs=1e-9), measure
         # The best ranking attains 1, and none more.
         rankings = [
-            (ref.arithmetic(ref.scores_by_aspect(each, judged, theirs, their_base, None, shares, empty)), each)
-            for each in itertools.permutations(judged)
+            (ref.arithmetic(ref.scores_by_aspect(order, judged, theirs, their_base, None, shares, empty)), order)
+            for order in itertools.permutations(judged)
         ]
         best, ranking = max(rankings)
         top = {qid: {docno: -float(rank) for rank, docno in enumerate(ranking)}}
@@ -746,9 +749,15 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
             )
     chosen = {name: data.draw(st.sampled_from(REFERENCE_BASES)) for name in collection.names}
     for measure, function in pairs:
-        cases[measure(base={name: each[0] for name, each in chosen.items()}, empty=empty, aspects=ours)] = (
+        cases[measure(base={name: choice[0] for name, choice in chosen.items()}, empty=empty, aspects=ours)] = (
             lambda run, judged, function=function: function(
-                run, judged, theirs, {name: (each[1], each[2]) for name, each in chosen.items()}, None, None, empty
+                run,
+                judged,
+                theirs,
+                {name: (choice[1], choice[2]) for name, choice in chosen.items()},
+                None,
+                None,
+                empty,
             )
         )
     compare(cases, collection)
@@ -759,6 +768,15 @@ def test_a_mean_of_equal_values_is_not_above_them() -> None:
     values, weights_ = np.array([[-1.0], [-1.0], [-1.0], [5.0]]), np.array([[0.7], [0.2], [0.1], [0.0]])
     assert (weights_ * values).sum() > -1
     assert means.arithmetic(values, weights_) == -1
+
+
+@pytest.mark.parametrize("mean", ["harmonic", "geometric"])
+def test_slopes_of_means_are_their_gradients(mean: str) -> None:
+    function, slope = getattr(means, mean), getattr(means, f"{mean}_slope")
+    values, weights_ = np.array([[0.2], [0.7], [0.4]]), np.array([[0.5], [0.2], [0.3]])
+    steps = np.eye(3) * 1e-6
+    differences = (function(values + steps, weights_) - function(values - steps, weights_)) / 2e-6
+    assert slope(values, weights_)[:, 0] == pytest.approx(differences, abs=1e-8)
 
 
 @given(scaled_collections(), st.data())
@@ -925,7 +943,7 @@ def test_declared_scales_against_the_reference(scale: Any) -> None:
 
 
 @st.composite
-def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect], dict[str, Aspect]]:
+def mirrored_collections(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect], dict[str, Aspect]]:
     """Draw a collection on fractional scales from 0, and the same with some scales and their labels reversed."""
     upwards: dict[str, Aspect] = {}
     turned: dict[str, Aspect] = {}
@@ -934,10 +952,10 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
         steps = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
         places = [Fraction(0), *itertools.accumulate(unit * step for step in steps)]
         threshold = draw(st.sampled_from(places[1:]))
-        upwards[name] = Aspect([float(place) for place in places], threshold=float(threshold))
+        upwards[name] = Aspect([float(grade) for grade in places], threshold=float(threshold))
         turned[name] = upwards[name]
         if draw(st.booleans()):
-            down = [float(places[-1] - place) for place in places]
+            down = [float(places[-1] - grade) for grade in places]
             turned[name] = Aspect(down, threshold=float(places[-1] - threshold), greater_is_better=False)
     collection = draw(collections(grades=[aspect.grades for aspect in upwards.values()], junk=False))
     mirror = {
@@ -945,26 +963,26 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
         for name, aspect in upwards.items()
     }
     labels = {
-        qid: {docno: {name: mirror[name][label] for name, label in of.items()} for docno, of in docs.items()}
+        qid: {docno: {name: mirror[name][label] for name, label in row.items()} for docno, row in docs.items()}
         for qid, docs in collection.labels.items()
     }
     return collection, Collection(collection.names, labels, collection.run), upwards, turned
 
 
-@given(mirrored(), st.integers(0, 3))
+@given(mirrored_collections(), st.integers(0, 3))
 @examples(25)
 @pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts such an intent")
 def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
     collection, mirror, upwards, turned = drawn
     # An explicit rel is compared with the original labels.
-    some = [measure for measure in sampled(ON_NAMES[len(upwards)], part) if "rel=" not in str(measure)]
+    some = [measure for measure in sample_measures(ON_NAMES[len(upwards)], part) if "rel=" not in str(measure)]
     some += [TOMA(base="CRP", distance=distance, weighting="normalized") for distance in ("manhattan", 1.5)]
-    before = evaluate(declared(some, Aspects(upwards)), collection.qrels, collection.run)
-    after = evaluate(declared(some, Aspects(turned)), mirror.qrels, mirror.run)
+    before = evaluate(declare_aspects(some, Aspects(upwards)), collection.qrels, collection.run)
+    after = evaluate(declare_aspects(some, Aspects(turned)), mirror.qrels, mirror.run)
     for measure in some:
-        one, other = (measure(aspects=Aspects(aspects)) for aspects in (upwards, turned))
+        first, second = (measure(aspects=Aspects(aspects)) for aspects in (upwards, turned))
         for qid in collection.labels:
-            assert after[other, qid] == before[one, qid], (measure, qid)
+            assert after[second, qid] == before[first, qid], (measure, qid)
 
 
 @pytest.mark.parametrize("axes", ["equal", "gains"])

@@ -29,12 +29,12 @@ LINES = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\n"
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_run_is_read_without_its_header(end):
-    given, plain = (text.replace("\n", end) for text in (HEADER + LINES, LINES))
-    result, expected = ma.read_run(StringIO(given)), ma.read_run(StringIO(plain))
+    headed, plain = (text.replace("\n", end) for text in (HEADER + LINES, LINES))
+    result, expected = ma.read_run(StringIO(headed)), ma.read_run(StringIO(plain))
     pd.testing.assert_frame_equal(result, expected)
     assert yaml.safe_load(result.attrs["ir_metadata"]) == METADATA
     assert "ir_metadata" not in expected.attrs
-    for source in (given.encode(), gzip.compress(given.encode()), b"\xef\xbb\xbf" + given.encode()):
+    for source in (headed.encode(), gzip.compress(headed.encode()), b"\xef\xbb\xbf" + headed.encode()):
         assert ma.read_run(BytesIO(source)).equals(expected)
         pd.testing.assert_frame_equal(
             load_run(BytesIO(source)).to_pandas(), load_run(StringIO(plain)).to_pandas(), check_exact=True

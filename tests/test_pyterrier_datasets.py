@@ -19,7 +19,7 @@ GROUP = "pyterrier.dataset_provider"
 
 
 @pytest.fixture(autouse=True)
-def _as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def _declare_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry point as it is declared, also where an earlier version is installed."""
     declared = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
     name, value = re.search(rf'\[project\.entry-points\."{re.escape(GROUP)}"\]\n(\w+) = "(.*)"', declared).groups()  # type: ignore[union-attr]

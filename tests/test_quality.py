@@ -107,8 +107,8 @@ def test_equal_a_plain_loop(collection, ties, cutoff):
     ranks = [(rank, rank) for rank in range(1, cutoff + 1)] + ([(1, cutoff)] if cutoff > 1 else [])
     assert len(table) == 3 * len(ranks)
     for low, high in ranks:
-        found = slow(perquery, runs, qrels, low, high, ties, lambda labels: labels == LOWEST)
-        for measure, (documents, zero) in found.items():
+        results = slow(perquery, runs, qrels, low, high, ties, lambda labels: labels == LOWEST)
+        for measure, (documents, zero) in results.items():
             row = table.loc[(measure, str(low) if low == high else f"{low}-{high}")]
             assert row["n_documents"] == pytest.approx(float(documents))
             assert row["n_zero"] == pytest.approx(float(zero))
@@ -117,13 +117,13 @@ def test_equal_a_plain_loop(collection, ties, cutoff):
     for kind, scales in (("gains", GAINS), ("probabilities", PROBABILITIES)):
         table = document_quality(perquery, runs, qrels, ranges=ranges, aspects=ASPECTS, labels=kind, ties=ties)
         assert table["ranks"].tolist() == ["2-3", "1", "5-9"] * 3
-        for place, (low, high) in enumerate(ranges):
-            found = slow(
+        for index, (low, high) in enumerate(ranges):
+            results = slow(
                 perquery, runs, qrels, low, high, ties,
                 lambda labels, scales=scales: sum(scales[aspect][label] for aspect, label in labels.items()),
             )  # fmt: skip
-            for number, (measure, (documents, total)) in enumerate(found.items()):
-                row = table.loc[3 * number + place]
+            for number, (measure, (documents, total)) in enumerate(results.items()):
+                row = table.loc[3 * number + index]
                 assert row["measure"] == measure
                 assert row["n_documents"] == pytest.approx(float(documents))
                 expected = float(total / documents) if documents else np.nan
@@ -169,7 +169,7 @@ def frame(scores=SCORES, measure="AP") -> pd.DataFrame:
 FRAME = frame()
 
 
-def renamed(column: str, names: dict[str, object]) -> pd.DataFrame:
+def rename_values(column: str, names: dict[str, object]) -> pd.DataFrame:
     """The frame with other names, whatever their types."""
     return FRAME.assign(**{column: pd.Series([names[name] for name in FRAME[column]], dtype=object)})
 
@@ -256,11 +256,11 @@ def test_forms_of_runs(tmp_path):
     path = tmp_path / "good.run"
     path.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, docs in RUNS["good"].items() for d, s in docs.items()))
     rows = pd.DataFrame([("1", "b", 1.0)], columns=["qid", "docno", "score"])
-    given = {"good": path, "short": rows, "unjudged": rows.assign(docno="x").itertuples(), "more": None}
+    forms = {"good": path, "short": rows, "unjudged": rows.assign(docno="x").itertuples(), "more": None}
     runs = {**RUNS, "unjudged": {"1": {"x": 1.0}}}
     for function in (zero_aspect_documents, document_quality):
-        given["unjudged"] = rows.assign(docno="x").itertuples()
-        pd.testing.assert_frame_equal(function(FRAME, given, QRELS), function(FRAME, runs, ma.Judgments(QRELS)))
+        forms["unjudged"] = rows.assign(docno="x").itertuples()
+        pd.testing.assert_frame_equal(function(FRAME, forms, QRELS), function(FRAME, runs, ma.Judgments(QRELS)))
 
 
 def test_runs_that_are_best_nowhere_are_not_read():
@@ -334,10 +334,10 @@ def test_bad_frames(function, perquery, parts):
     ("changed", "parts"),
     [
         (
-            {"perquery": renamed("name", {"good": 1, "short": "1", "unjudged": "u"})},
+            {"perquery": rename_values("name", {"good": 1, "short": "1", "unjudged": "u"})},
             ["name has 1 and '1'", "astype"],
         ),
-        ({"perquery": renamed("qid", {"1": 2, "2": "2"})}, ["the column qid has 2 and '2'"]),
+        ({"perquery": rename_values("qid", {"1": 2, "2": "2"})}, ["the column qid has 2 and '2'"]),
         ({"perquery": FRAME.assign(value=1j)}, ["complex", "expected numbers in the column value"]),
         ({"runs": list(RUNS.values())}, ["missing are good, short, unjudged", "got run 1, run 2, run 3"]),
         ({"runs": {}}, ["expected at least one run"]),

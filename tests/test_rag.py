@@ -38,24 +38,24 @@ def length(qrels: pd.DataFrame, run: pd.DataFrame) -> int:
     return len(run["qanswer"].iloc[0])
 
 
-def of_one_row(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+def row_score(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
     """Like ROUGE of pyterrier_rag."""
     assert len(qrels) == 1
     assert len(run) == 1
     return exact_match(qrels, run)
 
 
-def defined(function: Callable[..., float], name: str, *columns: str) -> Any:
+def define_measure(function: Callable[..., float], name: str, *columns: str) -> Any:
     return ir_measures.define_byquery(
         function, name=name, support_cutoff=False, run_inputs=["qanswer"], qrel_inputs=list(columns)
     )
 
 
 EM, F1, ROUGE = (
-    defined(function, name, "gold_answer")
-    for function, name in ((exact_match, "EM"), (word_overlap, "F1"), (of_one_row, "ROUGE"))
+    define_measure(function, name, "gold_answer")
+    for function, name in ((exact_match, "EM"), (word_overlap, "F1"), (row_score, "ROUGE"))
 )
-LENGTH = defined(length, "AnswerLen")
+LENGTH = define_measure(length, "AnswerLen")
 SCALES = ma.Aspects({"relevance": 2, "credibility": 1})
 CAM, TOMA = ma.CAM(aspects=SCALES) @ 5, ma.TOMA(aspects=SCALES) @ 5
 OF_ANSWERS = [EM, F1, LENGTH]
@@ -150,9 +150,9 @@ def expected() -> Values:
     """Each measure alone: those of answers by hand, of rankings on judgments and runs that know no answers."""
     values = {
         (name, qid, measure): float(value)
-        for name, of_measures in BY_HAND.items()
-        for measure, of_topics in of_measures.items()
-        for qid, value in zip(TOPICS["qid"], of_topics, strict=True)
+        for name, by_measure in BY_HAND.items()
+        for measure, by_topic in by_measure.items()
+        for qid, value in zip(TOPICS["qid"], by_topic, strict=True)
     }
     qrels = pt.model.to_ir_measures(QRELS)
     for name, rankings in (("one", RANKINGS), ("two", LAST_TWO)):
@@ -191,8 +191,8 @@ def test_one_experiment(options: dict[str, Any], qrels: pd.DataFrame, expected: 
 @AS_FORMS
 def test_evaluate(qrels: pd.DataFrame, expected: Values) -> None:
     assert values_of(ma.evaluate(RUNS, qrels, MEASURES, progress=False)) == pytest.approx(expected, abs=1e-12)
-    of_pipelines = ma.evaluate(PIPELINES, qrels, MEASURES, topics=TOPICS)
-    assert values_of(of_pipelines) == pytest.approx(expected, abs=1e-12)
+    pipeline_values = ma.evaluate(PIPELINES, qrels, MEASURES, topics=TOPICS)
+    assert values_of(pipeline_values) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -231,9 +231,9 @@ def test_answers_are_no_aspect(column: str, answers: list[Any]) -> None:
     qrels = QRELS.assign(**{column: QRELS["qid"].map(dict(zip(TOPICS["qid"], answers, strict=True)))})
     assert Judgments(qrels).label_names == ("relevance", "credibility")
     judged = [ma.CAM(base="AP"), ma.MM(base="AP", aspects=SCALES)]
-    found = pt.Experiment(list(RUNS.values()), TOPICS, qrels, judged, names=list(RUNS), perquery=True)
+    table = pt.Experiment(list(RUNS.values()), TOPICS, qrels, judged, names=list(RUNS), perquery=True)
     plain = pt.Experiment(list(RUNS.values()), TOPICS, QRELS, judged, names=list(RUNS), perquery=True)
-    assert values_of(found) == values_of(plain)
+    assert values_of(table) == values_of(plain)
 
 
 def test_answers_are_no_criterion() -> None:
@@ -338,10 +338,10 @@ def test_answers_alone_need_no_documents(accelerated: bool, expected: Values) ->
     """Their values stand in one table with those of the rankings."""
     with ma.accelerate() if accelerated else nullcontext():
         answers = pt.Experiment([ALONE], TOPICS, GOLD, [*OF_ANSWERS, ROUGE], names=["one"], perquery=True)
-    of_rankings = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
-    found = values_of(pd.concat([answers, of_rankings], ignore_index=True))
-    assert [found.pop(("one", qid, "ROUGE")) for qid in TOPICS["qid"]] == BY_HAND["one"]["EM"]
-    assert found == pytest.approx({key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12)
+    ranking_values = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
+    values = values_of(pd.concat([answers, ranking_values], ignore_index=True))
+    assert [values.pop(("one", qid, "ROUGE")) for qid in TOPICS["qid"]] == BY_HAND["one"]["EM"]
+    assert values == pytest.approx({key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12)
 
 
 def test_functions_that_fail() -> None:
@@ -353,7 +353,7 @@ def test_functions_that_fail() -> None:
     missing = QRELS.merge(GOLD[:2], on="qid", how="left")
     with pytest.raises(ma.MultiAspectError, match=r"of EM raised TypeError: 'float' object.*missing"):
         ma.evaluate(RUNS, missing, [EM, nDCG], progress=False)
-    upper = defined(lambda qrels, run: float(run["qanswer"].iloc[0].isupper()), "Upper")
+    upper = define_measure(lambda qrels, run: float(run["qanswer"].iloc[0].isupper()), "Upper")
     with pytest.raises(ma.MultiAspectError, match=r"of Upper raised AttributeError: .*missing"):
         ma.evaluate(RUNS["one"].assign(qanswer=np.nan), LISTS, upper, progress=False)
 

@@ -175,24 +175,24 @@ def test_rows_in_another_order_are_noticed() -> None:
     ids=str,
 )
 def test_what_cannot_be_scored(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"y_true": Y, "y_score": PREDICTIONS, "qid": QID, "measure": MEASURE} | changes
+    arguments: dict[str, Any] = {"y_true": Y, "y_score": PREDICTIONS, "qid": QID, "measure": MEASURE} | changes
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        ma.ranking_score(given.pop("y_true"), given.pop("y_score"), **given)
+        ma.ranking_score(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
 
 
 # -- rows of other queries, masks and complex numbers ----------------------------------------------------
 
 
-def named(values: Any, *queries: str) -> Any:
+def with_queries(values: Any, *queries: str) -> Any:
     index = pd.Index(queries, name="qid")
     return pd.Series(values, index=index) if np.ndim(values) == 1 else pd.DataFrame(values, index=index)
 
 
-LABELS = named({"relevance": [2, 0, 0, 1]}, "a", "a", "b", "b")
+LABELS = with_queries({"relevance": [2, 0, 0, 1]}, "a", "a", "b", "b")
 
 
 def test_rows_in_another_order_are_found_by_repeated_elements_of_the_index() -> None:
-    same, other = named([0.9, 0.1, 0.1, 0.9], *"aabb"), named([0.1, 0.9, 0.9, 0.1], *"bbaa")
+    same, other = with_queries([0.9, 0.1, 0.1, 0.9], *"aabb"), with_queries([0.1, 0.9, 0.9, 0.1], *"bbaa")
     assert ma.ranking_score(LABELS, same, measure="nDCG") == 1
     with pytest.raises(MultiAspectError, match=r"different order.*sort the rows"):
         ma.ranking_score(LABELS, other, measure="nDCG")
@@ -209,7 +209,7 @@ def test_rows_of_other_queries_than_the_labels(queries: str) -> None:
         with pytest.raises(
             MultiAspectError, match=r"in a different order|y_score to have the same qid in each row"
         ):
-            ma.ranking_score(labels, named([0.1, 0.9, 0.9, 0.1], *queries), measure="nDCG")
+            ma.ranking_score(labels, with_queries([0.1, 0.9, 0.9, 0.1], *queries), measure="nDCG")
 
 
 @pytest.mark.parametrize("masked", [(3, "relevance"), (0, "credibility")])
@@ -217,16 +217,16 @@ def test_masked_labels_are_missing(masked: tuple[int, str]) -> None:
     row, aspect = masked
     mask = np.zeros(Y.shape, dtype=bool)
     mask[row, list(Y).index(aspect)] = True
-    given: Any = {"qid": QID, "measure": MEASURE, "aspects": list(Y)}
+    options: Any = {"qid": QID, "measure": MEASURE, "aspects": list(Y)}
     hidden, holes = np.ma.array(Y.to_numpy(), mask=mask), Y.astype(float).mask(mask)
     for labels in (hidden, list(hidden)):
         with pytest.raises(MultiAspectError, match=f"y has no {aspect} label in 1 of 60 rows"):
-            ma.ranking_score(labels, PREDICTIONS, **given)
-        values = [ma.ranking_score(rows, PREDICTIONS, **given, missing="lowest") for rows in (labels, holes)]
+            ma.ranking_score(labels, PREDICTIONS, **options)
+        values = [ma.ranking_score(rows, PREDICTIONS, **options, missing="lowest") for rows in (labels, holes)]
         assert values[0] == values[1]
     shown = np.ma.array(Y.to_numpy(), mask=False)
-    value = ma.ranking_score(Y, PREDICTIONS, **given)
-    assert ma.ranking_score(shown, PREDICTIONS, **given) == value
+    value = ma.ranking_score(Y, PREDICTIONS, **options)
+    assert ma.ranking_score(shown, PREDICTIONS, **options) == value
 
 
 def test_masked_scores_and_weights_are_missing() -> None:

@@ -367,7 +367,7 @@ QRELS = pd.DataFrame(
 )
 
 
-def joined(qrels: Any = QRELS, docs: Any = DOCS, *arguments: Any, **settings: Any) -> pd.DataFrame:
+def join_readability(qrels: Any = QRELS, docs: Any = DOCS, *arguments: Any, **settings: Any) -> pd.DataFrame:
     return with_readability(qrels, docs, *arguments, progress=False, **settings)
 
 
@@ -375,7 +375,7 @@ def joined(qrels: Any = QRELS, docs: Any = DOCS, *arguments: Any, **settings: An
 @pytest.mark.parametrize("threshold", [2, 15])
 def test_with_readability(model: Any, threshold: float) -> None:
     before = QRELS.copy()
-    table = joined(model=model, threshold=threshold)
+    table = join_readability(model=model, threshold=threshold)
     expected = understandability([fog(TEXTS[docno]) for docno in QRELS["docno"]], model, threshold)
     pd.testing.assert_frame_equal(table, QRELS.assign(understandability=expected))
     pd.testing.assert_frame_equal(QRELS, before)
@@ -383,49 +383,51 @@ def test_with_readability(model: Any, threshold: float) -> None:
 
 def test_with_readability_in_the_other_vocabulary() -> None:
     names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
-    expected = joined().rename(columns=names)
+    expected = join_readability().rename(columns=names)
     assert list(expected.columns) == ["query_id", "doc_id", "relevance", "understandability"]
     for docs in (DOCS, DOCS.rename(columns=names)):
-        pd.testing.assert_frame_equal(joined(QRELS.rename(columns=names), docs), expected)
+        pd.testing.assert_frame_equal(join_readability(QRELS.rename(columns=names), docs), expected)
 
 
 def test_with_readability_under_another_name() -> None:
-    table = joined(joined(), name="easy at 10", threshold=10)
+    table = join_readability(join_readability(), name="easy at 10", threshold=10)
     assert list(table.columns) == ["qid", "docno", "label", "understandability", "easy at 10"]
     assert (table["easy at 10"] < table["understandability"]).all()
 
 
 def test_document_names_are_compared_as_strings() -> None:
     numbers = {f"d{number}": number for number in range(1, 6)}
-    table = joined(QRELS.assign(docno=QRELS["docno"].map(numbers)), DOCS.assign(docno=["1", "2", "3", "4", "5"]))
+    table = join_readability(
+        QRELS.assign(docno=QRELS["docno"].map(numbers)), DOCS.assign(docno=["1", "2", "3", "4", "5"])
+    )
     assert table["docno"].tolist() == [2, 1, 5, 1, 3]
-    assert table["understandability"].tolist() == joined()["understandability"].tolist()
+    assert table["understandability"].tolist() == join_readability()["understandability"].tolist()
 
 
 def test_only_judged_documents_are_read() -> None:
     unjudged = pd.DataFrame({"docno": ["d9"], "text": [None]})
-    pd.testing.assert_frame_equal(joined(QRELS, pd.concat([DOCS, unjudged])), joined())
+    pd.testing.assert_frame_equal(join_readability(QRELS, pd.concat([DOCS, unjudged])), join_readability())
 
 
 def test_documents_that_are_missing() -> None:
     with pytest.raises(MultiAspectError, match=re.escape("missing are d2, d3 (2 such documents in all)")):
-        joined(docs=DOCS[DOCS["docno"].isin(["d1", "d5"])])
+        join_readability(docs=DOCS[DOCS["docno"].isin(["d1", "d5"])])
     with pytest.raises(MultiAspectError, match=r"missing are d2, d1, d5, d3 \(4 such"):
-        joined(docs=DOCS.iloc[:0])
-    table = joined(docs=DOCS[DOCS["docno"] != "d1"], missing="nan")
+        join_readability(docs=DOCS.iloc[:0])
+    table = join_readability(docs=DOCS[DOCS["docno"] != "d1"], missing="nan")
     assert table["understandability"].isna().tolist() == [False, True, False, True, False]
-    pd.testing.assert_frame_equal(table.dropna(), joined()[table["understandability"].notna().to_numpy()])
-    assert joined(docs=DOCS.iloc[:0], missing="nan")["understandability"].isna().all()
+    pd.testing.assert_frame_equal(table.dropna(), join_readability()[table["understandability"].notna().to_numpy()])
+    assert join_readability(docs=DOCS.iloc[:0], missing="nan")["understandability"].isna().all()
 
 
 def test_many_missing_documents_are_not_all_listed() -> None:
     qrels = pd.DataFrame({"qid": "q", "docno": [f"x{row}" for row in range(1000)], "label": 1})
     with pytest.raises(MultiAspectError, match=re.escape("x0, x1, x2, x3, x4, … (1000 such documents in all)")):
-        joined(qrels)
+        join_readability(qrels)
 
 
 def test_no_judgments() -> None:
-    table = joined(QRELS.iloc[:0])
+    table = join_readability(QRELS.iloc[:0])
     assert list(table.columns) == [*QRELS.columns, "understandability"]
     assert len(table) == 0
 
@@ -443,7 +445,7 @@ RUN = pd.DataFrame(
 
 @pytest.mark.parametrize("model", ["arctan", "step"])
 def test_urbpgr_on_readability_through_ir_measures(model: Any) -> None:
-    qrels = joined(model=model, threshold=13).rename(
+    qrels = join_readability(model=model, threshold=13).rename(
         columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"}
     )
     spec = Aspects(
@@ -453,7 +455,7 @@ def test_urbpgr_on_readability_through_ir_measures(model: Any) -> None:
         }
     )
     measure = URBPgr(p=0.8, aspects=spec)
-    found = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)}
+    values = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)}
 
     def user(docno: str) -> float:
         difference = fog(TEXTS[docno]) - 13
@@ -461,12 +463,12 @@ def test_urbpgr_on_readability_through_ir_measures(model: Any) -> None:
 
     # All of d5, d2 (q1) and d1, d3 (q2) are relevant; x is not judged.
     expected = {"q1": 0.2 * (user("d5") + 0.8 * user("d2")), "q2": 0.2 * (user("d1") + 0.8 * user("d3"))}
-    assert found == pytest.approx(expected)
+    assert values == pytest.approx(expected)
     if model == "step":
         binary = URBP(p=0.8, aspects=Aspects({"relevance": 2, "understandability": 1}))
         again = {metric.query_id: metric.value for metric in ir_measures.iter_calc([binary], qrels, RUN)}
-        assert again == pytest.approx(found)
-        assert found["q1"] == pytest.approx(0.2)  # d5 has FOG 12, d2 14.5
+        assert again == pytest.approx(values)
+        assert values["q1"] == pytest.approx(0.2)  # d5 has FOG 12, d2 14.5
 
 
 # --- bad input ----------------------------------------------------------------------------
@@ -492,13 +494,16 @@ BAD: dict[str, Case] = {
     ),
     "text: bytes": (lambda: quiet(text_of("d1", b"x"), html=True), "the text of document 'd1' is of type bytes"),
     "text: all": (lambda: quiet(DOCS.assign(text=[["x"]] * 5)), "'d1' is of type list (5 such documents in all)"),
-    "text: missing, judged": (lambda: joined(docs=text_of("d2", None)), "the text of document 'd2' is missing ("),
+    "text: missing, judged": (
+        lambda: join_readability(docs=text_of("d2", None)),
+        "the text of document 'd2' is missing (",
+    ),
     "docs: no frame": (
         lambda: quiet({"d1": "x"}),
         "docs: expected a DataFrame with columns docno and text, got of",
     ),
     "docs: None": (
-        lambda: joined(docs=None),
+        lambda: join_readability(docs=None),
         "docs: expected a DataFrame with columns docno and text, got missing",
     ),
     "docs: no docno": (
@@ -521,12 +526,18 @@ BAD: dict[str, Case] = {
         "one row per document, got several for d2, d3 (2 such documents in all)",
     ),
     "index": (lambda: quiet(DOCS, "FOG"), "index: expected one of 'fog', 'smog', 'flesch_kincaid', got 'FOG'"),
-    "index: join": (lambda: joined(QRELS, DOCS, "smogg"), "'flesch_kincaid', got 'smogg'"),
+    "index: join": (lambda: join_readability(QRELS, DOCS, "smogg"), "'flesch_kincaid', got 'smogg'"),
     "index: None": (lambda: quiet(DOCS, None), "'flesch_kincaid', got None"),
     "index: list": (lambda: quiet(DOCS, ["fog"]), "'flesch_kincaid', got ['fog']"),
     "model": (lambda: understandability([1], "atan"), "model: expected one of 'arctan', 'step', got 'atan'"),  # type: ignore[arg-type]
-    "model: join": (lambda: joined(model="heaviside"), "model: expected one of 'arctan', 'step', got 'heaviside'"),
-    "missing": (lambda: joined(missing="ignore"), "missing: expected one of 'error', 'nan', got 'ignore'"),
+    "model: join": (
+        lambda: join_readability(model="heaviside"),
+        "model: expected one of 'arctan', 'step', got 'heaviside'",
+    ),
+    "missing": (
+        lambda: join_readability(missing="ignore"),
+        "missing: expected one of 'error', 'nan', got 'ignore'",
+    ),
     "threshold: -1": (lambda: understandability([1], threshold=-1), "threshold: expected a number above 0, got -1"),
     "threshold: 0": (lambda: understandability([1], threshold=0), "threshold: expected a number above 0, got 0"),
     "threshold: nan": (
@@ -538,9 +549,9 @@ BAD: dict[str, Case] = {
         "threshold: expected a finite number, got",
     ),
     "threshold: text": (lambda: understandability([1], threshold="15"), "finite number, got '15'"),  # type: ignore[arg-type]
-    "threshold: join": (lambda: joined(threshold=-15), "threshold: expected a number above 0, got -15"),
+    "threshold: join": (lambda: join_readability(threshold=-15), "threshold: expected a number above 0, got -15"),
     "threshold: model": (
-        lambda: joined(model="step", threshold=-2.5),
+        lambda: join_readability(model="step", threshold=-2.5),
         "threshold: expected a number above 0, got -2.5",
     ),
     "scores: NaN": (
@@ -561,19 +572,37 @@ BAD: dict[str, Case] = {
     "n_jobs: 0": (lambda: quiet(DOCS, n_jobs=0), "n_jobs: expected an integer other than 0, got 0"),
     "n_jobs: text": (lambda: quiet(DOCS, n_jobs="2"), "n_jobs: expected an integer other than 0, got '2'"),
     "qrels: a dict": (
-        lambda: joined({"q1": {"d1": 1}}),
+        lambda: join_readability({"q1": {"d1": 1}}),
         "qrels: expected a DataFrame with columns qid and docno",
     ),
-    "qrels: no docno": (lambda: joined(QRELS[["qid", "label"]]), "qrels: expected one column docno or doc_id"),
-    "qrels: no qid": (lambda: joined(QRELS[["docno", "label"]]), "qrels: expected one column qid or query_id"),
-    "qrels: query": (lambda: joined(QRELS.rename(columns={"docno": "doc"})), "the columns qid, doc, label"),
-    "name: taken": (lambda: joined(joined()), "qrels already have a column understandability (columns: qid, docno"),
-    "name: label": (lambda: joined(name="label"), "qrels already have a column label"),
-    "name: relevance": (lambda: joined(name="relevance"), "qrels already have a column label"),
-    "name: docno": (lambda: joined(name="doc_id"), "got 'doc_id', which is reserved"),
-    "name: known": (lambda: joined(name="known"), "got 'known', which is reserved"),
-    "name: empty": (lambda: joined(name=" "), "expected a non-empty string as the name of an aspect, got ' '"),
-    "name: None": (lambda: joined(name=None), "expected a non-empty string as the name of an aspect, got None"),
+    "qrels: no docno": (
+        lambda: join_readability(QRELS[["qid", "label"]]),
+        "qrels: expected one column docno or doc_id",
+    ),
+    "qrels: no qid": (
+        lambda: join_readability(QRELS[["docno", "label"]]),
+        "qrels: expected one column qid or query_id",
+    ),
+    "qrels: query": (
+        lambda: join_readability(QRELS.rename(columns={"docno": "doc"})),
+        "the columns qid, doc, label",
+    ),
+    "name: taken": (
+        lambda: join_readability(join_readability()),
+        "qrels already have a column understandability (columns: qid, docno",
+    ),
+    "name: label": (lambda: join_readability(name="label"), "qrels already have a column label"),
+    "name: relevance": (lambda: join_readability(name="relevance"), "qrels already have a column label"),
+    "name: docno": (lambda: join_readability(name="doc_id"), "got 'doc_id', which is reserved"),
+    "name: known": (lambda: join_readability(name="known"), "got 'known', which is reserved"),
+    "name: empty": (
+        lambda: join_readability(name=" "),
+        "expected a non-empty string as the name of an aspect, got ' '",
+    ),
+    "name: None": (
+        lambda: join_readability(name=None),
+        "expected a non-empty string as the name of an aspect, got None",
+    ),
 }
 
 
@@ -588,4 +617,4 @@ def test_faults_are_found_before_work_is_done(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(indexes, "_scores", lambda *_: pytest.fail("texts were read"))
     for settings in ({"threshold": -1}, {"model": "x"}, {"name": "label"}, {"missing": "x"}):
         with pytest.raises(MultiAspectError):
-            joined(**settings)
+            join_readability(**settings)

@@ -381,24 +381,24 @@ def test_toma_by_hand() -> None:
     }
     run = run_of("d1", "x", "d2", "d4")  # classes 1 0 3 0 of K = 5; the ideal is 4 3 1
     log3 = math.log2(3)
-    in_units = functools.partial(toma, axes="gains")
-    assert in_units(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
-    assert in_units(run, judgments, aspects, gate="a") == pytest.approx((2 / 2) / (3 + 2 / log3))  # d1 becomes 0
-    assert in_units(run, judgments, aspects, weighting="exponential") == pytest.approx(
+    gain_toma = functools.partial(toma, axes="gains")
+    assert gain_toma(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
+    assert gain_toma(run, judgments, aspects, gate="a") == pytest.approx((2 / 2) / (3 + 2 / log3))  # d1 becomes 0
+    assert gain_toma(run, judgments, aspects, weighting="exponential") == pytest.approx(
         (1 + 7 / 2) / (15 + 7 / log3 + 1 / 2)
     )
     w = {1: 1 - 2 / math.sqrt(5), 3: 1 - 1 / math.sqrt(5), 4: 1.0}
-    assert in_units(run, judgments, aspects, weighting="normalized") == pytest.approx(
+    assert gain_toma(run, judgments, aspects, weighting="normalized") == pytest.approx(
         (w[1] + w[3] / 2) / (w[4] + w[3] / log3 + w[1] / 2)
     )
-    assert in_units(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
+    assert gain_toma(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
     # top-half of K = 5: index >= 2, the best three classes
-    assert in_units(run, judgments, aspects, "AP", positives="top-half") == pytest.approx((1 / 3) / 2)
-    assert in_units(run, judgments, aspects, "AP", {"rel": 4}) == 0
-    assert in_units(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
-    assert in_units(run, judgments, aspects, "ERR") == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 3)
+    assert gain_toma(run, judgments, aspects, "AP", positives="top-half") == pytest.approx((1 / 3) / 2)
+    assert gain_toma(run, judgments, aspects, "AP", {"rel": 4}) == 0
+    assert gain_toma(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
+    assert gain_toma(run, judgments, aspects, "ERR") == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 3)
     with pytest.raises(ValueError, match="gains"):
-        in_units(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
+        gain_toma(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
 
 
 def test_toma_on_one_aspect_equals_the_base_only_where_weights_are_proportional() -> None:
@@ -654,7 +654,7 @@ def random_collection(
     return judgments, runs
 
 
-def compared(
+def compare_values(
     measures: dict[Any, tuple[str, dict[str, Any]]],
     judgments: dict[str, dict[str, dict[str, int]]],
     runs: dict[str, dict[str, float]],
@@ -673,7 +673,7 @@ def compared(
     assert seen == len(measures) * len(judgments)
 
 
-def rescored(runs: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+def rescore_runs(runs: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """The same rankings with the scores n - rank + 1, so that every tool sees one order."""
     return {q: run_of(*ranking(run)) for q, run in runs.items()}
 
@@ -709,14 +709,18 @@ def test_base_measures_against_pytrec_eval(seed: int) -> None:
     judgments, runs = random_collection(seed, 200, labels=[-2, -1, 0, 0, 1, 2, 3])
     tied = sum(len({as_float32(score) for score in run.values()}) < len(run) for run in runs.values())
     assert tied > 50
-    for query, measure, theirs, ours in compared(PYTREC_EVAL, judgments, runs, {"a": ref_aspect([0, 1, 2, 3])}):
+    for query, measure, theirs, ours in compare_values(
+        PYTREC_EVAL, judgments, runs, {"a": ref_aspect([0, 1, 2, 3])}
+    ):
         assert ours == pytest.approx(theirs, abs=1e-9), (query, measure)
 
 
 def test_reciprocal_rank_with_a_cutoff_against_msmarco() -> None:
     judgments, runs = random_collection(6, 100, labels=[-1, 0, 1, 2])
     measures = {RR @ 3: ("RR", {"cutoff": 3}), RR(rel=2) @ 5: ("RR", {"cutoff": 5, "rel": 2})}
-    for query, measure, theirs, ours in compared(measures, judgments, rescored(runs), {"a": ref_aspect([0, 1, 2])}):
+    for query, measure, theirs, ours in compare_values(
+        measures, judgments, rescore_runs(runs), {"a": ref_aspect([0, 1, 2])}
+    ):
         assert ours == pytest.approx(theirs, abs=1e-9), (query, measure)
 
 
@@ -730,7 +734,7 @@ def test_err_and_exponential_ndcg_against_gdeval() -> None:
         nDCG(dcg="exp-log2") @ 20: ("nDCG", {"dcg": "exp-log2", "cutoff": 20}),
     }
     aspects = {"a": ref_aspect([0, 1, 2, 3, 4])}
-    for query, measure, theirs, ours in compared(measures, judgments, rescored(runs), aspects):
+    for query, measure, theirs, ours in compare_values(measures, judgments, rescore_runs(runs), aspects):
         assert ours == pytest.approx(theirs, abs=5.1e-6), (query, measure)
 
 

@@ -16,16 +16,17 @@ from report_world import MEASURES, NASTY, SCALES, SYSTEMS, Page, world
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
-from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
+from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power, weightings
 from pt_multiaspect.reporting import page as pages
 from pt_multiaspect.reporting import payload
 from pt_multiaspect.reporting.payload import Extent, rankings_payload
+from pt_multiaspect.views import percent
 
 BASELINE = NASTY[0]
 
 
 @pytest.fixture(scope="module")
-def found() -> ma.Report:
+def report() -> ma.Report:
     runs, qrels = world()
     return ma.report(
         runs, qrels, MEASURES, aspects=SCALES, baseline=BASELINE, depth=4, title="<u>R</u> & co", progress=False
@@ -33,9 +34,9 @@ def found() -> ma.Report:
 
 
 @pytest.fixture(scope="module")
-def text(found) -> str:
+def text(report) -> str:
     pytest.importorskip("vl_convert")
-    return found.to_html()
+    return report.to_html()
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,20 @@ def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
             f"{values[label]:.4f} [{values[f'{label} 95% low']:.4f}, {values[f'{label} 95% high']:.4f}]"
             for label in labels
         ]
-        assert [re.sub(" +", " ", cell).strip() for cell in row[1:]] == shown
+        assert [re.sub(" +", " ", cell).strip() for cell in row[1:-1]] == shown
+
+
+def test_fractions_of_weightings_are_those_of_the_analysis(page, perquery):
+    labels = [f"nDCG@10 {name}" for name in SCALES]
+    pairs = weightings(perquery, measures=labels, baseline=list(SYSTEMS), n_resamples=1).pairs
+    expected = {(row["a"], row["b"]): percent(row["fraction"]) for row in pairs.to_dict("records")}
+    for (name, baseline), fraction in expected.items():
+        assert page.data["fractions"][SYSTEMS.index(baseline)][SYSTEMS.index(name)] == fraction
+    head, *rows = page.tables["table"]
+    assert head[-1] == "Weightings"
+    assert [row[-1] for row in rows] == [expected.get((name, BASELINE), "-") for name in SYSTEMS]
+    assert len(set(expected.values())) > 1
+    assert "Weightings: the percentage of all weightings" in page.text
 
 
 def test_the_best_values_are_those_of_each_direction(page, perquery):
@@ -91,10 +105,10 @@ def test_the_best_values_are_those_of_each_direction(page, perquery):
     spans = [attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs]
     marked = [attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")]
     n = len(perquery["measure"].unique())
-    of_cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
+    cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
     for column, label in enumerate(expected):
         best = expected[label].min() if label == "ESL" else expected[label].max()
-        assert (of_cells[:, column] == "best").tolist() == (expected[label] == best).tolist()
+        assert (cells[:, column] == "best").tolist() == (expected[label] == best).tolist()
 
 
 @pytest.mark.parametrize("baseline", SYSTEMS)
@@ -104,12 +118,12 @@ def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseli
     labels = [measure["label"] for measure in page.data["measures"]]
     verdicts = []
     for row in compare_with_baseline(perquery, baseline).itertuples():
-        place, name = labels.index(row.measure), SYSTEMS.index(row.name)
-        assert tests["p"][place][against][name] == pytest.approx(row.p, rel=1e-5)
+        index, name = labels.index(row.measure), SYSTEMS.index(row.name)
+        assert tests["p"][index][against][name] == pytest.approx(row.p, rel=1e-5)
         gain = -row.difference if row.measure == "ESL" else row.difference
         expected = "." if not row.significant else "+" if gain > 0 else "-"
         verdicts.append(expected)
-        assert tests["verdicts"][place][against][name] == expected
+        assert tests["verdicts"][index][against][name] == expected
     assert baseline != "bm25" or "+" in verdicts
     assert baseline != "dense" or "-" in verdicts
 
@@ -122,40 +136,40 @@ def test_comparisons_with_every_baseline_at_once(perquery, test, correction):
     runs, qrels = world()
     options = {"test": test, "correction": correction, "n_resamples": 300, "alpha": 0.1, "seed": 5}
     report = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
-    each = [compare_with_baseline(report.perquery, name, **options) for name in SYSTEMS]
+    parts = [compare_with_baseline(report.perquery, name, **options) for name in SYSTEMS]
     keys = ["measure", "baseline", "name"]
-    expected = pd.concat(each).sort_values(keys, ignore_index=True).drop(columns=["wins", "losses", "ties"])
+    expected = pd.concat(parts).sort_values(keys, ignore_index=True).drop(columns=["wins", "losses", "ties"])
     pd.testing.assert_frame_equal(report.comparisons.sort_values(keys, ignore_index=True), expected)
     power = discriminative_power(report.perquery, test, n_resamples=300, alpha=0.1, seed=5)
     pd.testing.assert_frame_equal(report.power.table, power.table)
 
 
-def test_correlations_and_power(page, found, perquery):
+def test_correlations_and_power(page, report, perquery):
     expected = correlation(perquery)
-    pd.testing.assert_frame_equal(found.correlations, expected)
+    pd.testing.assert_frame_equal(report.correlations, expected)
     _, *rows = page.tables["matrix"]
     shown = [[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows]
     np.testing.assert_allclose(shown, expected, atol=0.0051)
     power = discriminative_power(perquery, "t", alpha=0.05).table
     rows = page.tables[""]
-    begin = next(place for place, row in enumerate(rows) if "Required difference" in row) + 1
+    begin = next(index for index, row in enumerate(rows) if "Required difference" in row) + 1
     rows = rows[begin : begin + len(power)]
     assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
 
 
-def test_fronts_are_the_systems_that_no_other_dominates(page, found, perquery):
+def test_fronts_are_the_systems_that_no_other_dominates(page, report, perquery):
     means = ma.aggregate(perquery).drop(columns="name")
     gains = means.assign(ESL=-means["ESL"]).to_numpy()
 
     def front(columns: list[int]) -> list[int]:
         some = gains[:, columns]
-        beaten = [any((other >= one).all() and (other > one).any() for other in some) for one in some]
+        beaten = [any((other >= point).all() and (other > point).any() for other in some) for point in some]
         return [row for row, is_beaten in enumerate(beaten) if not is_beaten]
 
     fronts = page.data["fronts"]
     n = gains.shape[1]
     assert fronts == {f"{x},{y}": front([x, y]) for x in range(n) for y in range(x + 1, n)}
-    assert found.not_dominated == [SYSTEMS[row] for row in front([0, 1])]
+    assert report.not_dominated == [SYSTEMS[row] for row in front([0, 1])]
     assert any(len(rows) > 1 for rows in fronts.values())
 
 
@@ -166,8 +180,8 @@ def test_fronts_are_the_systems_that_no_other_dominates(page, found, perquery):
 @pytest.mark.parametrize("label", [label for label in MEASURES if label != "GMAP"])
 def test_contributions_and_labels_are_those_of_explanations(page, label):
     data, (runs, qrels) = page.data, world()
-    place = [measure["label"] for measure in data["measures"]].index(label)
-    parts = data["contributions"][place]
+    index = [measure["label"] for measure in data["measures"]].index(label)
+    parts = data["contributions"][index]
     unit = 10.0 ** -parts["decimals"]
     assert data["depth"] == 4
     for run, name in enumerate(SYSTEMS[:3]):
@@ -177,8 +191,8 @@ def test_contributions_and_labels_are_those_of_explanations(page, label):
             top = expected.ranks.head(4)
             documents = data["ranks"][run][topic]
             assert [data["documents"][topic][at] for at in documents] == top["docno"].tolist()
-            found = parts["ranks"][run][topic] + [0] * 4
-            np.testing.assert_allclose(np.array(found[:4]) * unit, top["contribution"], atol=0.5001 * unit)
+            contributions = parts["ranks"][run][topic] + [0] * 4
+            np.testing.assert_allclose(np.array(contributions[:4]) * unit, top["contribution"], atol=0.5001 * unit)
             for aspect, column in enumerate(expected.labels):
                 labels = [data["labels"][aspect][topic][at] for at in documents]
                 np.testing.assert_array_equal(np.array(labels, dtype=float), top[column])
@@ -356,6 +370,9 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
         single = ma.report(runs, qrels, aspects={"relevance": 2}, base="P@1", progress=False)
     assert single.labels == ["P@1 relevance", "AP", "RR"]
     assert "Not dominated on" not in Page(single.to_html()).text
+    assert Page(single.to_html()).data["fractions"] is None
+    assert "Weightings" not in Page(single.to_html()).text
+    assert [row[-1] for row in Page(several.to_html()).tables["table"]] == ["Weightings", "", ""]
     alone = ma.report({"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=tmp_path / "alone.html")
     assert (alone.comparisons, alone.correlations, alone.power) == (None, None, None)
     page = Page((tmp_path / "alone.html").read_text(encoding="utf-8"))
@@ -374,8 +391,8 @@ def test_the_same_measure_of_relevance_is_listed_once():
     report = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
     assert report.labels == ["nDCG@10 <b>cred", "nDCG@10", "TOMA@5"]
     assert report.aspects == {"relevance": "nDCG@10", "<b>cred": "nDCG@10 <b>cred"}
-    given = {"mine": ma.On(aspect="<b>cred", base="nDCG@10", aspects=SCALES)}
-    report = ma.report(runs, qrels, given, aspects=SCALES, progress=False)
+    measures = {"mine": ma.On(aspect="<b>cred", base="nDCG@10", aspects=SCALES)}
+    report = ma.report(runs, qrels, measures, aspects=SCALES, progress=False)
     assert report.labels == ["nDCG@10 relevance", "mine"]
     gains = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
     with pytest.warns(MultiAspectWarning, match="labels of relevance"):
@@ -467,10 +484,10 @@ def test_a_missing_extra_is_named_before_the_evaluation(monkeypatch, tmp_path):
         report.to_html()
 
 
-def test_what_is_printed_and_shown(found):
-    assert repr(found) == "<Report: 5 systems, 6 topics, 7 measures>"
-    assert max(map(len, str(found).splitlines())) <= 80
-    shown = found._repr_html_()
+def test_what_is_printed_and_shown(report):
+    assert repr(report) == "<Report: 5 systems, 6 topics, 7 measures>"
+    assert max(map(len, str(report).splitlines())) <= 80
+    shown = report._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;alert(1)" in shown
 

@@ -9,6 +9,7 @@ from browser import Browser, browser  # noqa: F401
 from report_world import MEASURES, NASTY, SCALES, SYSTEMS, world
 
 import pt_multiaspect as ma
+from pt_multiaspect.views import percent
 
 pytestmark = pytest.mark.slow
 
@@ -24,16 +25,16 @@ TOPICS = (
 
 
 @pytest.fixture(scope="module")
-def found() -> ma.Report:
+def report() -> ma.Report:
     pytest.importorskip("vl_convert")
     runs, qrels = world()
     return ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", depth=4, progress=False)
 
 
 @pytest.fixture(scope="module")
-def path(found, tmp_path_factory):
+def path(report, tmp_path_factory):
     file = tmp_path_factory.mktemp("report") / "report.html"
-    found.to_html(file)
+    report.to_html(file)
     return file
 
 
@@ -58,7 +59,7 @@ def middle(element: str) -> str:
     return f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({element}.getBoundingClientRect())"
 
 
-def until(page: Browser, expression: str) -> None:
+def wait_until(page: Browser, expression: str) -> None:
     """Wait for what happens after an event."""
     end = time.monotonic() + 10
     while not page(expression):
@@ -82,12 +83,12 @@ def test_no_name_runs_as_a_script(page):
     page.errors.clear()
 
 
-def test_sorting(page, found):
-    labels = found.labels
+def test_sorting(page, report):
+    labels = report.labels
     for label, direction in (("TOMA", "descending"), ("ESL", "ascending")):
         button = f"document.querySelectorAll('#table .sort')[{labels.index(label) + 1}]"
         page(f"{button}.click()")
-        expected = found.systems.sort_values(label, ascending=direction == "ascending", kind="stable")["name"]
+        expected = report.systems.sort_values(label, ascending=direction == "ascending", kind="stable")["name"]
         assert page(NAMES) == expected.tolist()
         assert page(f"{button}.closest('th').getAttribute('aria-sort')") == direction
         assert page("document.querySelectorAll('#table th[aria-sort]').length") == 1
@@ -98,11 +99,11 @@ def test_sorting(page, found):
     assert page(NAMES).index("bm25") < page(NAMES).index("dense")
 
 
-def test_sorting_by_keyboard(page, found):
-    column = found.labels.index("TOMA") + 1
+def test_sorting_by_keyboard(page, report):
+    column = report.labels.index("TOMA") + 1
     page(f"document.querySelectorAll('#table .sort')[{column}].focus()")
     page.press("Enter", 13)
-    assert page(NAMES) == found.systems.sort_values("TOMA", ascending=False)["name"].tolist()
+    assert page(NAMES) == report.systems.sort_values("TOMA", ascending=False)["name"].tolist()
     page.press("Tab", 9)
     assert page("document.activeElement.className") == "sort"
 
@@ -117,39 +118,45 @@ def test_filtering(page):
     assert page("document.getElementById('found').textContent") == "2 of 5 systems"
 
 
-def test_another_baseline(page, found):
+def test_another_baseline(page, report):
     for baseline in ("bm25", "dense"):
         choose(page, "baseline", SYSTEMS.index(baseline))
-        rows = found.comparisons[found.comparisons["baseline"] == baseline].set_index(["name", "measure"])
+        rows = report.comparisons[report.comparisons["baseline"] == baseline].set_index(["name", "measure"])
         shown = page(MARKS)
-        for name, of_row in zip(SYSTEMS, shown, strict=True):
-            for label, mark in zip(found.labels, of_row, strict=True):
+        for name, marks in zip(SYSTEMS, shown, strict=True):
+            for label, mark in zip(report.labels, marks, strict=True):
                 if name == baseline:
                     assert mark == ""
                     continue
                 row = rows.loc[(name, label)]
                 better = (row["difference"] < 0) == (label == "ESL")
                 assert mark == ("" if not row["significant"] else "▲" if better else "▼")
+        fractions = page(f"{ROWS}.map((row) => row.cells[row.cells.length - 1].textContent)")
+        pairs = ma.analysis.weightings(
+            report.perquery, measures=list(report.aspects.values()), baseline=baseline, n_resamples=1
+        ).pairs
+        expected = pairs.set_index("a")["fraction"].map(percent).to_dict() | {baseline: "-"}
+        assert dict(zip(SYSTEMS, fractions, strict=True)) == expected
     choose(page, "below", "p")
-    place, column = SYSTEMS.index("bm25"), found.labels.index("TOMA") + 1
-    cell = (
-        f"document.querySelectorAll('#table tbody tr')[{place}].cells[{column}].querySelector('small').textContent"
-    )
+    index, column = SYSTEMS.index("bm25"), report.labels.index("TOMA") + 1
+    cell = f"document.querySelectorAll('#table tbody tr')[{index}].cells[{column}].querySelector('small')"
     p = rows.loc[("bm25", "TOMA"), "p"]
-    assert page(cell) == ("p < 0.0001" if p < 0.0001 else f"p = {page(f'({float(p)!r}).toPrecision(3)')}")
+    assert page(f"{cell}.textContent") == (
+        "p < 0.0001" if p < 0.0001 else f"p = {page(f'({float(p)!r}).toPrecision(3)')}"
+    )
     choose(page, "baseline", "")
     assert {mark for row in page(MARKS) for mark in row} == {""}
 
 
-def test_the_scatter_of_systems(page, found):
+def test_the_scatter_of_systems(page, report):
     points = "document.querySelectorAll('#scatter .mark-symbol path').length"
     assert page(points) == len(SYSTEMS)
-    choose(page, "x", found.labels.index("ESL"))
-    until(page, "document.querySelector('#scatter').textContent.includes('ESL, lower is better')")
+    choose(page, "x", report.labels.index("ESL"))
+    wait_until(page, "document.querySelector('#scatter').textContent.includes('ESL, lower is better')")
     text = page("document.getElementById('front').textContent")
-    data = found._data["fronts"][f"1,{found.labels.index('ESL')}"]
+    data = report._data["fronts"][f"1,{report.labels.index('ESL')}"]
     assert text == f"Not dominated: {', '.join(SYSTEMS[row] for row in data)}."
-    choose(page, "y", found.labels.index("ESL"))
+    choose(page, "y", report.labels.index("ESL"))
     assert page("document.getElementById('front').textContent") == "Choose two different measures."
 
 
@@ -159,19 +166,19 @@ def test_names_of_points_are_texts(page):
     page(f"{point}.scrollIntoView({{block: 'center'}})")
     x, y = page(middle(point))
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    until(page, "document.querySelector('#vg-tooltip-element.visible') !== null")
+    wait_until(page, "document.querySelector('#vg-tooltip-element.visible') !== null")
     assert page("document.getElementById('vg-tooltip-element').textContent").startswith(f"{NASTY[1]}: 0.")
     assert page("getComputedStyle(document.getElementById('vg-tooltip-element')).position") == "fixed"
     assert page("document.querySelectorAll('img').length") == 0
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
-    until(page, "document.querySelector('#vg-tooltip-element.visible') === null")
+    wait_until(page, "document.querySelector('#vg-tooltip-element.visible') === null")
 
 
-def test_drilling_down(page, found):
-    measure, a, b = found.labels.index("TOMA"), SYSTEMS.index("dense"), SYSTEMS.index("bm25")
+def test_drilling_down(page, report):
+    measure, a, b = report.labels.index("TOMA"), SYSTEMS.index("dense"), SYSTEMS.index("bm25")
     for select, value in (("measure", measure), ("a", a), ("b", b)):
         choose(page, select, value)
-    expected = ma.largest_differences(found.perquery, "dense", "bm25", "TOMA", n=100)
+    expected = ma.largest_differences(report.perquery, "dense", "bm25", "TOMA", n=100)
     assert [row[0] for row in page(TOPICS)] == expected["qid"].tolist()
     for row, value in zip(page(TOPICS), expected.itertuples(), strict=True):
         assert row[1:] == [f"{value.value_a:.4f}", f"{value.value_b:.4f}", f"{value.difference:+.4f}"]
@@ -184,30 +191,30 @@ def test_drilling_down(page, found):
     qid = expected["qid"].iloc[0]
     assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, TOMA"
     runs, qrels = world()
-    for place, name in enumerate(("dense", "bm25")):
-        of_run = ma.explain(MEASURES["TOMA"], {name: runs[name]}, qrels, qid)
-        assert page(f"document.querySelectorAll('#explanation h4')[{place}].textContent").endswith(
-            f"{name}, {of_run.value:.4f}"
+    for index, name in enumerate(("dense", "bm25")):
+        explanation = ma.explain(MEASURES["TOMA"], {name: runs[name]}, qrels, qid)
+        assert page(f"document.querySelectorAll('#explanation h4')[{index}].textContent").endswith(
+            f"{name}, {explanation.value:.4f}"
         )
         shown = page(
-            f"[...document.querySelectorAll('#explanation table')[{place}].querySelectorAll('tbody tr')]"
+            f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('tbody tr')]"
             ".map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
         )
-        top = of_run.ranks.head(4)
+        top = explanation.ranks.head(4)
         assert [row[1] for row in shown[:4]] == top["docno"].tolist()
         for row, label in zip(shown, top["relevance"], strict=False):
             assert row[3] == ("–" if label != label else f"{label:g}")
         amounts = page(
-            f"[...document.querySelectorAll('#explanation table')[{place}].querySelectorAll('.amount')]"
+            f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('.amount')]"
             ".map((cell) => Number(cell.textContent))"
         )
         assert amounts == pytest.approx(top["contribution"].tolist(), abs=6e-5)
-        rest = of_run.value - top["contribution"].sum()
+        rest = explanation.value - top["contribution"].sum()
         if rest > 1e-3:
             assert shown[-1][0] == "Further ranks, and contributions without a rank"
             assert float(shown[-1][1]) == pytest.approx(rest, abs=5e-4)
     # Another measure keeps the topic.
-    choose(page, "measure", found.labels.index("ESL"))
+    choose(page, "measure", report.labels.index("ESL"))
     assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, ESL"
     choose(page, "b", "")
     assert page("document.querySelectorAll('#explanation table').length") == 1
@@ -234,7 +241,7 @@ def test_bars_of_both_rankings_have_one_scale(page):
 
 
 @pytest.fixture(scope="module")
-def narrow(browser, tmp_path_factory):  # noqa: F811
+def narrow_page(browser, tmp_path_factory):  # noqa: F811
     """A report on a narrow screen, with names as long as those of real systems and aspects."""
     pytest.importorskip("vl_convert")
     qrels = {
@@ -253,24 +260,24 @@ def narrow(browser, tmp_path_factory):  # noqa: F811
     return browser
 
 
-def test_names_of_aspects_are_not_broken_on_a_narrow_screen(narrow):
-    lines = narrow(
+def test_names_of_aspects_are_not_broken_on_a_narrow_screen(narrow_page):
+    lines = narrow_page(
         "[...document.querySelectorAll('#explanation thead th')].map((cell) => {"
         "const range = document.createRange(); range.selectNodeContents(cell);"
         "return [cell.textContent, range.getClientRects().length]; })"
     )
     assert ["understandability", 1] in lines
     assert {n_lines for _, n_lines in lines} == {1}
-    assert narrow("document.documentElement.scrollWidth") <= 500
+    assert narrow_page("document.documentElement.scrollWidth") <= 500
 
 
-def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow):
+def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow_page):
     cells = "[...document.querySelectorAll('#table tbody th')]"
-    assert narrow(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
+    assert narrow_page(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
 
 
-def test_one_topic_is_not_in_the_plural(narrow):
-    text = narrow("document.getElementById('counts').textContent")
+def test_one_topic_is_not_in_the_plural(narrow_page):
+    text = narrow_page("document.getElementById('counts').textContent")
     assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (nDCG@10 relevance)."
 
 
@@ -281,7 +288,7 @@ def test_selecting_a_bar(page):
     x, y = page(middle(f"{bar}[2]"))
     for kind in ("mousePressed", "mouseReleased"):
         page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-    until(page, "document.querySelector('#explanation h3') !== null")
+    wait_until(page, "document.querySelector('#explanation h3') !== null")
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -333,8 +340,8 @@ def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other")[:n_systems], n_topics=n_topics)
     options = {"aspects": SCALES} if n_measures > 1 else {"measures": "nDCG@10", "aspects": ["relevance"]}
-    found = ma.report(runs, qrels, progress=False, path=tmp_path / "report.html", **options)
-    assert len(found.labels) == n_measures
+    report = ma.report(runs, qrels, progress=False, path=tmp_path / "report.html", **options)
+    assert len(report.labels) == n_measures
     browser.open(tmp_path / "report.html")
     assert browser("document.querySelector('#aspects') === null") == (n_measures == 1)
     assert browser("document.querySelector('#baseline') === null") == (min(n_systems, n_topics) == 1)
@@ -345,24 +352,24 @@ def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures
 
 
 @pytest.fixture(scope="module")
-def in_groups(tmp_path_factory) -> tuple[ma.Report, dict[str, str], object]:
+def grouped_report(tmp_path_factory) -> tuple[ma.Report, dict[str, str], object]:
     """A report with groups of topics, one of a nasty name and one of a single topic, and its page."""
     pytest.importorskip("vl_convert")
     runs, qrels = world(SYSTEMS[:3])
     by = {qid: NASTY[0] if n < 3 else "rest" if n < 5 else "one" for n, qid in enumerate(qrels["qid"].unique())}
     file = tmp_path_factory.mktemp("report") / "report.html"
-    found = ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", by=by, progress=False, path=file)
-    return found, by, file
+    report = ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", by=by, progress=False, path=file)
+    return report, by, file
 
 
-def test_choosing_a_group_of_topics(browser, in_groups):  # noqa: F811
-    found, by, file = in_groups
+def test_choosing_a_group_of_topics(browser, grouped_report):  # noqa: F811
+    report, by, file = grouped_report
     browser.size(1280, 800)
     browser.open(file)
     cells = f"{ROWS}.map((row) => [...row.cells].slice(1).map((cell) => cell.firstElementChild.textContent))"
     texts = f"{ROWS}.map((row) => row.textContent).sort()"
-    at_first = browser(texts)
-    browser(f"document.querySelectorAll('#table .sort')[{found.labels.index('TOMA') + 1}].click()")
+    first_texts = browser(texts)
+    browser(f"document.querySelectorAll('#table .sort')[{report.labels.index('TOMA') + 1}].click()")
     for number, group in ((1, NASTY[0]), (2, "rest"), (3, "one"), (0, "all")):
         browser("document.getElementById('group').focus()")
         for _ in range(3):  # by keyboard
@@ -370,21 +377,21 @@ def test_choosing_a_group_of_topics(browser, in_groups):  # noqa: F811
         for _ in range(number):
             browser.press("ArrowDown", 40)
         assert browser("document.getElementById('group').selectedOptions[0].text").startswith(group)
-        table = found.systems[found.systems["group"] == group].set_index("name")
+        table = report.systems[report.systems["group"] == group].set_index("name")
         names = browser(NAMES)
         assert names == table.sort_values("TOMA", ascending=False, kind="stable").index.tolist()
         shown = [[float(text) for text in row] for row in browser(cells)]
-        assert shown == [pytest.approx(table.loc[name, found.labels].tolist(), abs=5e-5) for name in names]
+        assert shown == [pytest.approx(table.loc[name, report.labels].tolist(), abs=5e-5) for name in names]
         best = browser(
-            f"{ROWS}.map((row) => row.cells[{found.labels.index('TOMA') + 1}].querySelector('.best') !== null)"
+            f"{ROWS}.map((row) => row.cells[{report.labels.index('TOMA') + 1}].querySelector('.best') !== null)"
         )
         assert best[0]
         assert not all(best)
-        tests = found.comparisons[found.comparisons["group"] == group]
+        tests = report.comparisons[report.comparisons["group"] == group]
         signs = [mark for row in browser(MARKS) for mark in row if mark]
         assert len(signs) == tests.loc[tests["baseline"] == "bm25", "significant"].sum()
         n_topics = sum(group in (name, "all") for name in by.values())
-        until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
+        wait_until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
         assert (f"(topics of {group})" in browser("document.getElementById('counts').textContent")) == (number > 0)
-    assert browser(texts) == at_first
+    assert browser(texts) == first_texts
     assert browser.errors == []

@@ -55,16 +55,16 @@ def write(run: pd.DataFrame, path: Path) -> None:
 
 
 @pytest.fixture
-def computed(monkeypatch) -> list[str]:
+def computed_runs(monkeypatch) -> list[str]:
     """The names of the runs that are evaluated, rather than read."""
     names: list[str] = []
     original = Plan.evaluate
 
-    def counting(self: Plan, name: str, run: Any, **options: Any) -> Any:
+    def count_runs(self: Plan, name: str, run: Any, **options: Any) -> Any:
         names.append(name)
         return original(self, name, run, **options)
 
-    monkeypatch.setattr(Plan, "evaluate", counting)
+    monkeypatch.setattr(Plan, "evaluate", count_runs)
     return names
 
 
@@ -76,19 +76,19 @@ def files(directory: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed, n_jobs):
+def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed_runs, n_jobs):
     expected = evaluate(runs, qrels, MEASURES, progress=False)
-    computed.clear()
+    computed_runs.clear()
     with joblib.parallel_config(backend="threading"):
         for times in (4, 0):
             result = evaluate(runs, qrels, MEASURES, n_jobs=n_jobs, progress=False, out=tmp_path / "out")
             pd.testing.assert_frame_equal(result, expected, check_exact=True)
             pd.testing.assert_frame_equal(ma.aggregate(result), ma.aggregate(expected))
-            assert len(computed) == times
-            computed.clear()
+            assert len(computed_runs) == times
+            computed_runs.clear()
     more = runs | {"new": run_of(qrels, 9)}
     evaluate(more, qrels, MEASURES, progress=False, out=tmp_path / "out")
-    assert computed == ["new"]
+    assert computed_runs == ["new"]
 
 
 @pytest.mark.parametrize("average_over", ["judged", "positive"])
@@ -148,8 +148,8 @@ def test_the_progress_bar_counts_reused_runs(qrels, runs, tmp_path, capsys):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("as_file", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed, as_file, n_jobs):
-    def given(run: pd.DataFrame) -> Any:
+def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed_runs, as_file, n_jobs):
+    def as_form(run: pd.DataFrame) -> Any:
         if not as_file:
             return run
         write(run, tmp_path / "x.run")
@@ -161,12 +161,12 @@ def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed, as_file, n_
     other = first.assign(score=first["score"].to_numpy()[::-1])
     with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
         for run in (first, other, first):
-            result = evaluate({"x": given(run), "y": first}, qrels, MEASURES, progress=False, out=out)
+            result = evaluate({"x": as_form(run), "y": first}, qrels, MEASURES, progress=False, out=out)
             expected = evaluate({"x": run, "y": first}, qrels, MEASURES, progress=False, n_jobs=1)
             pd.testing.assert_frame_equal(result, expected, check_exact=True)
             assert len(files(out)) == 2  # the earlier values of x are gone
     # Each loop evaluates x once for `out` and both for the comparison, and the first one also y.
-    assert (computed.count("x"), computed.count("y")) == (6, 4)
+    assert (computed_runs.count("x"), computed_runs.count("y")) == (6, 4)
 
 
 @pytest.mark.every(2)
@@ -192,7 +192,7 @@ def test_changed_judgments_are_noticed(qrels, runs, tmp_path, change):
     assert len(list((tmp_path / "_superseded").iterdir())) == 4
 
 
-def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, computed):
+def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, computed_runs):
     """Measures print the same, but a set of scales or a distance of that name was declared again."""
 
     def measure() -> ma.Measure:
@@ -204,15 +204,15 @@ def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, comp
 
     declare(1, 2.0)
     evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
-    computed.clear()
+    computed_runs.clear()
     declare(1, 2.0)
     evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
-    assert computed == []
+    assert computed_runs == []
     with pytest.warns(MultiAspectWarning, match="the name 'resumed' now refers to"):
         declare(2, 2.0)
     with pytest.warns(MultiAspectWarning, match="computed again"):
         evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
-    assert len(computed) == 4
+    assert len(computed_runs) == 4
     declare(2, 0.5)
     with pytest.warns(MultiAspectWarning, match="computed again"):
         result = evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
@@ -243,9 +243,9 @@ def test_a_measure_that_is_registered_again_is_noticed_also_as_a_base(qrels):
         run_cell(CELL.replace("FACTOR", str(factor)), namespace)
         measure = namespace["UsersMeasure"]
         by_name = CAM(base="UsersMeasure", aspects=SCALES)
-        digests.append([digest_of(each) for each in (measure, by_name, CAM(base=measure, aspects=SCALES))])
+        digests.append([digest_of(form) for form in (measure, by_name, CAM(base=measure, aspects=SCALES))])
     assert digests[0] == digests[1]
-    assert all(one != other for one, other in zip(digests[1], digests[2], strict=True))
+    assert all(first != second for first, second in zip(digests[1], digests[2], strict=True))
 
 
 #: A module of a user, with a measure, its base class, and functions with defaults and closures.
@@ -361,8 +361,10 @@ def test_packages_count_by_their_version(monkeypatch):
 
 
 def test_changed_functions_of_defined_measures_are_noticed():
-    one, same, two = (ir_measures.define_byquery(lambda qrels, run, c=c: c, name="own") for c in (1.0, 1.0, 2.0))
-    assert digest_of(one) == digest_of(same) != digest_of(two)
+    first, same, second = (
+        ir_measures.define_byquery(lambda qrels, run, c=c: c, name="own") for c in (1.0, 1.0, 2.0)
+    )
+    assert digest_of(first) == digest_of(same) != digest_of(second)
 
 
 MANY = """
@@ -398,10 +400,10 @@ def test_what_cannot_be_compared_is_an_error(tmp_path):
     assert digest_of(1) != digest_of(1.0) != digest_of(True) != digest_of("1")
     assert digest_of([["a"], "b"]) != digest_of([["a", "b"]])
     texts = [["ab", "c"], ["a", "bc"], ["ab", "c", ""], ["ab", None], ["ab", "None"], ["ab", 1], ["ab", "1"]]
-    assert len({digest_of(np.array(each, dtype=object)) for each in texts}) == len(texts)
+    assert len({digest_of(np.array(values, dtype=object)) for values in texts}) == len(texts)
     assert digest_of(np.arange(4)) != digest_of(np.arange(4).reshape(2, 2))
-    columns = [pd.Series(each, dtype=object) for each in texts]
-    assert len({digest_of(each) for each in columns}) == len(texts)
+    columns = [pd.Series(values, dtype=object) for values in texts]
+    assert len({digest_of(column) for column in columns}) == len(texts)
     assert digest_of(frozenset({"a", "b"})) == digest_of(frozenset({"b", "a"})) != digest_of(frozenset({"a"}))
 
 
@@ -416,7 +418,7 @@ def test_a_measure_used_before_has_the_same_digest(qrels, runs):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         (pd.Series([1.0, 5.0], index=["q1", "q2"]), pd.Series([1.0, 5.0], index=["q2", "q1"])),
         (pd.Series([1.0], name="a"), pd.Series([1.0], name="b")),
@@ -430,9 +432,9 @@ def test_a_measure_used_before_has_the_same_digest(qrels, runs):
     ],
     ids=["index", "name", "name of an index", "index of a frame", "levels", "mask"],
 )
-def test_indexes_and_masks_count(one, other):
-    assert digest_of(one) != digest_of(other)
-    assert digest_of(one) == digest_of(one.copy())
+def test_indexes_and_masks_count(first, second):
+    assert digest_of(first) != digest_of(second)
+    assert digest_of(first) == digest_of(first.copy())
 
 
 def test_names_of_the_rows_of_qrels_do_not_count():
@@ -443,7 +445,7 @@ def test_names_of_the_rows_of_qrels_do_not_count():
 # -- damage ----------------------------------------------------------------------------------------
 
 
-def _spoilt(content: bytes, others: list[bytes], rng: np.random.Generator) -> bytes:
+def _damage_bytes(content: bytes, others: list[bytes], rng: np.random.Generator) -> bytes:
     """Return the content of a file that was damaged in one of the ways in which disks and people damage files."""
     start, stop = sorted(rng.integers(0, len(content) + 1, 2).tolist())
     position = int(rng.integers(len(content)))
@@ -463,24 +465,24 @@ def _spoilt(content: bytes, others: list[bytes], rng: np.random.Generator) -> by
 
 
 @pytest.mark.slow
-def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed):
+def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed_runs):
     qrels = qrels[qrels["qid"] == "q0"]
     runs = {f"run {seed}": run_of(qrels, seed) for seed in range(100)}
     expected = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
     whole = {path: path.read_bytes() for path in files(tmp_path)}
     rng = np.random.default_rng(1)
     for _ in range(20):
-        computed.clear()
+        computed_runs.clear()
         forget_warnings()
         for path, content in whole.items():
-            path.write_bytes(_spoilt(content, list(whole.values()), rng))
+            path.write_bytes(_damage_bytes(content, list(whole.values()), rng))
         damaged = [path for path, content in whole.items() if path.read_bytes() != content]
-        with pytest.warns(MultiAspectWarning, match="is damaged") as given:
+        with pytest.warns(MultiAspectWarning, match="is damaged") as caught:
             result = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
         pd.testing.assert_frame_equal(result, expected, check_exact=True)
         # Resources that an earlier test has left open may be collected here, with a warning.
-        told = [str(warning.message) for warning in given if warning.category is MultiAspectWarning]
-        assert len(computed) == len(damaged) == len(told)
+        told = [str(warning.message) for warning in caught if warning.category is MultiAspectWarning]
+        assert len(computed_runs) == len(damaged) == len(told)
         assert all(path.name in "".join(told) for path in damaged)
         assert set(files(tmp_path)) == set(whole)
     assert sorted(ma.read_values(tmp_path)["value"]) == sorted(expected["value"])
@@ -506,8 +508,8 @@ def test_every_byte_of_a_file_counts(qrels, runs, tmp_path):
 
 def test_values_of_another_run_are_damage(qrels, runs, tmp_path):
     expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    one, other = files(tmp_path)[:2]
-    other.write_bytes(one.read_bytes())
+    first, second = files(tmp_path)[:2]
+    second.write_bytes(first.read_bytes())
     with pytest.warns(MultiAspectWarning, match="is damaged"):
         result = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
     pd.testing.assert_frame_equal(result, expected, check_exact=True)
@@ -517,9 +519,9 @@ def test_values_of_another_run_are_damage(qrels, runs, tmp_path):
 def test_damage_is_told_once_with_any_number_of_processes(qrels, runs, tmp_path, n_jobs):
     evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
     files(tmp_path)[1].write_bytes(b"")
-    with pytest.warns(MultiAspectWarning, match="is damaged") as given:
+    with pytest.warns(MultiAspectWarning, match="is damaged") as caught:
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, n_jobs=n_jobs)
-    assert len(given) == 1
+    assert len(caught) == 1
 
 
 def test_damage_is_told_in_every_call(qrels, runs, tmp_path):
@@ -569,12 +571,12 @@ def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
     others = {"z": runs["_hidden"]}
     options: Any = {"errors": "skip", "progress": False, "out": out, "n_jobs": n_jobs}
 
-    def kept() -> list[str]:
+    def kept_names() -> list[str]:
         return [file.name.split(".")[0] for file in files(out)]
 
     with joblib.parallel_config(backend="threading"):
         evaluate(others | {"x": path, "y": frame}, qrels, MEASURES, **options)
-        assert kept() == ["x", "y", "z"]
+        assert kept_names() == ["x", "y", "z"]
         # Values of an earlier content, which another process has left, go when those of this content are reused.
         stale = files(out)[1]
         stale.rename(stale.with_name(stale.name.replace(stale.name.split(".")[-2], "0" * 32)))
@@ -584,12 +586,12 @@ def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
         result = evaluate({"y": frame}, qrels, MEASURES, collect=False, **options)
         assert result["reused"].tolist() == [True]
         assert files(out)[1] == stale
-        assert kept() == ["x", "y", "z"]
+        assert kept_names() == ["x", "y", "z"]
         # A file that is gone, and a frame that lacks a column.
         path.unlink()
         with pytest.warns(MultiAspectWarning, match="skipped: run [xy]"):
             evaluate(others | {"y": frame.drop(columns="docno"), "x": path}, qrels, MEASURES, **options)
-    assert kept() == ["z"]
+    assert kept_names() == ["z"]
 
 
 # -- the directory ---------------------------------------------------------------------------------
@@ -692,11 +694,11 @@ def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_file(qrels, runs, tmp_p
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "elsewhere")
 
-    def opened(path: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
+    def open_or_fail(path: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
         return full() if set(mode) & set("wxa") else io.open(path, mode, *others, **options)  # noqa: UP020
 
     owner: Any = {"replace": os, "open": builtins, "mkdir": Path}[step]
-    monkeypatch.setattr(owner, step, opened if step == "open" else full)
+    monkeypatch.setattr(owner, step, open_or_fail if step == "open" else full)
     with pytest.raises(MultiAspectError, match=r"^out: cannot write .*: No space left on device$"):
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "out" if step == "mkdir" else tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -734,7 +736,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed, monkeypatch, number):
+def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed_runs, monkeypatch, number):
     (tmp_path / "script.py").write_text(SCRIPT)
     out = tmp_path / "out"
     command = [sys.executable, str(tmp_path / "script.py"), str(out), "0.1", "1"]
@@ -755,9 +757,9 @@ def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed, monkeypa
     namespace: dict[str, Any] = {"__name__": "script"}
     exec(SCRIPT, namespace)
     expected = namespace["work"](tmp_path / "whole")
-    computed.clear()
+    computed_runs.clear()
     pd.testing.assert_frame_equal(namespace["work"](out), expected, check_exact=True)
-    assert len(computed) == 10 - kept
+    assert len(computed_runs) == 10 - kept
 
 
 @pytest.mark.slow
@@ -772,29 +774,29 @@ def test_two_processes_may_write_to_one_directory(tmp_path, monkeypatch):
 # -- the command line ------------------------------------------------------------------------------
 
 
-def test_the_command_line_resumes(cli, trec_files, computed, monkeypatch):
+def test_the_command_line_resumes(cli, trec_files, computed_runs, monkeypatch):
     arguments = ["-m", "CAM AP", "--aspects", "scales.json", "--format", "tsv", "runs"]
     code, expected, _ = cli("evaluate", *arguments)
     assert code == 0
-    computed.clear()
+    computed_runs.clear()
     assert cli("evaluate", "--resume", "values", *arguments)[:2] == (0, expected)
-    assert sorted(computed) == ["alpha.run", "beta.run", "delta.run", "gamma.run"]
-    computed.clear()
+    assert sorted(computed_runs) == ["alpha.run", "beta.run", "delta.run", "gamma.run"]
+    computed_runs.clear()
     assert cli("evaluate", "--resume", "values", *arguments)[:2] == (0, expected)
-    assert computed == []
+    assert computed_runs == []
 
     run = trec_files / "runs" / "beta.run"
     run.write_text((trec_files / "runs" / "alpha.run").read_text())
     _, table, _ = cli("evaluate", "--resume", "values", *arguments)
-    assert computed == ["beta.run"]
+    assert computed_runs == ["beta.run"]
     alpha, beta = (line.split("\t") for line in table.splitlines()[1:3])
     assert beta[1:] == alpha[1:]
 
-    def interrupted(self: Plan, name: str, run: Any, **options: Any) -> Any:
+    def interrupt(self: Plan, name: str, run: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
     run.write_text((trec_files / "runs" / "gamma.run").read_text())
-    monkeypatch.setattr(Plan, "evaluate", interrupted)
+    monkeypatch.setattr(Plan, "evaluate", interrupt)
     code, _, error = cli("evaluate", "--resume", "values", *arguments)
     assert code == 1
     assert "interrupted; the same command continues with the values in values" in error

@@ -140,15 +140,15 @@ def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measu
     assert scorer(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
     assert scorer(FirstFeature(), X, Y["relevance"], qid=qid) == pytest.approx(expected, abs=1e-12)
     # Wherever the column stands, and whichever of its names it has, as for ma.evaluate.
-    for other in (
+    for labels in (
         Y[["credibility", "relevance"]],
         Y[["understandability", "relevance"]].rename(columns={"relevance": "label"}),
     ):
-        assert scorer(FirstFeature(), X, other, qid=qid) == pytest.approx(expected, abs=1e-12)
+        assert scorer(FirstFeature(), X, labels, qid=qid) == pytest.approx(expected, abs=1e-12)
     # The name of a lone column does not matter, and On says which other one.
-    other = Y[["credibility"]]
-    expected = by_ir_measures(measure, other, qid, scores)
-    assert scorer(FirstFeature(), X, other, qid=qid) == pytest.approx(expected, abs=1e-12)
+    labels = Y[["credibility"]]
+    expected = by_ir_measures(measure, labels, qid, scores)
+    assert scorer(FirstFeature(), X, labels, qid=qid) == pytest.approx(expected, abs=1e-12)
     on = ma.ranking_scorer(On(aspect="credibility", base=measure))
     assert on(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
 
@@ -718,11 +718,11 @@ def test_the_query_is_taken_from_y_before_x(table: Table) -> None:
     scorer = ma.ranking_scorer(CAM @ 5, aspects=ASPECTS)
     expected = scorer(FirstFeature(), table.X, table.Y, qid=table.qid)
     other = pd.factorize(table.qid)[0]  # the same queries by other names
-    in_index = table.features.set_index(pd.Index(other, name="qid"))
-    assert scorer(FirstFeature(), in_index, table.Y.set_index(table.index)) == expected
+    indexed = table.features.set_index(pd.Index(other, name="qid"))
+    assert scorer(FirstFeature(), indexed, table.Y.set_index(table.index)) == expected
     ranker = clone(RANKER).fit(table.features, table.Y, qid=table.qid)
-    in_column = table.features.assign(qid=other)
-    assert scorer(ranker, in_column, table.Y.assign(qid=table.qid)) == scorer(
+    with_column = table.features.assign(qid=other)
+    assert scorer(ranker, with_column, table.Y.assign(qid=table.qid)) == scorer(
         ranker, table.features, table.Y, qid=table.qid
     )
 

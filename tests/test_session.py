@@ -63,13 +63,13 @@ def test_golden_at_every_rank(overlap: str, as_string: bool) -> None:
         for rank in range(1, 11)
         for name, measure in (("mdcu", MDCU(**shared)), ("nmdcu", nMDCU(ideal="ideal", **shared)))
     }
-    found = {(m.measure, m.query_id): m.value for m in ir_measures.iter_calc(list(measures.values()), qrels, run)}
+    result = {(m.measure, m.query_id): m.value for m in ir_measures.iter_calc(list(measures.values()), qrels, run)}
     labelled = {str(key): str(measure) if as_string else measure for key, measure in measures.items()}
     table = ma.evaluate({"run": run}, qrels, labelled, progress=False).set_index(["measure", "qid"])["value"]
     for name, values in content["values"][overlap].items():
         for (kind, rank), measure in measures.items():
-            assert found[measure, name] == pytest.approx(values[kind][rank - 1], abs=1e-9), (name, kind, rank)
-            assert table[str((kind, rank)), name] == found[measure, name]
+            assert result[measure, name] == pytest.approx(values[kind][rank - 1], abs=1e-9), (name, kind, rank)
+            assert table[str((kind, rank)), name] == result[measure, name]
 
 
 # -- by hand and against the reference -------------------------------------------------------------------------
@@ -107,8 +107,8 @@ def test_against_the_reference(
 ) -> None:
     collection, aspects, theirs = drawn
     names = data.draw(st.permutations(collection.names))
-    place = data.draw(st.integers(1, len(names) - 1))
-    themes, usability = names[:place], names[place:]
+    split = data.draw(st.integers(1, len(names) - 1))
+    themes, usability = names[:split], names[split:]
     cases = {}
     for overlap in data.draw(st.lists(st.sampled_from([1.01, 1.5, 2, 10]), min_size=2, max_size=2, unique=True)):
         for measure, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
@@ -143,10 +143,10 @@ def test_the_greedy_ideal_scores_exactly_1_and_the_optimum_can_exceed_it() -> No
             for index, order in enumerate(orders)
         }
         measure = nMDCU(themes="a,b", usability="u", aspects=Aspects({"a": 3, "b": 3, "u": Aspect([0, 0.5, 1])}))
-        of = ma.evaluate({"run": run}, qrels, measure, progress=False)["value"]
-        values.append(of.max())
+        scores = ma.evaluate({"run": run}, qrels, measure, progress=False)["value"]
+        values.append(scores.max())
         # One of the rankings is the greedy one.
-        assert of.max() == 0 or (of == 1).any()
+        assert scores.max() == 0 or (scores == 1).any()
     short = [1 - 1 / value for value in values if value]
     assert min(short) >= -1e-12
     assert 0.02 < sum(short) / len(short) < 0.05
@@ -155,12 +155,12 @@ def test_the_greedy_ideal_scores_exactly_1_and_the_optimum_can_exceed_it() -> No
 
 def test_equal_documents_do_not_depend_on_their_names_or_rows() -> None:
     """d1 and d2 add as much at rank 1; the one with the larger usability goes first, whatever its name."""
-    one, other = {"relevance": 2, "plain": 4}, {"relevance": 4, "plain": 2}
+    left, right = {"relevance": 2, "plain": 4}, {"relevance": 4, "plain": 2}
     values = set()
-    for first, second in ((one, other), (other, one)):
+    for first, second in ((left, right), (right, left)):
         qrels = {"q": {"d1": first, "d2": second}}
         measure = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 4, "plain": 4})
-        values.add(measure.calc_aggregate(qrels, {"q": {"d1" if first is one else "d2": 2.0}}))
+        values.add(measure.calc_aggregate(qrels, {"q": {"d1" if first is left else "d2": 2.0}}))
     assert values == {8 / (8 + 8)}
 
 
@@ -211,7 +211,10 @@ def test_names_print_so_that_they_are_read_back() -> None:
 
 def test_only_the_named_columns_are_read_in_any_order() -> None:
     frame = pd.DataFrame(
-        [("q", docno, of["place"], of["plain"], of["relevance"]) for docno, of in QRELS["q"].items()],
+        [
+            ("q", docno, labels["place"], labels["plain"], labels["relevance"])
+            for docno, labels in QRELS["q"].items()
+        ],
         columns=["qid", "docno", "score", "plain", "label"],
     )
     assert ONE.calc_aggregate(frame, RUN) == ONE.calc_aggregate(QRELS, RUN)

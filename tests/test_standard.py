@@ -67,7 +67,7 @@ THEIRS = [
 def originals(collection: Collection, measures: list) -> dict[tuple[str, str], float]:
     """Return the values of ir-measures on the labels of relevance, with the default for missing ones."""
     qrels = collection.column("relevance")
-    values = {(str(each), qid): float(each.DEFAULT) for each in measures for qid in collection.labels}
+    values = {(str(original), qid): float(original.DEFAULT) for original in measures for qid in collection.labels}
     for measure in measures if qrels else []:  # one by one: together, a plain nDCG may get the gains of another
         # Of RR@k, ir-measures breaks ties otherwise.
         run = collection.rescored() if measure == RR @ 3 else collection.run
@@ -83,9 +83,9 @@ def test_values_are_those_of_ir_measures(collection: Collection) -> None:
     """Ties, negative and missing labels, missing and further queries, empty rankings."""
     if not any(collection.run.get(qid) for qid in collection.labels):
         return  # such runs are refused
-    found = evaluate({"run": collection.run_frame}, collection.qrels, [*OURS, *THEIRS], progress=False)
+    table = evaluate({"run": collection.run_frame}, collection.qrels, [*OURS, *THEIRS], progress=False)
     wanted = originals(collection, [*OURS, *THEIRS])
-    got = dict(zip(zip(found["measure"], found["qid"], strict=True), found["value"], strict=True))
+    got = dict(zip(zip(table["measure"], table["qid"], strict=True), table["value"], strict=True))
     assert got == pytest.approx(wanted, abs=1e-12, rel=0)
 
 
@@ -115,10 +115,10 @@ def test_the_original_is_prepared_once_for_all_runs(monkeypatch: pytest.MonkeyPa
     calls = []
     original = ir_measures.evaluator
     monkeypatch.setattr(ir_measures, "evaluator", lambda *args: calls.append(args) or original(*args))
-    found = evaluate(runs, qrels, [Bpref, RR @ 2, "map"], progress=False)
+    table = evaluate(runs, qrels, [Bpref, RR @ 2, "map"], progress=False)
     assert len(calls) == 1
     for name, run in runs.items():
-        values = found[found["name"] == name].set_index(["measure", "qid"])["value"].to_dict()
+        values = table[table["name"] == name].set_index(["measure", "qid"])["value"].to_dict()
         assert values["Bpref", "q1"] == Bpref.calc_aggregate({"q1": qrels["q1"]}, run)
         assert values["RR@2", "q1"] == (RR @ 2).calc_aggregate({"q1": qrels["q1"]}, run)
         assert values["map", "q1"] == AP.calc_aggregate({"q1": qrels["q1"]}, run)
@@ -175,34 +175,41 @@ def test_gains_are_mapped_before_queries_without_a_gain_are_left_out():
     run = {qid: {"d1": 2.0, "d2": 1.0} for qid in qrels}
     for gains, expected in (({0: 1, 1: 2}, [0, 1, 0]), ({-1: 3, 1: 2}, [1, 1, 1])):
         measure = ir_measures.nDCG(gains=gains, judged_only=True)
-        found = evaluate(run, qrels, measure, progress=False).set_index("qid")["value"]
-        assert found[list(qrels)].tolist() == pytest.approx(expected)
+        values = evaluate(run, qrels, measure, progress=False).set_index("qid")["value"]
+        assert values[list(qrels)].tolist() == pytest.approx(expected)
 
 
 def test_measures_beside_measures_of_judged_documents_count_all():
     """In one evaluator of ir-measures, NumRet counts judged documents only, depending on the order of a set."""
     run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
-    of_judged = [P(judged_only=True) @ 2, AP(judged_only=True), nDCG(judged_only=True) @ 3, SetP(judged_only=True)]
-    for other in of_judged:
-        for measures in ([NumRet, other], [other, NumRet, Bpref], [*of_judged, NumQ, infAP, NumRet]):
-            found = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
-            assert found["NumRet"] == 2
-            assert found[str(other)] == other.calc_aggregate(qrels, run)
+    judged_measures = [
+        P(judged_only=True) @ 2,
+        AP(judged_only=True),
+        nDCG(judged_only=True) @ 3,
+        SetP(judged_only=True),
+    ]
+    for measure in judged_measures:
+        for measures in ([NumRet, measure], [measure, NumRet, Bpref], [*judged_measures, NumQ, infAP, NumRet]):
+            values = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
+            assert values["NumRet"] == 2
+            assert values[str(measure)] == measure.calc_aggregate(qrels, run)
 
 
 def test_functions_of_users_see_their_topics() -> None:
     qrels = {str(number): {"d": 1} for number in range(1, 13)}
     run = {qid: {"d": 1.0} for qid in qrels}
-    own = ir_measures.define_byquery(lambda of, _: float(of["query_id"].iloc[0]), name="own")
+    own = ir_measures.define_byquery(lambda judged, _: float(judged["query_id"].iloc[0]), name="own")
     values = evaluate({"a": run}, qrels, [own, ir_measures.ERR @ 1], progress=False)
-    found = values[values["measure"] == "own"].set_index("qid")["value"].to_dict()
-    assert found == {qid: float(qid) for qid in qrels}
+    result = values[values["measure"] == "own"].set_index("qid")["value"].to_dict()
+    assert result == {qid: float(qid) for qid in qrels}
 
 
 def test_functions_of_one_name_are_refused() -> None:
-    one, two = (ir_measures.define_byquery(lambda of, run, value=value: value, name="own") for value in (1.0, 2.0))
+    first, second = (
+        ir_measures.define_byquery(lambda qrels, run, value=value: value, name="own") for value in (1.0, 2.0)
+    )
     with pytest.raises(MultiAspectError, match=r"two functions.*own.*name="):
-        evaluate({"a": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, {"one": one, "two": two}, progress=False)
+        evaluate({"a": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, {"one": first, "two": second}, progress=False)
 
 
 def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):

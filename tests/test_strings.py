@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ir_measures import AP, P, R, nDCG
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On
@@ -155,19 +156,19 @@ RUNS = {
 ASPECTS = {"relevance": 2, "credibility": 2}
 
 
-def evaluated(measures: Any) -> pd.DataFrame:
+def evaluate_measures(measures: Any) -> pd.DataFrame:
     return ma.evaluate(RUNS, QRELS, measures, progress=False)
 
 
 def test_a_mapping_is_label_to_measure() -> None:
     """The key was evaluated once, and the measure it stood for was not."""
     measure = CAM(base="AP", aspects=ASPECTS) @ 1
-    found = evaluated({"CAM": measure, "nDCG": "P@1"})
-    assert found["measure"].unique().tolist() == ["CAM", "nDCG"]
-    expected = evaluated([measure, P @ 1])
-    assert found["value"].tolist() == expected["value"].tolist()
-    assert found["value"].tolist() != evaluated([CAM(aspects=ASPECTS), nDCG])["value"].tolist()
-    table, plain = ma.aggregate(found), ma.aggregate(expected)
+    values = evaluate_measures({"CAM": measure, "nDCG": "P@1"})
+    assert values["measure"].unique().tolist() == ["CAM", "nDCG"]
+    expected = evaluate_measures([measure, P @ 1])
+    assert values["value"].tolist() == expected["value"].tolist()
+    assert values["value"].tolist() != evaluate_measures([CAM(aspects=ASPECTS), nDCG])["value"].tolist()
+    table, plain = ma.aggregate(values), ma.aggregate(expected)
     assert list(table.columns) == ["name", "CAM", "nDCG"]
     assert table["CAM"].tolist() == plain[str(measure)].tolist()
 
@@ -185,7 +186,7 @@ def test_a_mapping_is_label_to_measure() -> None:
 )
 def test_bad_mappings(measures: Any, parts: list[str]) -> None:
     with pytest.raises(MultiAspectError) as caught:
-        evaluated(measures)
+        evaluate_measures(measures)
     assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
@@ -193,25 +194,25 @@ LABELLED = {"geometric": ma.GMAP, "harmonic": "HMAP", "returned": ir_measures.Nu
 
 
 def by_ir_measures(run: str) -> list[float]:
-    relevance = {qid: {docno: of["relevance"] for docno, of in judged.items()} for qid, judged in QRELS.items()}
+    relevance = {qid: {docno: row["relevance"] for docno, row in judged.items()} for qid, judged in QRELS.items()}
     return [parse(measure)[0].calc_aggregate(relevance, RUNS[run]) for measure in LABELLED.values()]
 
 
 @pytest.mark.slow
 def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
-    found = evaluated(LABELLED)
+    values = evaluate_measures(LABELLED)
     kept = {
-        "as it is": found,
-        "copied": found.copy(),
-        "selected": found[found["name"] != "none"].sort_values("value").sort_index(),
-        "pickled": pickle.loads(pickle.dumps(found)),
-        "concatenated": pd.concat([found[found["name"] == "one"], found[found["name"] == "two"]]),
+        "as it is": values,
+        "copied": values.copy(),
+        "selected": values[values["name"] != "none"].sort_values("value").sort_index(),
+        "pickled": pickle.loads(pickle.dumps(values)),
+        "concatenated": pd.concat([values[values["name"] == "one"], values[values["name"] == "two"]]),
     }
-    attrs = found.attrs
-    kept["as JSON"] = found.copy()
+    attrs = values.attrs
+    kept["as JSON"] = values.copy()
     kept["as JSON"].attrs = json.loads(json.dumps(attrs))
     try:
-        found.to_parquet(tmp_path / "found.parquet")
+        values.to_parquet(tmp_path / "found.parquet")
     except ImportError:
         pass
     else:
@@ -221,26 +222,26 @@ def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
         table = ma.aggregate(frame).set_index("name")
         for run in RUNS:
             assert table.loc[run].tolist() == pytest.approx(by_ir_measures(run)), how
-    bare = found.copy()
+    bare = values.copy()
     bare.attrs = {}
     assert ma.aggregate(bare)["geometric"].tolist() == pytest.approx(
         bare[bare["measure"] == "geometric"].groupby("name")["value"].mean().tolist()
     )
-    pd.testing.assert_frame_equal(ma.aggregate(bare, LABELLED), ma.aggregate(found))
-    named = evaluated(["GMAP", "NumRet"])
+    pd.testing.assert_frame_equal(ma.aggregate(bare, LABELLED), ma.aggregate(values))
+    named = evaluate_measures(["GMAP", "NumRet"])
     expected = ma.aggregate(named)
     named.attrs = {}
     pd.testing.assert_frame_equal(ma.aggregate(named), expected)
     with pytest.raises(MultiAspectError, match=r"measures=.*harmonic, returned, mean"):
-        ma.aggregate(found, {"geometric": ma.GMAP})
+        ma.aggregate(values, {"geometric": ma.GMAP})
 
 
 def test_a_record_that_cannot_be_read_is_reported() -> None:
-    found = evaluated({"x": "map"})
-    found.attrs = {"measures": {"x": "NotHere@10"}}
+    values = evaluate_measures({"x": "map"})
+    values.attrs = {"measures": {"x": "NotHere@10"}}
     with pytest.warns(MultiAspectWarning, match=r"x is recorded as the measure NotHere@10.*pass measures="):
-        table = ma.aggregate(found)
-    assert table["x"].tolist() == ma.aggregate(evaluated("map"))["map"].tolist()
+        table = ma.aggregate(values)
+    assert table["x"].tolist() == ma.aggregate(evaluate_measures("map"))["map"].tolist()
 
 
 def test_mappings_elsewhere() -> None:
@@ -255,12 +256,11 @@ def test_mappings_elsewhere() -> None:
 # --- directions -------------------------------------------------------------------------------
 
 
+@no_warnings()
 def test_evaluations_and_scorers_know_the_direction() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", MultiAspectWarning)
-        evaluated(["ESL"])
-        ma.ranking_scorer("ESL")
-        assert parse("ESL") == [ma.ESL]
+    evaluate_measures(["ESL"])
+    ma.ranking_scorer("ESL")
+    assert parse("ESL") == [ma.ESL]
 
 
 def test_scorers_know_that_higher_hmap_is_better() -> None:
@@ -292,18 +292,18 @@ def test_as_measure_equals_ir_measures() -> None:
         if isinstance(measure, ma.Measure):
             assert as_measure(measure) is measure
             continue
-        for one in (measure, measure @ 5 if measure.AT_PARAM in measure.SUPPORTED_PARAMS else measure):
+        for variant in (measure, measure @ 5 if measure.AT_PARAM in measure.SUPPORTED_PARAMS else measure):
             try:
-                expected = ma.evaluate({"run": run}, qrels, one, progress=False)["value"]
+                expected = ma.evaluate({"run": run}, qrels, variant, progress=False)["value"]
             except (MultiAspectError, ImportError, OSError):
                 continue
             if name == "ERR":
                 with pytest.raises(MultiAspectError):
-                    as_measure(one)
+                    as_measure(variant)
                 continue
-            ours = as_measure(one)
+            ours = as_measure(variant)
             values = ma.evaluate({"run": run}, qrels, ours, progress=False)["value"]
-            assert values.tolist() == pytest.approx(expected.tolist(), abs=1e-6), (one, ours)
+            assert values.tolist() == pytest.approx(expected.tolist(), abs=1e-6), (variant, ours)
             compared.append(name)
     assert {"AP", "nDCG", "P", "RR", "RBP", "Rprec", "SetF", "Judged", "Success", "R"} <= set(compared)
     assert as_measure(ir_measures.RBP @ 5) == On(base="RBP(rel=1)@5")
@@ -327,23 +327,23 @@ def test_rbp_without_rel_is_that_of_the_base(text: str) -> None:
     assert both["value"].iloc[0] == wanted
 
 
-@pytest.mark.parametrize("given", ["SetF(beta=2)", ir_measures.SetF(beta=2), "SetF(beta=2.0)"], ids=str)
-def test_whole_numbers_are_taken_where_ir_measures_wants_floats(given: object) -> None:
+@pytest.mark.parametrize("base", ["SetF(beta=2)", ir_measures.SetF(beta=2), "SetF(beta=2.0)"], ids=str)
+def test_whole_numbers_are_taken_where_ir_measures_wants_floats(base: object) -> None:
     wanted = ir_measures.SetF(beta=2.0).calc_aggregate(LABELS, RANKED)
-    assert ma.evaluate(RANKED, LABELS, {"one": given}, progress=False)["value"].item() == pytest.approx(wanted)
-    measure = On(base=given, aspects={"relevance": 2})
+    assert ma.evaluate(RANKED, LABELS, {"one": base}, progress=False)["value"].item() == pytest.approx(wanted)
+    measure = On(base=base, aspects={"relevance": 2})
     assert measure.calc_aggregate(LABELS, RANKED) == pytest.approx(wanted)
     assert ir_measures.parse_measure(str(measure)) == measure
 
 
 @pytest.mark.parametrize("value", ["1e400", "-1e400"])
 def test_numbers_that_cannot_be_printed_are_refused(value: str) -> None:
-    given = ir_measures.INSQ(T=float(value), max_rel=2)
+    measure = ir_measures.INSQ(T=float(value), max_rel=2)
     for make in (
         lambda: ma.evaluate(RANKED, LABELS, f"INSQ(T={value},max_rel=2)", progress=False),
-        lambda: ma.evaluate(RANKED, LABELS, given, progress=False),
+        lambda: ma.evaluate(RANKED, LABELS, measure, progress=False),
         lambda: On(base=f"INSQ(T={value},max_rel=2)"),
-        lambda: On(base=given),
+        lambda: On(base=measure),
         lambda: ir_measures.parse_measure(f"On(base='INSQ(T={value},max_rel=2)')"),
     ):
         with pytest.raises(MultiAspectError, match=r"INSQ: expected T to be a finite number, got -?inf"):

@@ -26,7 +26,7 @@ QUESTIONS = {
     "parameter": (r"""["\w] (not )?in (?!self\.)\w+(\.\w+)*\.SUPPORTED_PARAMS(?!\.)""", 16),
     "attribute": (
         r"attr\([\w.]+, \"(" + "|".join(ATTRIBUTES) + r")\"",
-        23,
+        24,
     ),
     "package": (r"(?<!def )(?<!\.)\bsupports\(", 16),
 }

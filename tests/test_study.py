@@ -88,7 +88,7 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(study.data, "N_TRAIN", 6)
     monkeypatch.setattr(study.data, "N_DOCUMENTS", 8)
     tiny = study.data.synthetic
-    monkeypatch.setattr(study.data, "synthetic", lambda **given: tiny(**given, n_queries=10))
+    monkeypatch.setattr(study.data, "synthetic", lambda **options: tiny(**options, n_queries=10))
     rare = "independent, 5 % and 60 %, features of relevance"
     settings = {name: study.data.SETTINGS[name] for name in ("conflicting, equal scales", rare)}
     # With 8 documents, one per query is more than 5 %.
@@ -99,8 +99,8 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(study.data, "directions", lambda data: {"credibility": {"rises": 1, "falls": 0}})
     monkeypatch.setitem(study.targets.PARAMS, "n_estimators", 3)
     out = tmp_path / "results.json"
-    given = ["--draws", "2", "--splits", "2", "--repeats", "1", "--data", str(tmp_path), "--out", str(out)]
-    monkeypatch.setattr(sys, "argv", ["study", *given])
+    options = ["--draws", "2", "--splits", "2", "--repeats", "1", "--data", str(tmp_path), "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["study", *options])
     study.main.main()
     assert "a collection:" in capsys.readouterr().out
     written = study.figures.load(out)
@@ -109,9 +109,9 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert set(written["worlds"]) == {"a collection", *settings}
     assert set(written["worlds"]["a collection"]) == set(study.results["worlds"]["CLEF eHealth 2015"])
     for name in settings:
-        of_draws = written["worlds"][name]
-        assert set(of_draws) == set(study.results["worlds"][name])
-        assert len(of_draws["scores"]["LightGBM"]["fusion"]["CAM@10"]) == 2
+        draws = written["worlds"][name]
+        assert set(draws) == set(study.results["worlds"][name])
+        assert len(draws["scores"]["LightGBM"]["fusion"]["CAM@10"]) == 2
     assert written["worlds"][rare]["prevalence"]["relevance"]["documents"] == pytest.approx(0.3, abs=0.02)
 
 
@@ -151,7 +151,9 @@ def test_the_fractions_of_positive_documents_are_those_of_the_setting(study: Any
 
 
 def test_prevalence_does_not_change_the_features(study: Any) -> None:
-    common, rare = (study.data.synthetic(-0.7, (2, 2), 3, prevalence=given) for given in (None, study.data.RARE))
+    common, rare = (
+        study.data.synthetic(-0.7, (2, 2), 3, prevalence=prevalence) for prevalence in (None, study.data.RARE)
+    )
     assert (common.X == rare.X).all()
     assert (common.Y != rare.Y).any(axis=None)
 
@@ -330,9 +332,9 @@ def test_the_page_says_what_came_out(study: Any) -> None:
     for (label, pair, measure), (_, name, *cells, _) in zip(rows, table, strict=True):
         assert label.rstrip(" |") in name
         for world, cell in zip(("conflicting", "independent"), cells, strict=True):
-            found = study.difference(f"{world}, unequal scales", *pair, measure)
+            differences = study.difference(f"{world}, unequal scales", *pair, measure)
             said = [float(number.replace("−", "-")) for number in re.findall(r"[+−]?\.\d+", cell)]
-            assert said == pytest.approx(found[["difference", "low", "high"]].tolist(), abs=0.00051)
+            assert said == pytest.approx(differences[["difference", "low", "high"]].tolist(), abs=0.00051)
 
 
 #: Settings of the rows of the page's table on prevalence, each for conflicting and independent aspects.
@@ -393,14 +395,14 @@ def test_docstrings_quote_the_study(study: Any) -> None:
     one_only = [name for name in study.synthetic if "features of" in name]
     rare = [name for name in study.synthetic if "5 %" in name and name not in one_only]
     assert {*study.both_common, *one_only, *rare} == set(study.synthetic)
-    on_clef = study.difference("CLEF eHealth 2015", "fusion", "linear form", "CAM@10")
-    half = (on_clef["high"] - on_clef["low"]) / 2
+    clef = study.difference("CLEF eHealth 2015", "fusion", "linear form", "CAM@10")
+    half = (clef["high"] - clef["low"]) / 2
     docstring = " ".join(ma.AspectFusion.__doc__.split())
     for said in (
         f"by {span(study.both_common)} on synthetic collections with two common aspects",
         f"by {span(rare)} if 5 % of the documents have one aspect and 60 % the other",
         f"by {span(one_only)} if features tell of one aspect only",
-        f"by {on_clef['difference']:+.3f} ± {half:.3f}",
+        f"by {clef['difference']:+.3f} ± {half:.3f}",
     ):
         assert said.replace("-", "−") in docstring
     orders = pd.DataFrame(study.results["worlds"]["CLEF eHealth 2015"]["row orders"]).loc["TOMA@10"]

@@ -37,11 +37,11 @@ NAMES = ("alpha_nDCG", "alpha_DCG", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "StRec
 WITHOUT_CUTOFF = ("NRBP", "nNRBP", "AP_IA")
 
 
-def ranked(*docnos: str) -> dict[str, dict[str, float]]:
+def ranking(*docnos: str) -> dict[str, dict[str, float]]:
     return {"q": {docno: -float(rank) for rank, docno in enumerate(docnos)}}
 
 
-def based(name: str, cutoff: int, alpha: float = 0.5, beta: float = 0.5, **params: Any) -> ma.Measure:
+def subtopics_measure(name: str, cutoff: int, alpha: float = 0.5, beta: float = 0.5, **params: Any) -> ma.Measure:
     """`Subtopics` with the base of this name and the parameters that it has."""
     base = ir_measures.measures.registry[name]
     given_params = {"alpha": alpha, "beta": beta, **params}
@@ -66,7 +66,7 @@ def test_golden(as_string: bool) -> None:
     tops = {"relevance": 2, "credibility": 2, "understandability": 3}
     qrels = dict.fromkeys(content["runs"], content["labels"])
     run = {
-        name: ranked(*sorted(scores, key=lambda docno, scores=scores: (-scores[docno], docno)))["q"]
+        name: ranking(*sorted(scores, key=lambda docno, scores=scores: (-scores[docno], docno)))["q"]
         for name, scores in content["runs"].items()
     }
     settings_of = {
@@ -82,18 +82,18 @@ def test_golden(as_string: bool) -> None:
         first, thresholds = cases[0], content["thresholds"]
         aspects = Aspects({name: Aspect(tops[name], threshold=thresholds[name]) for name in first["aspects"]})
         measures = {
-            name: based(name, first["k"], first["alpha"], first["beta"])(aspects=aspects)
+            name: subtopics_measure(name, first["k"], first["alpha"], first["beta"])(aspects=aspects)
             for name in NAMES
             if first["k"] > 1 or name not in ("ERR_IA", "alpha_DCG")
         }
-        found = {
+        values = {
             (m.measure, m.query_id): m.value for m in ir_measures.iter_calc(list(measures.values()), qrels, run)
         }
-        given_as = {name: str(one) if as_string else one for name, one in measures.items()}
+        given_as = {name: str(metric) if as_string else metric for name, metric in measures.items()}
         table = ma.evaluate({"run": run}, qrels, given_as, progress=False).set_index(["measure", "qid"])["value"]
         for case in cases:
             for name, measure in measures.items():
-                value = found[measure, case["run"]]
+                value = values[measure, case["run"]]
                 assert value == pytest.approx(case["values"][name], abs=1e-9), (case["run"], measure)
                 assert table[name, case["run"]] == value
                 compared += 1
@@ -103,15 +103,15 @@ def test_golden(as_string: bool) -> None:
 def test_rank_1_is_divided_as_other_ranks_are() -> None:
     """ndeval prints 2 for both, undivided, where both subtopics are covered at rank 1."""
     for base in (ERR_IA @ 1, alpha_DCG @ 1):
-        assert Subtopics(base=base, aspects=TWO).calc_aggregate(QRELS, ranked("d4")) == 1
-        assert Subtopics(base=base, aspects=TWO).calc_aggregate(QRELS, ranked("d1")) == 0.5
+        assert Subtopics(base=base, aspects=TWO).calc_aggregate(QRELS, ranking("d4")) == 1
+        assert Subtopics(base=base, aspects=TWO).calc_aggregate(QRELS, ranking("d1")) == 0.5
 
 
 # -- by hand and against the reference -------------------------------------------------------------------------
 
 
 def test_by_hand() -> None:
-    run, measure = ranked("d1", "d2", "d3"), Subtopics(aspects=TWO)
+    run, measure = ranking("d1", "d2", "d3"), Subtopics(aspects=TWO)
     log = np.log2([2, 3, 4, 5])
     gained, ideal = (1 / log[:3]) @ [1, 0.5, 1], (1 / log) @ [2, 0.5, 0.5, 0.25]
     assert measure.calc_aggregate(QRELS, run) == pytest.approx(gained / ideal, abs=1e-12)
@@ -126,8 +126,8 @@ def test_the_greedy_ideal_scores_exactly_1() -> None:
     """Of d1, d2 and d3 with gains of ½ after d4, the last docno is next, then d2: ¼ more than d1 after it."""
     for alpha in (0, 0.3, 0.5, 0.9, 1):
         for name in ("alpha_nDCG", "nNRBP", "nERR_IA"):
-            measure = based(name, 10, alpha)(aspects=TWO)
-            assert measure.calc_aggregate(QRELS, ranked("d4", "d3", "d2", "d1")) == 1
+            measure = subtopics_measure(name, 10, alpha)(aspects=TWO)
+            assert measure.calc_aggregate(QRELS, ranking("d4", "d3", "d2", "d1")) == 1
 
 
 def test_ties_of_the_ideal_are_broken_by_docno_descending() -> None:
@@ -136,9 +136,9 @@ def test_ties_of_the_ideal_are_broken_by_docno_descending() -> None:
     names = ("relevance", "credibility", "plain", "new")
 
     def best(docnos: dict[str, str]) -> float:
-        judged = {docnos[docno]: dict(zip(names, of, strict=True)) for docno, of in labels.items()}
+        judged = {docnos[docno]: dict(zip(names, row, strict=True)) for docno, row in labels.items()}
         measure = Subtopics(base="alpha_nDCG(alpha=1.0)", aspects=dict.fromkeys(names, 1)) @ 2
-        return measure.calc_aggregate({"q": judged}, ranked(*(docnos[docno] for docno in "zab")))
+        return measure.calc_aggregate({"q": judged}, ranking(*(docnos[docno] for docno in "zab")))
 
     assert best({"z": "z", "a": "a", "b": "b"}) == best({"z": "a", "a": "z", "b": "b"}) == 1
 
@@ -154,24 +154,24 @@ def test_ties_of_runs_are_broken_as_everywhere() -> None:
 def test_a_subtopic_without_documents_counts_for_nothing() -> None:
     qrels = {"q": {"d1": {"relevance": 1, "credibility": 0}}, "r": {"d1": {"relevance": 0, "credibility": 1}}}
     for name in NAMES:
-        measure = based(name, 1)(aspects=TWO)
-        alone = measure.calc_aggregate({"q": {"d1": {"relevance": 1, "credibility": 1}}}, ranked("d1"))
+        measure = subtopics_measure(name, 1)(aspects=TWO)
+        alone = measure.calc_aggregate({"q": {"d1": {"relevance": 1, "credibility": 1}}}, ranking("d1"))
         values = [m.value for m in measure.iter_calc(qrels, {"q": {"d1": 1.0}, "r": {"d1": 1.0}})]
         assert values == [alone, alone]
         nothing = {"q": {"d1": {"relevance": 0, "credibility": 0}}}
-        assert measure.calc_aggregate(nothing, ranked("d1")) == 0
+        assert measure.calc_aggregate(nothing, ranking("d1")) == 0
 
 
 def test_an_explicit_rel_replaces_the_thresholds() -> None:
     qrels = {"q": {"d1": {"relevance": 1, "credibility": 3}, "d2": {"relevance": 3, "credibility": 0}}}
     aspects = {"relevance": 3, "credibility": Aspect(3, threshold=2)}
     measure = Subtopics(base="P_IA@1", aspects=aspects)
-    assert measure.calc_aggregate(qrels, ranked("d1", "d2")) == 1
-    assert measure(base="P_IA(rel=2)@1").calc_aggregate(qrels, ranked("d1", "d2")) == 0.5
+    assert measure.calc_aggregate(qrels, ranking("d1", "d2")) == 1
+    assert measure(base="P_IA(rel=2)@1").calc_aggregate(qrels, ranking("d1", "d2")) == 0.5
     # rel=1 is the default of ir-measures, but it is not the threshold of every aspect.
     assert (
         measure(base="P_IA(rel=1)@1", aspects={**aspects, "credibility": Aspect(3, threshold=3)}).calc_aggregate(
-            qrels, ranked("d1")
+            qrels, ranking("d1")
         )
         == 1
     )
@@ -181,9 +181,9 @@ def test_an_explicit_rel_replaces_the_thresholds() -> None:
 def test_judged_nothing_and_junk_belong_to_no_subtopic() -> None:
     qrels = {"q": {"d1": {"relevance": -2, "credibility": float("nan")}, "d2": {"relevance": 1, "credibility": 1}}}
     measure = Subtopics(base="StRecall@1", aspects=TWO)
-    assert measure.calc_aggregate(qrels, ranked("d1", "d2")) == 0
-    assert measure.calc_aggregate(qrels, ranked("x", "d2")) == 0
-    assert measure.calc_aggregate(qrels, ranked("d2")) == 1
+    assert measure.calc_aggregate(qrels, ranking("d1", "d2")) == 0
+    assert measure.calc_aggregate(qrels, ranking("x", "d2")) == 0
+    assert measure.calc_aggregate(qrels, ranking("d2")) == 1
 
 
 @given(
@@ -206,7 +206,7 @@ def test_against_the_reference(
     explicit = {} if rel is None else {"rel": rel}
     cases = {}
     for name in NAMES:
-        measure = based(name, cutoff, alpha, beta, **explicit)(aspects=Aspects(aspects))
+        measure = subtopics_measure(name, cutoff, alpha, beta, **explicit)(aspects=Aspects(aspects))
         cases[measure] = lambda run, judged, name=name: ref.intent_aware(
             run,
             judged,
@@ -243,7 +243,7 @@ def test_cutoffs_are_those_of_the_base() -> None:
     assert str(Subtopics(base=alpha_nDCG(alpha=0.2) @ 10)) == "Subtopics(base='alpha_nDCG(alpha=0.2)')@10"
     assert ir_measures.parse_measure("Subtopics(base='alpha_nDCG(alpha=0.2)')@10").cutoff == 10
     for name in ("ERR_IA", "alpha_DCG", "P_IA"):
-        assert (Subtopics(base=name) @ 3).calc_aggregate(QRELS, ranked("d4")) > 0
+        assert (Subtopics(base=name) @ 3).calc_aggregate(QRELS, ranking("d4")) > 0
 
 
 def test_one_experiment_with_two_alphas_nDCG_and_deep_cutoffs() -> None:
@@ -254,11 +254,11 @@ def test_one_experiment_with_two_alphas_nDCG_and_deep_cutoffs() -> None:
         nDCG @ 50,
         ma.TOMA(aspects=TWO) @ 50,
     ]
-    run = ranked("d1", "d2", "d3")
-    frame = pd.DataFrame([{"query_id": "q", "doc_id": docno, **of} for docno, of in QRELS["q"].items()])
+    run = ranking("d1", "d2", "d3")
+    frame = pd.DataFrame([{"query_id": "q", "doc_id": docno, **row} for docno, row in QRELS["q"].items()])
     together = ir_measures.calc_aggregate(measures, frame, run)
-    alone = {one: one.calc_aggregate(QRELS, run) for one in measures if one != nDCG @ 50}
-    assert {one: together[one] for one in alone} == alone
+    alone = {measure: measure.calc_aggregate(QRELS, run) for measure in measures if measure != nDCG @ 50}
+    assert {measure: together[measure] for measure in alone} == alone
     assert len({round(value, 6) for value in together.values()}) == 4
     relevance = {"q": {docno: labels["relevance"] for docno, labels in QRELS["q"].items()}}
     assert together[nDCG @ 50] == pytest.approx((nDCG @ 50).calc_aggregate(relevance, run))
@@ -282,12 +282,12 @@ def test_labels_for_learning_to_rank() -> None:
         (lambda: Subtopics(base="StRecall@3") @ 5, ["Subtopics@5 has the cutoff 5, but its base is StRecall@3"]),
         (lambda: Subtopics(base="AP_IA") @ 5, ["no base accepts one: AP_IA"]),
         (lambda: Subtopics(base="P_IA(judged_only=True)@5"), ["judged_only=True is not supported"]),
-        (lambda: Subtopics(base=P_IA).calc_aggregate(QRELS, ranked("d1")),
+        (lambda: Subtopics(base=P_IA).calc_aggregate(QRELS, ranking("d1")),
          ["the base P_IA requires a cutoff, as in Subtopics(base='P_IA')@20"]),
-        (lambda: ma.evaluate({"r": ranked("d1")}, QRELS, "Subtopics(base='ERR_IA')", progress=False),
+        (lambda: ma.evaluate({"r": ranking("d1")}, QRELS, "Subtopics(base='ERR_IA')", progress=False),
          ["requires a cutoff"]),
         (lambda: ma.CAM(base=Subtopics), ["Subtopics cannot be a base"]),
-        (lambda: Subtopics(aspects="mood").calc_aggregate(QRELS, ranked("d1")), ["no column for the aspect mood"]),
+        (lambda: Subtopics(aspects="mood").calc_aggregate(QRELS, ranking("d1")), ["no column for the aspect mood"]),
     ],
 )  # fmt: skip
 def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
@@ -341,9 +341,9 @@ def test_long_qrels_as_namedtuples_and_numbers() -> None:
 def test_there_and_back() -> None:
     wide = ma.from_subtopics(ma.as_subtopics(QRELS, TWO))
     assert wide.columns.tolist() == ["qid", "docno", "credibility", "relevance"]
-    run = ranked("d3", "d5", "d1")
+    run = ranking("d3", "d5", "d1")
     for name in NAMES:
-        measure = based(name, 3)
+        measure = subtopics_measure(name, 3)
         assert measure(aspects=TWO).calc_aggregate(wide, run) == measure(aspects=TWO).calc_aggregate(QRELS, run)
 
 
@@ -383,18 +383,18 @@ def test_long_qrels_that_are_refused(rows: list[tuple[Any, ...]], part: str) -> 
 def test_gains_that_are_nearly_equal_are_no_ties() -> None:
     """The ideal takes d1, of a new subtopic, although d2, of the subtopic of d3, gains only 1e-9 less."""
     judged = {"d1": {"s1": 0, "s2": 1}, "d2": {"s1": 1, "s2": 0}, "d3": {"s1": 1, "s2": 0}}
-    measure = based("alpha_nDCG", 2, alpha=1e-9)(aspects=Aspects({"s1": 1, "s2": 1}))
-    assert measure.calc_aggregate({"q": judged}, ranked("d3", "d1")) == 1
-    assert measure.calc_aggregate({"q": judged}, ranked("d3", "d2")) < 1 - 1e-10
+    measure = subtopics_measure("alpha_nDCG", 2, alpha=1e-9)(aspects=Aspects({"s1": 1, "s2": 1}))
+    assert measure.calc_aggregate({"q": judged}, ranking("d3", "d1")) == 1
+    assert measure.calc_aggregate({"q": judged}, ranking("d3", "d2")) < 1 - 1e-10
 
 
 def test_gains_that_are_equal_but_for_rounding_are_ties() -> None:
     """Powers of 1 - 0.9 add up in the order of the subtopics; of ties, the ideal takes the last docno."""
     members = {"s1": "014", "s2": "0234", "s3": "03", "s4": "1234", "s5": "012"}
     aspects = Aspects(dict.fromkeys(members, 1))
-    judged = {f"d{n}": {name: int(f"{n}" in of) for name, of in members.items()} for n in range(5)}
-    run = ranked("d0", "d1", "d2", "d3", "d4")
-    measure = based("alpha_nDCG", 4, alpha=0.9)(aspects=aspects)
+    judged = {f"d{n}": {name: int(f"{n}" in digits) for name, digits in members.items()} for n in range(5)}
+    run = ranking("d0", "d1", "d2", "d3", "d4")
+    measure = subtopics_measure("alpha_nDCG", 4, alpha=0.9)(aspects=aspects)
     scales = {name: ref.ref_aspect([0, 1]) for name in members}
     wanted = ref.intent_aware(run["q"], judged, scales, "alpha_nDCG", alpha=0.9, cutoff=4)
     assert measure.calc_aggregate({"q": judged}, run) == pytest.approx(wanted, abs=1e-9)

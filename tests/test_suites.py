@@ -62,7 +62,7 @@ def verdict(year: int, code: int, answer: str) -> str:
     return "neither" if says is None else "correct" if says == answer else "incorrect"
 
 
-def derived(rows: pd.DataFrame, labels: list[int]) -> pd.DataFrame:
+def derive_qrels(rows: pd.DataFrame, labels: list[int]) -> pd.DataFrame:
     """The rows of a derived qrels file: those with a positive label."""
     frame = pd.DataFrame({"query_id": rows["qid"], "doc_id": rows["docno"], "relevance": labels})
     return frame[frame["relevance"] > 0]
@@ -102,12 +102,14 @@ def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.Da
         "useful and credible": (useful & credible).astype(int).tolist(),
         "useful, correct and credible": (right & credible).astype(int).tolist(),
     }
-    files = {name: derived(qrels, labels) for name, labels in files.items()}
+    files = {name: derive_qrels(qrels, labels) for name, labels in files.items()}
 
     def cam(parts: list[np.ndarray], rows: np.ndarray) -> float:
         topics = sorted(set(qrels.loc[rows, "qid"]))
-        each = [official(AP, derived(qrels, (part & rows).astype(int).tolist()), run, topics) for part in parts]
-        return sum(each) / len(each)
+        scores = [
+            official(AP, derive_qrels(qrels, (part & rows).astype(int).tolist()), run, topics) for part in parts
+        ]
+        return sum(scores) / len(scores)
 
     values = {f"nDCG {name}": official(nDCG, file, run) for name, file in files.items()}
     values |= {f"P@10 {name}": official(P @ 10, file, run) for name, file in files.items()}
@@ -116,16 +118,16 @@ def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.Da
     values["CAM(AP) correct, credible"] = cam([right, credible], rows)
     values["CAM(AP) useful, credible"] = cam([useful, credible], useful)
     values["CAM(AP) useful, correct, credible"] = cam([useful, right, credible], useful)
-    codes = getattr(ma.orders, f"trec_misinfo_{year}")().apply(labelled(year, qrels, answers))["code"]
+    codes = getattr(ma.orders, f"trec_misinfo_{year}")().apply(label_qrels(year, qrels, answers))["code"]
     for name, sign in (("helpful", 1), ("harmful", -1)):
-        values[f"{name} compatibility"] = compatibility(derived(qrels, (sign * codes).tolist()), run)
+        values[f"{name} compatibility"] = compatibility(derive_qrels(qrels, (sign * codes).tolist()), run)
     both = sorted(set(qrels.loc[codes > 0, "qid"]) & set(qrels.loc[codes < 0, "qid"]))
-    sides = [compatibility(derived(qrels, (sign * codes).tolist()), run, both) for sign in (1, -1)]
+    sides = [compatibility(derive_qrels(qrels, (sign * codes).tolist()), run, both) for sign in (1, -1)]
     values["helpful minus harmful"] = sides[0] - sides[1]
     return values
 
 
-def labelled(year: int, qrels: pd.DataFrame, answers: dict[str, str]) -> pd.DataFrame:
+def label_qrels(year: int, qrels: pd.DataFrame, answers: dict[str, str]) -> pd.DataFrame:
     """The wide qrels that a suite evaluates."""
     return qrels.assign(correctness=correctness(qrels, answers, year))
 
@@ -140,13 +142,13 @@ def test_a_track_suite_gives_the_means_on_derived_qrels(name: str) -> None:
     qrels, answers, run = world(year)
     wanted = expected(year, qrels, answers, run)
     suite = ma.suite(name)
-    values = ma.evaluate({"run": run}, labelled(year, qrels, answers), suite, progress=False)
+    values = ma.evaluate({"run": run}, label_qrels(year, qrels, answers), suite, progress=False)
     means = ma.aggregate(values).iloc[0]
     for label in suite:
         assert means[label] == pytest.approx(wanted[label], abs=1e-9), label
     # Over all judged topics, means are other ones.
     everywhere = ma.evaluate(
-        {"run": run}, labelled(year, qrels, answers), suite, average_over="judged", progress=False
+        {"run": run}, label_qrels(year, qrels, answers), suite, average_over="judged", progress=False
     )
     assert len(everywhere) == len(suite) * 8 > len(values)
     lower = ma.aggregate(everywhere).iloc[0]
@@ -171,7 +173,7 @@ def test_the_mistake_of_2020_is_one_of_that_year() -> None:
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", [*SUITES])
 def test_every_suite_can_be_used(name: str) -> None:
-    suite = made(name)
+    suite = make_suite(name)
     assert suite.name == name
     assert suite.description == str(suite)
     for label, measure in suite.items():
@@ -189,7 +191,7 @@ def test_every_suite_can_be_used(name: str) -> None:
     assert needed == set(suite.columns)
 
 
-def made(name: str) -> Suite:
+def make_suite(name: str) -> Suite:
     settings = {
         "multi-aspect": {"aspects": {"relevance": 2, "credibility": 1}},
         "trec-fair-2022": {"groups": GROUPS},
@@ -277,7 +279,7 @@ RUN = {qid: {"d1": 1.0} for qid in QRELS}
 @pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 def test_an_experiment_averages_a_suite_over_all_judged_topics() -> None:
     qrels, answers, run = world(2021)
-    wide = labelled(2021, qrels, answers).rename(columns={"relevance": "label"})
+    wide = label_qrels(2021, qrels, answers).rename(columns={"relevance": "label"})
     suite = ma.suite("trec-misinfo-2021")
     topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "?"})
     table = pt.Experiment([run], topics, wide, list(suite.values()), names=["run"]).set_index("name")
@@ -317,10 +319,11 @@ def test_fair_ranking_gives_the_official_figures() -> None:
         if case.get("depth") != 500 or not values or None in values.values():
             continue
         dimensions = {
-            each["name"]: pd.DataFrame(
-                [(docno, *shares) for docno, shares in each["docs"].items()], columns=["docno", *each["groups"]]
+            dimension["name"]: pd.DataFrame(
+                [(docno, *shares) for docno, shares in dimension["docs"].items()],
+                columns=["docno", *dimension["groups"]],
             )
-            for each in case["dimensions"]
+            for dimension in case["dimensions"]
         }
         groups = ma.Groups(dimensions, target=np.array(case["target"]), name=f"suites-awrf-{number}")
         qrels = {"q": dict.fromkeys(case["relevant"], 1)}

@@ -10,19 +10,20 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from arrow_forms import Reader, as_polars, exported, reads_streams
+from arrow_forms import Reader, as_arrow, as_polars, reads_streams
 from frame_world import MEASURE, QRELS, RUNS
 from ir_measures import Qrel, ScoredDoc
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, plots
 
 QUESTION = r"Are the qrels and the runs swapped\?$"
 RUN = RUNS["a"]
-NESTED = {qid: dict(zip(of["docno"], of["score"], strict=True)) for qid, of in RUN.groupby("qid")}
-FRACTIONS = {qid: {docno: score + 0.5 for docno, score in of.items()} for qid, of in NESTED.items()}
-LABELS = {qid: dict(zip(of["docno"], of["label"], strict=True)) for qid, of in QRELS.groupby("qid")}
-PAIRS = {qid: {docno: (label, 1) for docno, label in of.items()} for qid, of in LABELS.items()}
+NESTED = {qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in RUN.groupby("qid")}
+FRACTIONS = {qid: {docno: score + 0.5 for docno, score in scores.items()} for qid, scores in NESTED.items()}
+LABELS = {qid: dict(zip(rows["docno"], rows["label"], strict=True)) for qid, rows in QRELS.groupby("qid")}
+PAIRS = {qid: {docno: (label, 1) for docno, label in labels.items()} for qid, labels in LABELS.items()}
 
 #: Runs, in forms that people may give as qrels.
 AS_QRELS: dict[str, Any] = {
@@ -99,7 +100,7 @@ RANDOM = np.random.default_rng(0)
 MANY = {
     f"q{q}": dict(zip([f"d{d}" for d in range(20)], RANDOM.permutation(20) + 0.5, strict=True)) for q in range(3)
 }
-RANKED = {qid: {docno: float(np.ceil(score)) for docno, score in of.items()} for qid, of in MANY.items()}
+RANKED = {qid: {docno: float(np.ceil(score)) for docno, score in scores.items()} for qid, scores in MANY.items()}
 GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(3)) for d in range(0, 20, 2)} for q in range(3)}
 
 
@@ -109,17 +110,18 @@ GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(3)) for d in range(0, 20, 2)} f
 def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any) -> None:
     """Either could be meant, so that is a warning; such values looked right."""
     if runs is pd.DataFrame:
-        runs = pd.DataFrame([(q, d, grade) for q, of in GRADES.items() for d, grade in of.items()])
+        runs = pd.DataFrame([(q, d, grade) for q, documents in GRADES.items() for d, grade in documents.items()])
         runs = runs.set_axis(["qid", "docno", "score"], axis=1)
     with pytest.warns(MultiAspectWarning, match=rf"few scores \(0, 1, 2\).* {QUESTION}"):
         ma.evaluate(runs, scores, ma.TOMA, progress=False)
 
 
+@no_warnings()
 def test_ordinary_runs_and_qrels_are_not_doubted() -> None:
-    """Fractional labels, tied scores and few documents are ordinary; warnings are errors in tests."""
+    """Fractional labels, tied scores and few documents are ordinary."""
     measure = ma.On(base="P@5", aspects={"relevance": ma.Aspect([0, 1, 2])})
     ma.evaluate({"a": MANY, "b": RANKED}, GRADES, measure, progress=False)
-    tied = {qid: dict.fromkeys(of, 1.0) for qid, of in MANY.items()}
+    tied = {qid: dict.fromkeys(documents, 1.0) for qid, documents in MANY.items()}
     ma.evaluate({"tied": tied}, GRADES, measure, progress=False)
     fractions = ma.Aspect([0.5, 1.5, 2.5, 3.5], threshold=2.5)
     few = {qid: {f"d{n}": n + 0.5 for n in range(4)} for qid in MANY}
@@ -127,7 +129,7 @@ def test_ordinary_runs_and_qrels_are_not_doubted() -> None:
 
 
 def test_no_question_where_arguments_are_right() -> None:
-    whole = {qid: dict(zip(of, (2, 1, 0), strict=False)) for qid, of in LABELS.items()}
+    whole = {qid: dict(zip(documents, (2, 1, 0), strict=False)) for qid, documents in LABELS.items()}
     for runs, qrels, measures in (
         ({"a": RUN}, QRELS, "CAM(aspects='unknown')"),
         ({"a": RUN.drop(columns="score")}, QRELS, "AP"),
@@ -154,7 +156,10 @@ def test_documents_do_not_become_aspects() -> None:
     many = {name: {f"q{q}": {f"d{q}-{d}": float(d) for d in range(101)} for q in range(2)} for name in "ab"}
     with pytest.raises(MultiAspectError, match=f"got labels of 101 aspects for document q0, query a.* {QUESTION}"):
         ma.evaluate(GRADES, many, ma.TOMA, progress=False)
-    few = {name: {qid: dict(list(of.items())[:30]) for qid, of in run.items()} for name, run in many.items()}
+    few = {
+        name: {qid: dict(list(documents.items())[:30]) for qid, documents in run.items()}
+        for name, run in many.items()
+    }
     with pytest.raises(MultiAspectError) as caught:
         ma.evaluate(few, {"q0": {"d0-1": 0.5}}, "AP", progress=False)
     assert "swapped" not in str(caught.value)
@@ -180,7 +185,7 @@ def test_runs_that_are_read_when_asked_for_are_not_read_to_ask() -> None:
 
 @reads_streams
 def test_data_that_are_read_once_are_not_read_to_ask() -> None:
-    reader = Reader(exported(QRELS))
+    reader = Reader(as_arrow(QRELS))
     for runs, qrels in (({"x": reader}, RUN), (reader, RUN), ({"x": RUN.drop(columns="score")}, {"a": reader})):
         with pytest.raises(MultiAspectError):
             ma.evaluate(runs, qrels, MEASURE, progress=False)

@@ -29,7 +29,7 @@ def frame(values: Any, measures: tuple[str, ...] = ("AP", "RR", "P@5")) -> pd.Da
 
 def is_best(means: np.ndarray) -> list[bool]:
     means = np.round(means, 12)
-    return [not any((o >= one).all() and (o > one).any() for o in means) for one in means]
+    return [not any((o >= point).all() and (o > point).any() for o in means) for point in means]
 
 
 @pytest.mark.parametrize("n_measures", [2, 3])
@@ -41,14 +41,14 @@ def test_the_front_of_means(n_measures: int) -> None:
         means = values.mean(axis=1)
         assert table["on_front"].tolist() == is_best(means)
         np.testing.assert_allclose(table.iloc[:, 1 : 1 + n_measures], means)
-        for place, names in enumerate(table["dominated_by"]):
+        for row, names in enumerate(table["dominated_by"]):
             expected = [
                 f"s{other}"
                 for other in range(7)
-                if (means[other] >= means[place]).all() and (means[other] > means[place]).any()
+                if (means[other] >= means[row]).all() and (means[other] > means[row]).any()
             ]
             assert list(names) == expected
-            assert (not names) == table["on_front"].iloc[place]
+            assert (not names) == table["on_front"].iloc[row]
 
 
 def test_probabilities_are_those_of_all_samples_of_topics() -> None:
@@ -141,8 +141,8 @@ def test_some_measures() -> None:
 def test_the_result_of_evaluate() -> None:
     both = {"relevance": 1, "b": 1}
     qrels = {"q1": {"d1": {"relevance": 1, "b": 0}, "d2": {"relevance": 0, "b": 1}}, "q2": {"d1": both}}
-    one = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
-    runs = {"one": one, "two": {"q1": {"d2": 1.0}}, "none": {"q1": {"d9": 1.0, "d1": 0.0}}}
+    ranking = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+    runs = {"one": ranking, "two": {"q1": {"d2": 1.0}}, "none": {"q1": {"d9": 1.0, "d1": 0.0}}}
     measures = [ma.On(aspect=name, aspects={"relevance": 1, "b": 1}) for name in ("relevance", "b")]
     table = system_front(ma.evaluate(runs, qrels, measures, progress=False), measures)
     assert table["name"].tolist() == ["one", "two", "none"]

@@ -24,8 +24,8 @@ def long(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
     rows = [
         (name, f"q{n}", measure, value)
         for measure, systems in values.items()
-        for name, given in systems.items()
-        for n, value in enumerate(given)
+        for name, column in systems.items()
+        for n, value in enumerate(column)
     ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
@@ -39,7 +39,7 @@ def cells(latex: str) -> dict[str, list[str]]:
     return {row[0].removeprefix(r"\quad "): row[1:] for row in full}
 
 
-def unmarked(cell: str) -> str:
+def strip_marks(cell: str) -> str:
     return re.sub(r"\\(textbf|underline){([^}]*)}", r"\2", cell)
 
 
@@ -142,7 +142,7 @@ def test_intervals(many) -> None:
     for name, row in table.iterrows():
         low, high = row["AP 90% low"], row["AP 90% high"]
         assert ends[name][0].endswith(rf" {{\footnotesize {{[}}{low:.4f}, {high:.4f}{{]}}}}")
-        assert unmarked(halves[name][0]) == rf"{row['AP']:.4f} $\pm$ {(high - low) / 2:.4f}"
+        assert strip_marks(halves[name][0]) == rf"{row['AP']:.4f} $\pm$ {(high - low) / 2:.4f}"
     assert "90 \\% confidence interval (Student's t, 30 topics)" in ma.to_latex(many, ci=0.9)
 
 
@@ -153,7 +153,7 @@ def test_half_widths_are_refused_where_intervals_have_two_different_halves() -> 
     assert "{[}" in ma.to_latex(frame, ci=0.95, interval="ends")
 
 
-def evaluated(measures: object) -> pd.DataFrame:
+def evaluate_measures(measures: object) -> pd.DataFrame:
     qrels = {f"q{n}": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1}} for n in range(3)}
     run = {qid: {"d1": 1.0, "d2": 2.0} for qid in qrels}
     return ma.evaluate({"mine": run}, qrels, measures, progress=False)
@@ -161,16 +161,16 @@ def evaluated(measures: object) -> pd.DataFrame:
 
 def test_heads_are_short_and_a_legend_states_the_measures() -> None:
     scales = {"relevance": 2, "credibility": 1}
-    one, two = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
-    latex = ma.to_latex(evaluated([one, two, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
+    first, second = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
+    latex = ma.to_latex(evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
     assert cells(latex) == {
         "": ["CAM@10 (1)", "CAM@10 (2)", "TOMA", "map", "NumRet"],
         "mine": ["0.500", *cells(latex)["mine"][1:4], "6"],
     }
     legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
     for head, measure in {
-        "CAM@10 (1)": one,
-        "CAM@10 (2)": two,
+        "CAM@10 (1)": first,
+        "CAM@10 (2)": second,
         "TOMA": ma.TOMA(base="DCG", aspects=scales),
     }.items():
         assert f"{head}: \\texttt{{{escape(measure)}}}." in legend
@@ -182,7 +182,9 @@ def test_named_scales_are_printed_once() -> None:
     scales = ma.Aspects(
         {"relevance": ma.Aspect(2, gains=[0, 1, 3]), "credibility": ma.Aspect(3, threshold=2)}, name="footnote_1"
     )
-    frame = evaluated([ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales), ma.MM(aspects={"relevance": 2})])
+    frame = evaluate_measures(
+        [ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales), ma.MM(aspects={"relevance": 2})]
+    )
     printed = (
         "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); credibility 0, 1, 2, 3 (positive from 2)."
     )
@@ -214,7 +216,7 @@ def test_scales_in_words(aspect: ma.Aspect, printed: str) -> None:
 def test_labels_are_kept_and_can_be_given() -> None:
     scales = {"relevance": 2, "credibility": 1}
     mean = ma.CAM(base="AP", aspects=scales)
-    frame = evaluated({"mine": mean, "AP": AP, "CAM": mean @ 5})
+    frame = evaluate_measures({"mine": mean, "AP": AP, "CAM": mean @ 5})
     latex = ma.to_latex(frame, labels={"AP": "Mean AP"})
     assert cells(latex)[""] == ["mine", "Mean AP", "CAM"]
     legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
@@ -227,11 +229,11 @@ def test_labels_are_kept_and_can_be_given() -> None:
 
 
 def test_a_label_that_looks_like_a_numbered_head() -> None:
-    one, two = (ma.CAM(base=base) for base in ("AP", "DCG"))
-    frame = long({str(one): THREE, str(two): THREE, "CAM (1)": THREE})
-    assert cells(ma.to_latex(frame, {str(one): one, str(two): two, "CAM (1)": "AP"}))[""] == [
-        escape(one),
-        escape(two),
+    first, second = (ma.CAM(base=base) for base in ("AP", "DCG"))
+    frame = long({str(first): THREE, str(second): THREE, "CAM (1)": THREE})
+    assert cells(ma.to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[""] == [
+        escape(first),
+        escape(second),
         "CAM (1)",
     ]
 
@@ -284,7 +286,7 @@ def test_labels_without_a_direction_are_one_warning() -> None:
     frame = long({"one": THREE, "AP": THREE, "two": THREE})
     with pytest.warns(ma.MultiAspectWarning) as caught:
         ma.to_styler(frame)
-    assert [str(each.message).partition(",")[0] for each in caught] == ["systems_table: one"]
+    assert [str(warning.message).partition(",")[0] for warning in caught] == ["systems_table: one"]
     assert "one, two name no known measure" in str(caught[0].message)
 
 
@@ -362,7 +364,9 @@ def test_a_document_compiles(many, tmp_path: Path) -> None:
     tables = [
         nasty(),
         ma.to_latex(many, baseline=["low", "near"], ci=0.9, groups={"A": ["low", "high"], "B": ["base", "near"]}),
-        ma.to_latex(evaluated([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])),
+        ma.to_latex(
+            evaluate_measures([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])
+        ),
     ]
     (tmp_path / "table.tex").write_text(DOCUMENT % "\n".join(tables), encoding="utf-8")
     done = subprocess.run(
@@ -386,7 +390,7 @@ def test_styler(many) -> None:
         shown = latex[{"lowᵃ": "low$^{a}$", "nearᵇ": "near$^{b}$", "<b>high</b>": "high"}.get(name, name)]
         for text, cell in zip(row, shown, strict=True):
             number = re.match(r"[\d.]+", text)[0]
-            assert unmarked(cell).startswith(number)
+            assert strip_marks(cell).startswith(number)
             assert ("ᵃ" in text, "ᵇ" in text) == (
                 "a" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],
                 "b" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],
@@ -402,7 +406,7 @@ def test_a_styler_marks_what_latex_marks() -> None:
     assert context[0, 0][0] == ("font-weight", "bold")
     assert context[1, 1][0] == ("font-weight", "bold")
     assert context[2, 0][0] == ("text-decoration", "underline")
-    assert all("font-weight" not in dict(context[place]) for place in [(0, 1), (1, 0), (2, 0)])
+    assert all("font-weight" not in dict(context[cell]) for cell in [(0, 1), (1, 0), (2, 0)])
 
 
 def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
@@ -419,7 +423,7 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
     assert "bold" not in str(table)  # which text does not have
     assert lines.count("* best value of the column") == 1
     starred = [re.search(r"([\d.]+)\S*\*", line) for line in lines]
-    assert sorted(found[1] for found in starred if found) == sorted(re.findall(r'class="best">([\d.]+)', page))
+    assert sorted(match[1] for match in starred if match) == sorted(re.findall(r'class="best">([\d.]+)', page))
     for name, row in table.to_styler().data.droplevel(0).iterrows():
         (line,) = (line for line in lines if line.split()[0] == name)
         assert all(cell.split()[0] in line for cell in row)

@@ -46,11 +46,11 @@ def world(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return judged, pairs.assign(score=rng.normal(size=len(pairs))).sample(frac=0.8, random_state=seed)
 
 
-def in_irm(frame: pd.DataFrame) -> pd.DataFrame:
+def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 
 
-def in_threads(calls: list[Callable[[], Any]], times: int) -> None:
+def run_in_threads(calls: list[Callable[[], Any]], times: int) -> None:
     """Make all calls one by one, then repeatedly in eight threads, and compare what they return."""
     expected = [call() for call in calls]
     order = np.random.default_rng(1).permutation(np.arange(times) % len(calls)).tolist()
@@ -59,7 +59,7 @@ def in_threads(calls: list[Callable[[], Any]], times: int) -> None:
     assert sum(value != expected[index] for index, value in zip(order, result, strict=True)) == 0
 
 
-def evaluated(run: pd.DataFrame, qrels: object, measures: list[Any]) -> list[float]:
+def evaluate_measures(run: pd.DataFrame, qrels: object, measures: list[Any]) -> list[float]:
     return ma.evaluate({"run": run}, qrels, measures, progress=False)["value"].tolist()
 
 
@@ -74,21 +74,21 @@ def test_2000_calls_in_8_threads() -> None:
     provider = MultiAspectProvider()
     calls: list[Callable[[], Any]] = []
     calls += [
-        lambda: evaluated(worlds[0][1], shared[0], MIXED),
-        lambda: evaluated(worlds[1][1], worlds[1][0], OURS),
+        lambda: evaluate_measures(worlds[0][1], shared[0], MIXED),
+        lambda: evaluate_measures(worlds[1][1], worlds[1][0], OURS),
     ]
     for (qrels, run), judgments in zip(worlds, shared, strict=True):
-        plain, ranked = in_irm(qrels), in_irm(run)
+        plain, ranked = as_ir_measures(qrels), as_ir_measures(run)
         evaluator = provider.evaluator(OURS, plain)
         calls += [
             lambda e=evaluator, r=ranked: values(e.iter_calc(r)),
             lambda q=plain, r=ranked: values(ir_measures.iter_calc(OURS, q, r)),
-            lambda j=judgments, r=run: evaluated(r, j, OURS),
+            lambda j=judgments, r=run: evaluate_measures(r, j, OURS),
         ]
         # The providers of ir-measures, with and without the kernels of this package.
         calls += [lambda q=plain, r=ranked, m=m: values(ir_measures.iter_calc(m, q, r)) for m in STANDARD]
     with ma.accelerate():
-        in_threads(calls, 2000)
+        run_in_threads(calls, 2000)
 
 
 @pytest.mark.slow

@@ -80,10 +80,10 @@ def test_stored_values_are_those_of_the_topics_that_count(tmp_path) -> None:
     aspects = {"relevance": 1, "credibility": 1}
     measures = {"nDCG": "nDCG", "credible": ma.On(aspect="credibility", base="AP", aspects=aspects)}
     settings = [{"average_over": topics} for topics in ("positive", "judged", "positive")]
-    for each in settings:  # the second call needs other values; the third finds its own again, or computes them
-        values = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **each)
-        again = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **each)
-        expected = ma.evaluate({"run": RUN}, QRELS, measures, progress=False, **each)
+    for setting in settings:  # the second call needs other values; the third finds its own again, or computes them
+        values = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **setting)
+        again = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **setting)
+        expected = ma.evaluate({"run": RUN}, QRELS, measures, progress=False, **setting)
         assert values.to_dict("list") == again.to_dict("list") == expected.to_dict("list")
 
 
@@ -94,11 +94,11 @@ def test_analyses_of_measures_with_different_topics() -> None:
     qrels = QRELS | {f"more{n}": QRELS["both"] for n in range(3)}
     credible = ma.On(aspect="credibility", base="AP", aspects={"credibility": 1})
     values = ma.evaluate(runs, qrels, {"AP": "AP", "credible": credible}, average_over="positive", progress=False)
-    found = ma.analysis.compare_with_baseline(values, "a")
-    each = [
+    comparison = ma.analysis.compare_with_baseline(values, "a")
+    parts = [
         ma.analysis.compare_with_baseline(values[values["measure"] == name], "a") for name in ("AP", "credible")
     ]
-    pd.testing.assert_frame_equal(found, pd.concat(each, ignore_index=True))
+    pd.testing.assert_frame_equal(comparison, pd.concat(parts, ignore_index=True))
     remedy = r"credible on topic one.*average_over='judged'"
     with pytest.raises(MultiAspectError, match=remedy):
         ma.analysis.correlation(values)

@@ -23,7 +23,7 @@ QRELS = ("relevance=relevance.txt", "credibility=credibility.txt")
 MEASURES = "nDCG@10 AP GMAP ESL(wanted=1) CAM@3"
 
 
-def evaluated(*runs: str) -> pd.DataFrame:
+def command_values(*runs: str) -> pd.DataFrame:
     """The values that the command line writes."""
     qrels = ma.read_qrels(dict(pair.split("=") for pair in QRELS))
     scales = ma.Aspects.from_file("scales.json")
@@ -44,7 +44,7 @@ def test_own_values_are_read_back_exactly(cli, trec_files, format):
     assert code == 0
     assert cli("evaluate", *arguments, "-o", "values.txt", *paths)[:2] == (0, "")
     assert (trec_files / "values.txt").read_text() == out
-    expected = evaluated(*runs)
+    expected = command_values(*runs)
     result = ma.read_values("values.txt", format=format)
     pd.testing.assert_frame_equal(result, expected, check_exact=True)
     means = ma.aggregate(expected)
@@ -71,7 +71,7 @@ def test_the_lines_are_those_of_the_tools(cli):
         code, out, _ = cli("evaluate", "-m", "AP", "-q", "--format", format, "runs/alpha.run")
         assert code == 0
         lines[format] = out.splitlines()
-    value = evaluated("alpha.run").query("measure == 'AP' and qid == 'q0'")["value"].item()
+    value = command_values("alpha.run").query("measure == 'AP' and qid == 'q0'")["value"].item()
     assert lines["trec_eval"][0] == f"AP\tq0\t{value!r}"
     assert lines["trec_eval"][-2] == "runid\tall\talpha.run"
     assert lines["trec_eval"][-1].startswith("AP\tall\t")
@@ -129,8 +129,8 @@ def test_trec_evals_own_output(cli, trec_files):
     scores = pytrec_eval.RelevanceEvaluator(qrels, kinds).evaluate(run)
     lines = [
         f"{kind:<22}\t{qid}\t{value:.0f}" if kind == "num_ret" else f"{kind:<22}\t{qid}\t{value:6.4f}"
-        for qid, of_query in scores.items()
-        for kind, value in of_query.items()
+        for qid, by_kind in scores.items()
+        for kind, value in by_kind.items()
     ]
     lines += [f"{'runid':<22}\tall\tbm25", f"{'num_q':<22}\tall\t{len(scores)}", f"{'map':<22}\tall\t0.1234"]
     (trec_files / "bm25.eval").write_text("\n".join(lines))
@@ -183,7 +183,7 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
     (trec_files / "tot.txt").write_text(cli("evaluate", "-m", "nDCG@10 AP", "-q", "--format", "tot", "runs")[1])
     result, expected = (
         ma.read_values("tot.txt", format="tot"),
-        evaluated(*sorted(p.name for p in (trec_files / "runs").iterdir())),
+        command_values(*sorted(p.name for p in (trec_files / "runs").iterdir())),
     )
     expected = expected[expected["measure"].isin(["nDCG@10", "AP"])].reset_index(drop=True)
     for analysis in (

@@ -222,7 +222,7 @@ def collection(name: str, seed: int) -> Rankings:
     judged, run = [], []
     for query in range(N_QUERIES):
         for document in range(4 + numbers.below(6)):
-            row = [each[numbers.below(len(each))] for each in labels]
+            row = [grades[numbers.below(len(grades))] for grades in labels]
             judged.append((f"q{query}", f"d{document}", *row))
         for document in range(12) if query else ():
             if numbers.below(3):

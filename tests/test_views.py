@@ -200,11 +200,11 @@ def test_long_tables_say_how_many_rows_are_left_out() -> None:
 @pytest.mark.slow
 def test_the_package_is_imported_without_jinja2() -> None:
     code = "import sys, {}; print('jinja2' in sys.modules)"
-    found = [
+    outputs = [
         subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, check=True).stdout
         for name in ("ir_measures, pandas, scipy", "pt_multiaspect")
     ]
-    assert found[0] == found[1]
+    assert outputs[0] == outputs[1]
 
 
 def test_long_names_may_be_broken_in_html_with_signs_too() -> None:

@@ -46,11 +46,11 @@ class _FullDisk:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(path: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
+    def open_full_disk(path: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
         file = io.open(path, mode, *others, **options)  # noqa: SIM115, UP020
         return _FullDisk(file) if set(mode) & set("wxa") else file
 
-    monkeypatch.setattr("builtins.open", opened)
+    monkeypatch.setattr("builtins.open", open_full_disk)
 
 
 EVALUATE = ("evaluate", "-m", "AP", "runs")
@@ -170,12 +170,12 @@ def test_where_nothing_can_be_renamed_files_are_written_in_place(
 def test_pipes_and_standard_output_are_written_in_place(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    found: list[str] = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    texts: list[str] = []
+    reader = threading.Thread(target=lambda: texts.append(pipe.read_text()))
     reader.start()
     SCALES.to_file(pipe)
     reader.join(timeout=10)
-    assert found == [TEXT]
+    assert texts == [TEXT]
     assert os.listdir(tmp_path) == ["pipe"]
     SCALES.to_file(os.devnull)
     code = "import pt_multiaspect as ma; ma.Aspects({'relevance': 2}).to_file('/dev/stdout')"

@@ -5,18 +5,24 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
-from .intuitiveness import intuitiveness
+from .intuitiveness import intuitiveness, unanimity
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .multiverse import Multiverse, multiverse
 from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
+from .ranks import Ranks, ranks
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
+from .weightings import Weightings, weightings
 
 __all__ = [
     "AttainableFront",
     "DiscriminativePower",
     "JudgeSensitivity",
+    "Multiverse",
     "PredictionPowered",
+    "Ranks",
+    "Weightings",
     "attainable",
     "attainable_front",
     "axioms",
@@ -28,10 +34,14 @@ __all__ = [
     "intuitiveness",
     "judge_agreement",
     "judge_sensitivity",
+    "multiverse",
     "prediction_powered",
     "rank_correlation",
+    "ranks",
     "system_front",
     "tau_ap",
+    "unanimity",
     "upper_bound",
+    "weightings",
     "zero_aspect_documents",
 ]

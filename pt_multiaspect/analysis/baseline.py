@@ -141,7 +141,7 @@ def compare_with_baseline(
                 parts.append(compare_with_baseline(of_measure, baseline, test, alpha=alpha, **options))
         return pd.concat(parts, ignore_index=True)
     values, names, qids, measures = matrix(perquery)
-    baselines = _baselines(baseline, names)
+    baselines = read_baselines(baseline, names)
     levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
     pairs = [
         (a, b) for a, b in combinations(range(len(names)), 2) if names[a] in baselines or names[b] in baselines
@@ -229,7 +229,7 @@ def _by_group(
     return add_verdicts(result, lower)[["group", *whole.columns.drop("group")]]
 
 
-def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
+def read_baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
     several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
     baselines: list[Any] = list(baseline) if several else [baseline]

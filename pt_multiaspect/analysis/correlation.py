@@ -16,7 +16,7 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ._frames import Floats, directions, matrix, select_measures
 
-METHODS = ("kendall", "tau_ap", "spearman", "rbo")
+METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
 
 #: Number of decimals for comparisons, so that the order of the summands of a mean makes no difference.
 DECIMALS = 12
@@ -30,6 +30,7 @@ def correlation(
     rank_by: str = "mean",
     *,
     p: float = 0.9,
+    top: int | None = None,
     ci: float | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
@@ -43,14 +44,18 @@ def correlation(
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
         ``pt.Experiment(perquery=True)`` return. Values of measures where lower is better, such as ESL, are
         recognised by the record of `pt_multiaspect.evaluate`, or by their labels, and negated.
-    method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
-        Kendall's τ-b of the scores, Yilmaz's τ_AP, Spearman's ρ with mean ranks for ties, or
-        rank-biased overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
+    method : {'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'}, default 'kendall'
+        Kendall's τ-b of the scores, Yilmaz's τ_AP, Gao and Oard's τ_GAP, Spearman's ρ with mean ranks for ties,
+        or rank-biased overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
     rank_by : {'mean', 'query'}, default 'mean'
         What systems are ranked by: their means over topics, or the values of each topic, in which case the result
         is the mean of the correlations over topics.
     p : float in (0, 1), default 0.9
         Persistence of rank-biased overlap. Not used by other methods.
+    top : int, optional
+        Correlate only the best systems: for each row, this number of systems with the highest means by the
+        reference, and those tied with the last of them. They are chosen once, not anew for each bootstrap
+        sample. Requires ``rank_by='mean'``.
     ci : float in (0, 1), optional
         Confidence level of bootstrap percentile intervals, such as 0.95. Topics are resampled.
     n_resamples : int, default 1000
@@ -66,7 +71,7 @@ def correlation(
     -------
     DataFrame
         Without `ci`, the correlation matrix. The measure of a row is the *reference* (the true
-        ranking), which matters for τ_AP only, as the other methods are symmetric. With `ci`, a
+        ranking), which matters for τ_AP, τ_GAP and with `top`; other correlations are symmetric. With `ci`, a
         frame with columns ``reference measure correlation low high`` and one row per ordered pair of measures.
 
     Raises
@@ -89,9 +94,10 @@ def correlation(
     order of GMAP. Values of lower-is-better measures, such as HMAP and ESL, are negated. τ_AP breaks some ties
     by the names of the systems, compared as strings, so results do not depend on the order of rows.
 
-    See Kendall (1945) for ties in Kendall's τ, Yilmaz et al. (2008) for τ_AP and Webber et al. (2010) for
-    rank-biased overlap. Bootstrap percentile intervals of correlations are biased downwards, as resampling topics
-    adds noise to the rankings. An interval may not contain the estimate.
+    See Kendall (1945) for ties in Kendall's τ, Yilmaz et al. (2008) for τ_AP, Gao and Oard (2015) for τ_GAP and
+    Webber et al. (2010) for rank-biased overlap. The best systems by one measure are alike, so that correlations
+    with `top` are lower than those of all systems, and vary more. Bootstrap percentile intervals of correlations
+    are biased downwards, as resampling topics adds noise to the rankings. An interval may not contain the estimate.
 
     The script published by the authors of TOMA (Maistro et al. 2021) correlates two lists of run *names by
     position* rather than the scores or ranks of each run. For nearly identical orders of 60 runs, this gives about
@@ -103,6 +109,7 @@ def correlation(
     - M. G. Kendall. The Treatment of Ties in Ranking Problems. Biometrika 33, 1945.
     - E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
       SIGIR 2008.
+    - N. Gao, D. W. Oard. A Head-Weighted Gap-Sensitive Correlation Coefficient. SIGIR 2015.
     - W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
     - M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
       Rankings. CIKM 2021, §4.3.1.
@@ -140,9 +147,17 @@ def correlation(
     rows, by_label = select_measures(as_pandas(perquery), measures)
     values, _, qids, labels = matrix(rows)
     values = values * directions(rows, values, labels, by_label, "correlation")
+    best = None
+    if top is not None:
+        if rank_by == "query":
+            raise MultiAspectError(
+                "top: expected rank_by='mean', by which the best systems are chosen, got 'query'"
+            )
+        best = _best_systems(values, count("top", low=2)(top))
+        kernel = _among(best, kernel)
     statistic = _statistic_of_queries(values, kernel) if rank_by == "query" else _statistic_of_means(values, kernel)
     whole = statistic(np.ones(len(qids)))
-    _warn_of_constants(values, labels, method, rank_by)
+    _warn_of_constants(values, labels, method, rank_by, best)
     if level is None:
         return pd.DataFrame(whole, index=labels, columns=labels)
     rng = np.random.default_rng(seed)
@@ -173,7 +188,7 @@ def rank_correlation(
     reference, other : iterable of float
         Scores of the systems, in the same order. Higher is better. Series also match by position; different
         systems or orders in their indexes are an error.
-    method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
+    method : {'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'}, default 'kendall'
         The correlation coefficient; see Notes.
     p : float in (0, 1), default 0.9
         Persistence of rank-biased overlap.
@@ -193,6 +208,10 @@ def rank_correlation(
     -----
     - 'kendall': τ-b in [−1, 1], as ``scipy.stats.kendalltau``.
     - 'tau_ap': in [−1, 1], see `tau_ap`.
+    - 'tau_gap': in [−1, 1] (Gao and Oard 2015). For each system but the first in the ranking by `other`, the
+      fraction of the gaps between the scores of `reference` of this system and of those above it that belong to
+      pairs in the right order; τ_GAP is 2 · (mean of these fractions) − 1. Systems without any gap to those above
+      are left out (NaN if no system remains). Not symmetric; systems tied in `other` keep the order given.
     - 'spearman': Pearson's correlation of mean ranks in [−1, 1], as ``scipy.stats.spearmanr``.
     - 'rbo': extrapolated rank-biased overlap (Webber et al. 2010) of the two complete rankings, in (0, 1], 1 for
       equal rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied systems share the first of
@@ -201,7 +220,8 @@ def rank_correlation(
 
     References
     ----------
-    W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
+    - N. Gao, D. W. Oard. A Head-Weighted Gap-Sensitive Correlation Coefficient. SIGIR 2015.
+    - W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
 
     Examples
     --------
@@ -268,6 +288,7 @@ def kernel_of(method: str, p: float) -> Kernel:
     kernels: dict[str, Kernel] = {
         "kendall": _kendall,
         "tau_ap": _tau_ap,
+        "tau_gap": _tau_gap,
         "spearman": _spearman,
         "rbo": partial(_rbo, p=persistence),
     }
@@ -339,11 +360,31 @@ def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], 
     return statistic
 
 
-def _warn_of_constants(values: Floats, measures: list[object], method: str, rank_by: str) -> None:
+def _best_systems(values: Floats, top: int) -> list[npt.NDArray[np.intp]]:
+    """Return the systems with the highest means by each measure, with those tied with the last of them."""
+    means = round_scores(values.mean(axis=1).T)
+    last = -np.sort(-means, axis=1)[:, min(top, means.shape[1]) - 1]
+    return [np.flatnonzero(row) for row in means >= last[:, None]]
+
+
+def _among(systems: list[npt.NDArray[np.intp]], kernel: Kernel) -> Kernel:
+    """Return a kernel that correlates the measure of each row with others over its own systems only."""
+    return lambda scores: np.stack([kernel(scores[:, chosen])[row] for row, chosen in enumerate(systems)])
+
+
+def _warn_of_constants(
+    values: Floats,
+    measures: list[object],
+    method: str,
+    rank_by: str,
+    best: list[npt.NDArray[np.intp]] | None,
+) -> None:
     if method == "rbo":
         return
     scores = round_scores(values if rank_by == "query" else values.mean(axis=1, keepdims=True))
-    constant = (scores == scores[:1]).all(axis=0)  # topics × measures
+    all_systems = [np.arange(len(scores))]
+    # (references × topics) × measures
+    constant = np.concatenate([(scores[rows] == scores[rows][:1]).all(axis=0) for rows in best or all_systems])
     if not constant.any():
         return
     worst = int(constant.sum(axis=0).argmax())
@@ -351,6 +392,8 @@ def _warn_of_constants(values: Floats, measures: list[object], method: str, rank
         f"on {constant[:, worst].sum()} of {len(constant)} topics, which are excluded from the mean"
         if rank_by == "query"
         else "on average, so its correlations are NaN"
+        if best is None
+        else f"among the best by {measures[int(constant[:, worst].argmax())]}, so this correlation is NaN"
     )
     warn_once(
         f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} does so "
@@ -396,6 +439,21 @@ def _tau_ap(scores: Floats) -> Floats:
     result[constant, :] = np.nan
     result[:, constant] = np.nan
     return np.asarray(result.clip(-1, 1), dtype=np.float64)
+
+
+def _tau_gap(scores: Floats) -> Floats:
+    order = np.argsort(-scores, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(scores.shape[1]), axis=1)
+    # For each system: how far others are above it by each reference, and which ones are by each other measure.
+    gap = (scores[:, None, :] - scores[:, :, None]).transpose(1, 0, 2)  # systems × references × others
+    above = (rank[:, None, :] < rank[:, :, None]).transpose(1, 2, 0).astype(np.float64)
+    right, total = gap.clip(0) @ above, np.abs(gap) @ above  # systems × references × measures
+    fraction = np.divide(right, total, out=np.zeros_like(total), where=total > 0)
+    with np.errstate(invalid="ignore"):
+        result = 2 * fraction.sum(axis=0) / (total > 0).sum(axis=0) - 1
+    result[:, (scores == scores[:, :1]).all(axis=1)] = np.nan
+    return np.asarray(result.clip(-1, 1))
 
 
 def _rbo(scores: Floats, p: float) -> Floats:

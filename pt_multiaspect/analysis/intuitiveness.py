@@ -1,8 +1,8 @@
-"""Intuitiveness of measures: the concordance test."""
+"""Agreement of measures with simple ones: the concordance test, and unanimity."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -10,6 +10,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ._frames import directions, matrix, select_measures
@@ -91,29 +92,11 @@ def intuitiveness(
         a   b  n_disagreements  intuitiveness_a  intuitiveness_b
     0  AP  RR                1              1.0              0.0
     """
-    perquery = as_pandas(perquery)
-    golden = [gold] if isinstance(gold, str) else list(gold)
-    refuse_repeated(golden, "measures", "gold")
-    if not golden:
-        raise MultiAspectError("gold: expected at least one measure of the frame, got none")
-    if measures is not None and not isinstance(measures, Mapping | str):
-        measures = [*measures, *(label for label in golden if label not in map(str, measures))]
-    rows, by_label = select_measures(perquery, measures)
-    values, _, _, names = matrix(rows)
-    labels = list(map(str, names))
-    refuse_unknown(golden, labels, "measures of the frame", "gold")
-    compared = [column for column, label in enumerate(labels) if label not in golden]
-    if len(compared) < 2:
-        others = choices(labels[column] for column in compared)
-        raise MultiAspectError(f"expected at least two measures besides {choices(golden)}, got {others}")
-    values = values * directions(rows, values, names, by_label, "intuitiveness")
-    near = _TOLERANCE * np.abs(values).max(axis=(0, 1))
+    values, labels, golden, compared = _read(perquery, gold, measures, "intuitiveness", least=2)
     disagreements, correct = np.zeros((2, len(compared), len(compared)))
-    for system in range(1, len(values)):
-        differences = (values[:system] - values[system]).reshape(-1, len(labels))
-        signs = np.sign(np.where(np.abs(differences) <= near, 0.0, differences))
+    for signs in _signs(values):
         up, down = ((sign * signs[:, compared] > 0).astype(np.float64) for sign in (1, -1))
-        gold_signs = signs[:, [labels.index(label) for label in golden]]
+        gold_signs = signs[:, golden]
         disagreements += up.T @ down + down.T @ up
         # Measures that disagree have no ties themselves.
         correct += (up * np.all(gold_signs >= 0, axis=1, keepdims=True)).T @ down
@@ -125,3 +108,127 @@ def intuitiveness(
         for a, b in combinations(range(len(compared)), 2)
     ]
     return pd.DataFrame(table, columns=["a", "b", "n_disagreements", "intuitiveness_a", "intuitiveness_b"])
+
+
+def unanimity(
+    perquery: Any,
+    gold: Sequence[str],
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+) -> pd.DataFrame:
+    """Compute how often measures agree with simple gold measures that are unanimous about two rankings.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as for `intuitiveness`.
+    gold : sequence of str
+        The labels of at least two measures of the frame, such as those of single aspects.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        The measures to examine, such as those that combine the aspects; all others of the frame by default. A
+        mapping ``{label: measure}`` says which measures the labels refer to, or whether 'higher' or 'lower' is
+        better, also of gold measures.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, in the order of the frame: ``measure``; ``n_unanimous``, the number of topics and pairs
+        of systems about which the gold measures are unanimous; ``premise``, the fraction of all topics and pairs
+        that these are; ``agreement``, the fraction of these in which the measure prefers the same system; and
+        ``ties``, the fraction in which it prefers none. NaN if the gold measures are never unanimous.
+
+    Raises
+    ------
+    MultiAspectError
+        In the cases of `intuitiveness`; one measure besides the gold measures is enough.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
+
+    Notes
+    -----
+    Gold measures are unanimous about a topic and two systems if one system is at least as good by all of them, and
+    better by one. Differences of at most 1e-12 of the maximum of a measure are ties. CAM with positive weights and
+    without a gate always agrees with the values that it averages. ``premise`` says how much of the data the
+    agreement is about.
+
+    This is not the unanimity of Albahem et al. (2019), who examine other properties of measures; values cannot be
+    compared with theirs.
+
+    Stability: provisional. New, without a published method to follow.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> scores = {
+    ...     "P": {"a": [0.6, 0.2], "b": [0.4, 0.4]},
+    ...     "RR": {"a": [0.5, 1.0], "b": [0.5, 0.1]},
+    ...     "AP": {"a": [0.3, 0.4], "b": [0.5, 0.2]},
+    ... }
+    >>> rows = [
+    ...     (name, f"q{topic}", measure, value)
+    ...     for measure, systems in scores.items()
+    ...     for name, values in systems.items()
+    ...     for topic, value in enumerate(values)
+    ... ]
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    >>> ma.analysis.unanimity(perquery, gold=["P", "RR"])
+      measure  n_unanimous  premise  agreement  ties
+    0      AP            1      0.5        0.0   0.0
+    """
+    values, labels, golden, compared = _read(perquery, gold, measures, "unanimity", least=1)
+    if len(golden) < 2:
+        raise MultiAspectError(f"gold: expected at least two measures of the frame, got only {labels[golden[0]]}")
+    n_all = n_unanimous = 0
+    agreements, ties = np.zeros((2, len(compared)))
+    for signs in _signs(values):
+        direction = np.sign(signs[:, golden].sum(axis=1))
+        unanimous = (signs[:, golden] * direction[:, None] >= 0).all(axis=1) & (direction != 0)
+        own = signs[unanimous][:, compared] * direction[unanimous, None]
+        n_all, n_unanimous = n_all + len(signs), n_unanimous + len(own)
+        agreements, ties = agreements + (own > 0).sum(axis=0), ties + (own == 0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        agreement, tied = agreements / n_unanimous, ties / n_unanimous
+    return pd.DataFrame(
+        {
+            "measure": [labels[column] for column in compared],
+            "n_unanimous": n_unanimous,
+            "premise": n_unanimous / n_all,
+            "agreement": agreement,
+            "ties": tied,
+        }
+    )
+
+
+def _read(
+    perquery: Any, gold: str | Sequence[str], measures: object, function: str, least: int
+) -> tuple[Floats, list[str], list[int], list[int]]:
+    """Return the values, systems × topics × measures, their labels, and the columns of gold and other measures."""
+    perquery = as_pandas(perquery)
+    golden = [gold] if isinstance(gold, str) else list(gold)
+    refuse_repeated(golden, "measures", "gold")
+    if not golden:
+        raise MultiAspectError("gold: expected at least one measure of the frame, got none")
+    if isinstance(measures, Sequence) and not isinstance(measures, str):
+        measures = [*measures, *(label for label in golden if label not in map(str, measures))]
+    rows, by_label = select_measures(perquery, measures)
+    values, _, _, names = matrix(rows)
+    labels = list(map(str, names))
+    refuse_unknown(golden, labels, "measures of the frame", "gold")
+    compared = [column for column, label in enumerate(labels) if label not in golden]
+    if len(compared) < least:
+        others = choices(labels[column] for column in compared) or "none"
+        wanted = "two measures" if least > 1 else "one measure"
+        raise MultiAspectError(f"expected at least {wanted} besides {choices(golden)}, got {others}")
+    values = values * directions(rows, values, names, by_label, function)
+    return values, labels, [labels.index(label) for label in golden], compared
+
+
+def _signs(values: Floats) -> Iterator[Floats]:
+    """Yield the signs of the differences of systems, comparisons × measures; near 0, they are 0."""
+    near = _TOLERANCE * np.abs(values).max(axis=(0, 1))
+    for system in range(1, len(values)):
+        differences = (values[:system] - values[system]).reshape(-1, values.shape[2])
+        yield np.sign(np.where(np.abs(differences) <= near, 0.0, differences))

@@ -244,7 +244,7 @@ def judge_sensitivity(
         means are not grades of the scale.
     aspects : Aspects, mapping or str, optional
         The scales of the judges; by default, inferred from the labels of all judges.
-    method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
+    method : {'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'}, default 'kendall'
         The correlation coefficient, see `correlation`; rank-biased overlap with p = 0.9.
     resample : {'labels', 'judges'}, default 'labels'
         The units drawn with replacement: the labels of each document and criterion independently, or judges

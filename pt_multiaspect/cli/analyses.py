@@ -1,9 +1,10 @@
-"""The commands ``correlate``, ``bounds`` and ``axioms``."""
+"""The commands ``correlate``, ``weightings``, ``bounds`` and ``axioms``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import ir_measures
@@ -11,13 +12,32 @@ import pandas as pd
 
 from ..analysis import axioms as axiom_checks
 from ..analysis import correlation, upper_bound
+from ..analysis import weightings as compute_weightings
+from ..analysis.weightings import measures_of_aspects
 from ..collection import Judgments
 from ..errors import choices, warn
+from ..evaluation import read_values
 from ..evaluation.topics import check_average_over, counted_topics
+from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.aggregators import lower_is_better
 from ..suites import Suite
-from .inputs import read_measures
-from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, QRELS_ONLY, RUNS, STANCES, TABLE, option
+from .inputs import pick_run, read_measures
+from .options import (
+    ASPECTS,
+    AVERAGE_OVER,
+    BY,
+    JOBS,
+    MEASURES,
+    OPTIONAL_MEASURES,
+    OPTIONAL_RUNS,
+    QRELS,
+    QRELS_ONLY,
+    RUNS,
+    SIGNIFICANCE,
+    STANCES,
+    TABLE,
+    option,
+)
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
@@ -38,9 +58,9 @@ from .verb import Incomplete, Inputs, verb
     AVERAGE_OVER,
     option(
         "--method",
-        type=click.Choice(["kendall", "tau_ap", "spearman", "rbo"]),
+        type=click.Choice(["kendall", "tau_ap", "tau_gap", "spearman", "rbo"]),
         default="kendall",
-        help="Default: kendall. The reference is the measure of the row (relevant for tau_ap).",
+        help="Default: kendall. The reference is the measure of the row (relevant for tau_ap and tau_gap).",
     ),
     option(
         "--rank-by",
@@ -48,19 +68,114 @@ from .verb import Incomplete, Inputs, verb
         default="mean",
         help="Rank the systems by their means (default), or per query and average the correlations.",
     ),
+    option(
+        "--top",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Correlate only the N best runs by the measure of the row, and those tied with the last of them.",
+    ),
     option("--ci", is_flag=True, help="Show 95 % bootstrap intervals, with one row per pair of measures."),
     JOBS,
     *TABLE,
     RUNS,
 )
-def correlate(inputs: Inputs, method: str, rank_by: str, ci: bool) -> Sheet:
+def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bool) -> Sheet:
     """Correlate the rankings of the runs by the measures."""
     if len(inputs.measures) < 2:
         raise click.UsageError(f"expected at least two measures, got only {next(iter(inputs.measures))}")
-    correlations = correlation(inputs.evaluate(), method, rank_by, ci=0.95 if ci else None)
+    if top is not None and rank_by == "query":
+        raise click.UsageError("--top applies to means: omit it, or --rank-by query")
+    correlations = correlation(inputs.evaluate(), method, rank_by, top=top, ci=0.95 if ci else None)
     if len(inputs.runs) == 2 and rank_by == "mean" and method != "rbo":
         warn("the order of two runs is the same or reversed, so that correlations are 1 or -1; give more runs")
     return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())
+
+
+@verb(
+    "Show for which weights of the aspects one run is better than another.",
+    r"""
+    Examples:
+      pt-multiaspect weightings --qrels relevance=qrels.txt trust=trust.txt \
+        -m CAM@10 --aspects scales.json runs
+      pt-multiaspect weightings --qrels relevance=qrels.txt trust=trust.txt \
+        -m 'MM(base=AP)' --at-least relevance=0.5 -o weightings.csv runs
+      pt-multiaspect weightings --values tot=values.txt -m accuracy -m fluency
+    """,
+    QRELS,
+    *OPTIONAL_MEASURES,
+    ASPECTS,
+    AVERAGE_OVER,
+    option(
+        "--values",
+        "values_file",
+        metavar="FORMAT=FILE",
+        type=click.Path(),
+        help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE. "
+        f"FORMAT is {choices(VALUE_FORMATS)}. A DIRECTORY is one that evaluate --resume has written.",
+    ),
+    option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
+    option(
+        "--at-least", multiple=True, metavar="ASPECT=WEIGHT", help="The least weight of an aspect. May be repeated."
+    ),
+    option("--correction", type=click.Choice(["none", "holm"]), help="Within each weighting. Default: none."),
+    SIGNIFICANCE[2],
+    BY,
+    JOBS,
+    *TABLE,
+    OPTIONAL_RUNS,
+)
+def weightings(inputs: Inputs, values_file: str | None, baseline: str | None, at_least: tuple[str, ...]) -> object:
+    """Show for which weights of the aspects one run is better than another.
+
+    All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several measures to weight.
+    Shows the fraction of all weights under which the first run of each pair is better, that under which it is
+    significantly so, and the least change of weights that reverses the order.
+    """
+    mean, kept, texts = None, None, inputs.requested.texts
+    if values_file is not None:
+        if inputs.values["runs"] or inputs.values["qrels"]:
+            raise click.UsageError("--values contains the values: omit qrels and runs")
+        values, kept = _read_values(values_file), list(texts) or None
+    elif not inputs.requested or not inputs.values["runs"]:
+        raise click.UsageError("missing values: give --qrels, -m and runs, or --values FORMAT=FILE")
+    elif len(inputs.measures) > 1:
+        values, kept = inputs.evaluate(), list(inputs.measures)
+    else:
+        (mean,) = inputs.measures.values()
+        inputs.measures = dict(inputs.measures) | measures_of_aspects(mean, inputs.qrels)
+        values = inputs.evaluate()
+    correction = inputs.values["correction"]
+    result = compute_weightings(
+        values,
+        mean,
+        measures=kept,
+        baseline=None if baseline is None else pick_run(baseline, values["name"].unique().tolist(), "--baseline"),
+        at_least=_read_weights(at_least),
+        alpha=inputs.significance.alpha,
+        correction=None if correction == "none" else correction,
+        by=inputs.values["topic_groups"] and Path(inputs.values["topic_groups"]),
+        runs=None if mean is None else inputs.runs,
+        qrels=None if mean is None else inputs.qrels,
+    )
+    return result if inputs.format == "table" else Sheet.of(result.pairs)
+
+
+def _read_values(text: str) -> pd.DataFrame:
+    """Read a file of values, whose format precedes its path, or a directory."""
+    format, is_given, path = text.partition("=")
+    return read_values(path, format=format) if is_given and format in VALUE_FORMATS else read_values(text)
+
+
+def _read_weights(texts: Sequence[str]) -> dict[str, float]:
+    """Return the weights of aspects."""
+    weights = {}
+    for text in texts:
+        aspect, _, weight = text.rpartition("=")
+        try:
+            weights[aspect] = float(weight)
+        except ValueError:
+            raise click.UsageError(f"--at-least: expected ASPECT=WEIGHT, got {text!r}") from None
+    return weights
 
 
 @verb(

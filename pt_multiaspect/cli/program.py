@@ -18,7 +18,7 @@ import click
 from .._version import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
 from ..tables.content import MINUS
-from .analyses import axioms, bounds, correlate
+from .analyses import axioms, bounds, correlate, weightings
 from .catalogue import completion, datasets, demo, measures
 from .compare import compare
 from .completion import add_completion
@@ -61,6 +61,7 @@ for command in (
     compare,
     report,
     correlate,
+    weightings,
     bounds,
     axioms,
     measures,

@@ -212,7 +212,7 @@ def verb(
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
-            if options.get("qrels") == ():
+            if options.get("qrels") == () and values.get("values_file") is None:
                 options |= _qrels_and_runs(options.get("runs", ()), params)
             output = options.get("output")
             format = choose_format(options.get("format"), output, formats)
@@ -227,7 +227,7 @@ def verb(
                 errors, shown = shown.errors, shown.shown
             if shown is not None:
                 write(shown, format, output)
-                if states_inputs and output is not None and not is_special(output):
+                if states_inputs and options["qrels"] and output is not None and not is_special(output):
                     _write_provenance(inputs, output)
             for error in errors or ():
                 tell(f"error: {error}")

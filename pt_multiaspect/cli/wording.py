@@ -28,6 +28,7 @@ WORDS = {
     "pass dict(suite) to evaluate its measures over all judged topics": "add --average-over judged to evaluate its "
     "measures over all judged topics",
     "that ci= or over= adds": "that --ci adds",
+    "name those of the aspects by measures=[...]": "name those of the aspects by -m",
     "omit ci=": "omit --ci",
     "Omit out=": "Omit --resume",
     "upper_bound is undefined": "the upper bound is undefined",
@@ -68,6 +69,8 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
+        r"^at_least: ": "--at-least: ",
+        r"^measure: expected a mean": "-m: expected a mean",
         r"^by: ": "--by: ",
     }.items()
 )

@@ -51,14 +51,14 @@ def mending_calls(first: str, second: str) -> str:
 
 
 def simplify_all(texts: Sequence[str]) -> list[str]:
-    """Apply `simplify` to many identifiers, if possible at once."""
+    """Return strings that are equal where those of `simplify` are, if possible at once."""
     blob = "\n".join(texts)
     if not blob.isascii() or blob.count("\n") != len(texts) - 1:
         return [simplify(text) for text in texts]
     blob = re.sub(r"[^\S\n]+", "", blob.casefold())
     result = blob.split("\n")
-    # Removing zeros and decimal points changes the length, so it is not needed if all lengths are equal.
-    if len(set(map(len, result))) > 1:
+    # Removing zeros changes the length: not needed if all are equal, unless decimals balance zeros (1.0, 001).
+    if len(set(map(len, result))) > 1 or ".0" in blob:
         blob = re.sub(r"(?m)^(\d+)\.0+$", r"\1", blob)
         result = re.sub(r"(?m)^([^\d\n]*)0+(?=\d)", r"\1", blob).split("\n")
     return result

@@ -135,19 +135,39 @@ def recovery(hits: Hits, target: Target) -> Floats:
     return ratio(total.astype(np.float64), balance.astype(np.float64))
 
 
-def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints]:
+def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints, Ints]:
     """Compute CRP at each rank down to the last retrieved rank or R, whichever is larger.
 
     Returns
     -------
-    query, rank, value : ndarray of int, shape (n,)
+    query, rank, value, worst : ndarray of int, shape (n,)
+        `worst` is the value of the worst ranking of the same length: all documents above the lowest degree at its
+        end, those of the lowest degree first.
     """
     total = recall_base(target)
     length = np.maximum(hits.n_ret, total)
     query = np.repeat(np.arange(hits.n_queries), length)
     rank = positions(query) + 1
-    position = _lowest(rank, total[query])
-    above, displaced = _positive_hits(hits, target)
     begins = np.cumsum(length) - length
+    lowest = _lowest(rank, total[query])
+    position, worst = lowest.copy(), lowest.copy()
+    above, displaced = _positive_hits(hits, target)
     position[begins[above.query] + above.rank - 1] = displaced
-    return query, rank, running_sum(position, query)
+    low, high = ideal_intervals(target)
+    order = np.flatnonzero(low)
+    order = order[descending(target.query[order], degree(target)[order])]
+    last = target.query[order]
+    at_end = length[last] - positions(last)
+    worst[begins[last] + at_end - 1] = np.minimum(at_end - low[order], 0) + np.maximum(at_end - high[order], 0)
+    return query, rank, running_sum(position, query), running_sum(worst, query)
+
+
+def turn_around(query: Ints, rank: Ints, value: Ints) -> Ints:
+    """Return the first rank of the minimum of each query's curve, one per row."""
+    if not len(query):
+        return rank
+    begins = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
+    lengths = np.diff(np.append(begins, len(query)))
+    lowest = np.flatnonzero(value == np.repeat(np.minimum.reduceat(value, begins), lengths))
+    first = lowest[np.searchsorted(lowest, begins)]
+    return np.repeat(rank[first], lengths)

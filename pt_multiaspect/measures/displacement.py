@@ -202,15 +202,25 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        Columns ``qid rank crp recall_base``, with one row per query and rank, down to the last
-        retrieved rank or R, whichever is larger; ``recall_base`` is R.
+        Columns ``qid rank crp worst recall_base turn_around``, with one row per query and rank, down to the last
+        retrieved rank or R, whichever is larger; ``worst`` is the CRP of the worst ranking of that length, which
+        has all documents above the lowest degree at its end, those of the lowest degree first; ``recall_base`` is
+        R, and ``turn_around`` the first rank at which the curve has its minimum.
+
+    References
+    ----------
+    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation. CLEF 2012, and IIR 2013 (extended
+    abstract), Fig. 1.
 
     Examples
     --------
     >>> from pt_multiaspect import crp_curve
     >>> qrels = {"q1": {"d1": 1, "d2": 1}}
-    >>> crp_curve({"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}, qrels)["crp"].tolist()
-    [-2, -2, -1]
+    >>> crp_curve({"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}, qrels)
+      qid  rank  crp  worst  recall_base  turn_around
+    0  q1     1   -2     -2            2            1
+    1  q1     2   -2     -2            2            1
+    2  q1     3   -1     -1            2            1
     """
     judgments = Judgments.of(qrels)
     terms = measure.terms(judgments)
@@ -220,13 +230,15 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
             f"{len(terms) or 'none'}"
         )
     target = terms[0].target
-    query, rank, value = displacement.curve(Rankings(run, judgments).hits, target)
+    query, rank, value, worst = displacement.curve(Rankings(run, judgments).hits, target)
     return pd.DataFrame(
         {
             "qid": judgments.qids[query],
             "rank": rank,
             "crp": value,
+            "worst": worst,
             "recall_base": displacement.recall_base(target)[query],
+            "turn_around": displacement.turn_around(query, rank, value),
         }
     )
 

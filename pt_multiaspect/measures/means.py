@@ -99,7 +99,7 @@ class AspectMean(TermMean, BasedMeasure):
         """
         self._refuse_of_rankings(self._OF_RANKINGS)
         self._check_names(list(values))
-        shares = dict(zip(values, self._shares_of(list(values)), strict=True))
+        shares = dict(zip(values, self.shares_of(list(values)), strict=True))
         counted = [name for name, share in shares.items() if share > 0]
         criteria = np.stack([values[name] for name in counted])
         return self.combine(criteria, np.broadcast_to([[shares[name]] for name in counted], criteria.shape))

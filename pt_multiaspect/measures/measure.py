@@ -253,6 +253,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return spec
 
     @property
+    def one_aspect(self) -> str | None:
+        """The aspect on which the measure is a single base; None for measures of several aspects."""
+        return None
+
+    @property
     def selection(self) -> AspectSpec:
         """The scales or the names of the aspects that the measure evaluates; None for all label columns."""
         return self.spec
@@ -304,10 +309,21 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def shares(self, views: Sequence[AspectView]) -> list[float]:
         """Return the weights of `views`, normalised to sum to 1."""
-        return self._shares_of([view.name for view in views])
+        return self.shares_of([view.name for view in views])
 
-    def _shares_of(self, names: Sequence[str]) -> list[float]:
-        """Return the weights of aspects by name, normalised to sum to 1."""
+    def shares_of(self, names: Sequence[str]) -> list[float]:
+        """Return the weights of aspects, normalised to sum to 1.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The names of all aspects.
+
+        Returns
+        -------
+        list of float
+            One weight per name.
+        """
         weights = weights_of(self["weights"], names)
         total = sum(weights)
         if np.isinf(total):

@@ -74,6 +74,12 @@ class _On(BasedMeasure):
         refuse_unknown([self["aspect"]], names, "one of the aspects", "aspect")
 
     @property
+    def one_aspect(self) -> str:
+        """The aspect that the measure evaluates."""
+        aspect: str = self["aspect"]
+        return aspect
+
+    @property
     def selection(self) -> AspectSpec:
         return self.spec or self.required_aspects
 

@@ -21,8 +21,10 @@ from .ranking import ranking_grades
 from .ranking_front import ranking_front
 from .search import search_front
 from .significance import asl_curves
+from .specification_curve import specification_curve
 from .systems import systems
 from .upper_bounds import upper_bounds
+from .weightings import weightings
 
 __all__ = [
     "asl_curves",
@@ -34,8 +36,10 @@ __all__ = [
     "ranking_front",
     "ranking_grades",
     "search_front",
+    "specification_curve",
     "systems",
     "upper_bounds",
+    "weightings",
 ]
 
 

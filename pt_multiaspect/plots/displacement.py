@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, refuse_unknown
@@ -31,8 +32,9 @@ def crp_over_ranks(
     Returns
     -------
     Axes
-        The solid line at 0 is the ideal ranking; the dashed line is at rank R, the recall base. Where a curve
-        is below 0, documents are, on balance, ranked too high.
+        The solid line at 0 is the ideal ranking, the dotted one the worst ranking of the same length; the dashed
+        line is at rank R, the recall base. Where a curve is below 0, documents are, on balance, ranked too high;
+        the circle is at the first rank of its minimum.
 
     Raises
     ------
@@ -60,7 +62,9 @@ def crp_over_ranks(
     chosen, parts = None if qid is None else str(qid), {}
     for name, curve in named.items():
         described = f"the curve of {name}" if name else "a curve"
-        curve = with_columns(curve, ["qid", "rank", "crp", "recall_base"], described, "ma.crp_curve")
+        curve = with_columns(
+            curve, ["qid", "rank", "crp", "worst", "recall_base", "turn_around"], described, "ma.crp_curve"
+        )
         qids = curve["qid"].astype(str)
         present = qids.unique().tolist()
         if chosen is None and len(present) > 1:
@@ -77,6 +81,8 @@ def crp_over_ranks(
             part["rank"], part["crp"], lw=1.7, ms=5, label=text or None,
             markevery=(index * every // len(parts), every), **line_style(index),
         )  # fmt: skip
+        turn = part[part["rank"] == part["turn_around"]]
+        ax.scatter(turn["rank"], turn["crp"], 70, facecolor="none", edgecolor=ax.lines[-1].get_color(), zorder=3)
         bases.setdefault(int(part["recall_base"].iloc[0]), []).append(text)
     ax.axhline(0, color="black", lw=1, zorder=1)
     for base, names in bases.items():
@@ -87,6 +93,8 @@ def crp_over_ranks(
             textcoords="offset points", fontsize=SMALL, color="0.25", rotation=90 if whose else 0,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
         )  # fmt: skip
+    for worst in {tuple(zip(part["rank"], part["worst"], strict=True)): None for part in parts.values()}:
+        ax.plot(*np.transpose(worst), color=GREY, lw=1.1, ls=":", zorder=1, label="_worst")
     ax.set_xlabel("rank")
     ax.set_ylabel("cumulated relative position (ranks)")
     ax.set_title(f"query {chosen}" + (f": {texts[0]}" if len(texts) == 1 and texts[0] else ""), fontsize="medium")

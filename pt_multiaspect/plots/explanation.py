@@ -10,7 +10,7 @@ from .._validation import count
 from ..errors import MultiAspectError
 from ..explanation import Explanation
 from .ranking import draw_cells, rank_ticks
-from .style import BLUE, GREY, LIGHT, ORANGE, SMALL, axes_or_new, shorten, wrap
+from .style import BLUE, GREY, LIGHT, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     rows = [*explained.labels, *(name for name in explained.details if name in _DETAILS)]
     ax = axes_or_new(ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows))
     _bars(ax, explained, n_ranks)
-    strip = _add_axes_below(ax, _ROW * len(rows))
+    strip = add_axes_below(ax, _ROW * len(rows))
     labels = ranks[rows].to_numpy(dtype=np.float64).T
     positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
     shades = [*positions, *(_shade(explained, row, n_ranks) for row in rows[len(positions) :])]
@@ -85,17 +85,6 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     strip.set_xlabel("rank")
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
     return ax
-
-
-def _add_axes_below(ax: Axes, height: float) -> Axes:
-    """Add axes below `ax` in the same cell of the figure's grid; `height` is relative to that of `ax`."""
-    cell, figure = ax.get_subplotspec(), ax.get_figure()
-    if cell is None or figure is None:  # axes outside a grid
-        return ax.inset_axes((0, -height - 0.04, 1, height), sharex=ax)
-    cells = cell.subgridspec(2, 1, height_ratios=[1, height], hspace=0.03)
-    ax.set_subplotspec(cells[0])
-    below: Axes = figure.add_subplot(cells[1], sharex=ax)
-    return below
 
 
 def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:

@@ -13,7 +13,13 @@ from .style import BLUE, GREY, ORANGE, SMALL, axes_or_new, shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_METHODS = {"kendall": "Kendall’s τ-b", "tau_ap": "τ_AP", "spearman": "Spearman’s ρ", "rbo": "rank-biased overlap"}
+_METHODS = {
+    "kendall": "Kendall’s τ-b",
+    "tau_ap": "τ_AP",
+    "tau_gap": "τ_GAP",
+    "spearman": "Spearman’s ρ",
+    "rbo": "rank-biased overlap",
+}
 
 
 def judge_correlations(sensitivity: JudgeSensitivity, *, ax: Axes | None = None) -> Axes:

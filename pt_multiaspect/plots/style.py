@@ -15,6 +15,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
+from ..evaluation.aggregation import ALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,6 +64,22 @@ def rows_to_label(label: object, names: list[Any], first: Ints) -> list[int]:
     distinct_names = list(dict.fromkeys(label))
     refuse_unknown(distinct_names, names, "names of systems", "label")
     return [names.index(name) for name in distinct_names]
+
+
+def rows_of_pair(pairs: pd.DataFrame, pair: object) -> pd.DataFrame:
+    """Return the rows of a pair of runs, given in any order, or of all pairs; of groups of topics, that of all."""
+    if "group" in pairs:
+        pairs = pairs[pairs["group"] == ALL]
+    if pair is None:
+        return pairs
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise MultiAspectError(f"pair: expected the names of two runs, got {pair!r}")
+    wanted = sorted(map(str, pair))
+    is_pair = [sorted(map(str, names)) == wanted for names in pairs[["a", "b"]].to_numpy()]
+    if not any(is_pair):
+        names = choices(pd.unique(pairs[["a", "b"]].to_numpy().ravel()))
+        raise MultiAspectError(f"pair: expected two runs that the result compares ({names}), got {choices(wanted)}")
+    return pairs[is_pair]
 
 
 def shorten(text: str, width: int) -> str:
@@ -144,6 +161,29 @@ def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both"
         ax.set_axisbelow(True)
         ax.grid(axis=grid, color="0.93")
     return ax
+
+
+def add_axes_below(ax: Axes, height: float) -> Axes:
+    """Add axes below `ax` in the same cell of the figure's grid; `height` is relative to that of `ax`."""
+    cell, figure = ax.get_subplotspec(), ax.get_figure()
+    if cell is None or figure is None:  # axes outside a grid
+        return ax.inset_axes((0, -height - 0.04, 1, height), sharex=ax)
+    cells = cell.subgridspec(2, 1, height_ratios=[1, height], hspace=0.03)
+    ax.set_subplotspec(cells[0])
+    below: Axes = figure.add_subplot(cells[1], sharex=ax)
+    return below
+
+
+def points_of(ax: Axes) -> tuple[float, float]:
+    """Return the width and the height of axes in points."""
+    extent, dpi = ax.get_window_extent(), ax.figure.dpi
+    return 72 * extent.width / dpi, 72 * extent.height / dpi
+
+
+def text_size(ax: Axes, n_rows: int = 1) -> float:
+    """Return the font size, 6 to 8 points, of labels of axes that are as wide, and have as many rows."""
+    width, height = points_of(ax)
+    return float(np.clip(min(width / 32, 0.8 * height / n_rows), 6, SMALL))
 
 
 def unit_square(label: str, at: tuple[float, float] = (0, 0), **style: Any) -> Any:

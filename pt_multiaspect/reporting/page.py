@@ -122,6 +122,11 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
             f"{number_of(len(data['queries']), 'topic')}{in_all}. "
             f"The comparisons of one measure form a family{another}."
         )
+    if data["fractions"] is not None:
+        notes.append(
+            "Weightings: the percentage of all weightings of the aspects, each equally likely, under which the "
+            f"weighted mean of {', '.join(figures.aspects.values())} is higher than that of the baseline."
+        )
     if data["groups"]:
         notes.append(
             "The choice of topics applies to this table, to the chart of aspects and to the table of topics; all "
@@ -134,8 +139,17 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         "baseline": data["baseline"],
         "below": [(value, text) for value, text in below if value != "p" or tested],
         "rows": list(zip(*columns, strict=True)),
+        "weightings": _column_of_weightings(data),
         "notes": notes,
     }
+
+
+def _column_of_weightings(data: dict[str, Any]) -> list[str] | None:
+    """Return the fractions of weightings against the first baseline, if the page has them."""
+    fractions, baseline = data["fractions"], data["baseline"]
+    if fractions is None:
+        return None
+    return [""] * len(fractions) if baseline is None else fractions[baseline]
 
 
 def _aspects_section(figures: Figures) -> dict[str, Any] | None:

@@ -25,10 +25,12 @@ from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silenced
 from ..evaluation.aggregation import ALL
 from ..explanation.contributions import Contributions, Prefixes
-from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
 from ..integration.parsing import as_measure
 from ..io.runs import join
+from ..kernels.weightings import positive_fraction
 from ..tables.content import best_marks
+from ..views import percent
 from .figures import Figures, fronts, interval_values, rows_of_group, values_by_measure
 
 
@@ -100,8 +102,27 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
         "tests": None
         if compared is None or compared.empty
         else _tests_payload(compared, names, list(known), options.alpha),
+        "fractions": _fractions_of_weightings(figures, table),
         "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
     }
+
+
+def _fractions_of_weightings(figures: Figures, table: pd.DataFrame) -> list[list[str]] | None:
+    """Return the fraction of weightings of the aspects under which each system is better than each baseline.
+
+    None if there are fewer than two aspects or systems, or a measure is not averaged over topics.
+    """
+    labels = list(figures.aspects.values())
+    measures = [figures.measures[label] for label in labels]
+    if min(len(labels), len(table)) < 2 or not all(map(aggregate_is_mean, measures)):
+        return None
+    signs = [-1.0 if lower_is_better(measure) else 1.0 for measure in measures]
+    means = table[labels].to_numpy(np.float64) * signs
+    differences = means[None] - means[:, None]  # baselines × systems × aspects
+    differences[np.abs(differences) <= 1e-12 * np.abs(means).max(axis=0)] = 0.0
+    fractions = positive_fraction(differences)
+    np.fill_diagonal(fractions, np.nan)
+    return [[percent(fraction) for fraction in row] for row in fractions.tolist()]
 
 
 def _estimates_payload(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:

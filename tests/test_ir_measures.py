@@ -1,4 +1,4 @@
-"""The doors people use besides PyTerrier: ir-measures, every shape of qrels, pickles, registration."""
+"""Measures through ir-measures: forms of qrels and runs, bases, registration, pickles, and no need of PyTerrier."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from door_world import (
     SCORES,
     TOMA_10,
     experiment,
-    in_python,
     per_query,
+    run_python,
 )
 from ir_measures import AP, Measure, P, nDCG
 
@@ -43,23 +43,23 @@ from pt_multiaspect.measures import ALL
 
 @pytest.mark.slow
 def test_aggregates_are_means_of_the_values() -> None:
-    each = per_query(DECLARED)
-    assert len(each) == len(DECLARED) * len(QIDS)
+    values = per_query(DECLARED)
+    assert len(values) == len(DECLARED) * len(QIDS)
     aggregates = ir_measures.calc_aggregate(DECLARED, IR_QRELS, IR_RUN)
     both = ir_measures.calc(DECLARED, IR_QRELS, IR_RUN)
     evaluator = ir_measures.evaluator(DECLARED, IR_QRELS)
     assert both.aggregated == aggregates == evaluator.calc_aggregate(IR_RUN) == evaluator.calc(IR_RUN).aggregated
-    assert {(m.query_id, str(m.measure)): m.value for m in both.per_query} == each
-    assert {(m.query_id, str(m.measure)): m.value for m in evaluator.iter_calc(IR_RUN)} == each
+    assert {(m.query_id, str(m.measure)): m.value for m in both.per_query} == values
+    assert {(m.query_id, str(m.measure)): m.value for m in evaluator.iter_calc(IR_RUN)} == values
     for measure in DECLARED:
-        mean = sum(each[qid, str(measure)] for qid in QIDS) / len(QIDS)
+        mean = sum(values[qid, str(measure)] for qid in QIDS) / len(QIDS)
         assert aggregates[measure] == pytest.approx(mean, abs=1e-12)
         assert measure.calc_aggregate(IR_QRELS, IR_RUN) == aggregates[measure]
         assert measure.calc(IR_QRELS, IR_RUN).aggregated == aggregates[measure]
         assert measure.evaluator(IR_QRELS).calc_aggregate(IR_RUN) == {measure: aggregates[measure]}
         for metric in measure.iter_calc(IR_QRELS, IR_RUN):
             assert type(metric.value) is float
-            assert metric.value == each[metric.query_id, str(measure)]
+            assert metric.value == values[metric.query_id, str(measure)]
 
 
 def test_an_evaluator_takes_any_number_of_runs() -> None:
@@ -138,7 +138,7 @@ def nested(label: Callable[[int, int], object]) -> dict[str, dict[str, object]]:
     return result
 
 
-def labelled(*aspects: str) -> Callable[[int, int], dict[str, int]]:
+def label_mapper(*aspects: str) -> Callable[[int, int], dict[str, int]]:
     return lambda *labels: dict(zip(aspects, labels, strict=True))
 
 
@@ -154,8 +154,8 @@ SHAPES: dict[str, Callable[[], object]] = {
     "object labels": lambda: QRELS.astype({"label": object, "readability": object}),
     "categories": lambda: QRELS.astype({"qid": "category", "docno": "category"}),
     "repeated rows": lambda: pd.concat([QRELS, QRELS[::3]]),
-    "dict of dicts": lambda: nested(labelled("relevance", "readability")),
-    "dict of dicts in PyTerrier's words": lambda: nested(labelled("label", "readability")),
+    "dict of dicts": lambda: nested(label_mapper("relevance", "readability")),
+    "dict of dicts in PyTerrier's words": lambda: nested(label_mapper("label", "readability")),
     "dict of dicts, other order": lambda: nested(lambda r, u: {"readability": u, "relevance": r}),
     "dict of namedtuples": lambda: nested(Labels),
     "dict of tuples": lambda: nested(lambda *labels: labels),
@@ -291,20 +291,19 @@ def test_qrels_of_ir_datasets(name: str, shape: str, origin: str) -> None:
     assert ma.Judgments(rows).label_names == tuple(aspects)
     warned = pytest.warns(ma.MultiAspectWarning, match="redibility .* is read as credibility")
     with warned if misspelt else nullcontext():
-        found = per_query(measures, qrels)
-    assert found == per_query(measures, expected_frame)
+        result = per_query(measures, qrels)
+    assert result == per_query(measures, expected_frame)
     assert per_query([CAM, nDCG @ 10], rows)["q1", "nDCG@10"] == per_query([nDCG @ 10])["q1", "nDCG@10"]
 
 
 # --- bases that ir-measures computes ------------------------------------------------------------
 
 
-def rescored(run: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+def rescore_run(run: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """The run with scores n - rank + 1, on which the general road evaluates."""
     return {
         qid: {
-            docno: float(place)
-            for place, docno in enumerate(sorted(docs, key=lambda d: (np.float32(docs[d]), d)), 1)
+            docno: float(rank) for rank, docno in enumerate(sorted(docs, key=lambda d: (np.float32(docs[d]), d)), 1)
         }
         for qid, docs in run.items()
     }
@@ -312,8 +311,8 @@ def rescored(run: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
 
 def share_found(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
     """The fraction of the relevance of a query that the run retrieves."""
-    found = qrels[qrels["doc_id"].isin(run["doc_id"])]["relevance"].clip(lower=0).sum()
-    return float(found / max(qrels["relevance"].clip(lower=0).sum(), 1))
+    retrieved = qrels[qrels["doc_id"].isin(run["doc_id"])]["relevance"].clip(lower=0).sum()
+    return float(retrieved / max(qrels["relevance"].clip(lower=0).sum(), 1))
 
 
 GENERAL = [
@@ -342,17 +341,17 @@ def test_general_road(base: Any) -> None:
     measure = ir_measures.parse_measure(base) if isinstance(base, str) else base
     on = {aspect: On(aspect=aspect, base=base) for aspect in HEALTH}
     cam, gam = CAM(base=base, aspects="relevance,readability"), GAM(base=base, aspects="relevance,readability")
-    run = rescored(RUN)
+    run = rescore_run(RUN)
     values = per_query([*on.values(), cam, gam])
     for aspect in HEALTH:
         column = IR_QRELS[["query_id", "doc_id"]].assign(relevance=IR_QRELS[aspect])
         for metric in ir_measures.iter_calc([measure], column, run):
-            found = values[metric.query_id, str(on[aspect])]
-            assert found == pytest.approx(metric.value, abs=1e-9), (aspect, metric)
+            value = values[metric.query_id, str(on[aspect])]
+            assert value == pytest.approx(metric.value, abs=1e-9), (aspect, metric)
     for qid in QIDS:
-        each = [values[qid, str(on[aspect])] for aspect in HEALTH]
-        assert values[qid, str(cam)] == pytest.approx(sum(each) / 2, abs=1e-12)
-        assert values[qid, str(gam)] == pytest.approx((each[0] * each[1]) ** 0.5, abs=1e-12)
+        scores = [values[qid, str(on[aspect])] for aspect in HEALTH]
+        assert values[qid, str(cam)] == pytest.approx(sum(scores) / 2, abs=1e-12)
+        assert values[qid, str(gam)] == pytest.approx((scores[0] * scores[1]) ** 0.5, abs=1e-12)
     if isinstance(base, str):
         assert ir_measures.parse_measure(str(cam)) == cam
 
@@ -376,9 +375,9 @@ def test_general_road_under_toma() -> None:
         measure = TOMA(base=base, distance="manhattan", aspects=HEALTH)
         values = per_query([measure])
         plain = ir_measures.parse_measure(base) if isinstance(base, str) else base
-        for metric in ir_measures.iter_calc([plain], column, rescored(RUN)):
-            found = values[metric.query_id, str(measure)]
-            assert found == pytest.approx(metric.value, abs=1e-9), (str(base), metric.query_id)
+        for metric in ir_measures.iter_calc([plain], column, rescore_run(RUN)):
+            value = values[metric.query_id, str(measure)]
+            assert value == pytest.approx(metric.value, abs=1e-9), (str(base), metric.query_id)
 
 
 def test_a_base_in_pt_experiment_without_a_kernel() -> None:
@@ -403,7 +402,7 @@ def test_registering_twice_changes_nothing() -> None:
 @pytest.mark.slow
 def test_ir_measures_alone_is_enough() -> None:
     """Neither PyTerrier nor what only some doors need is imported with the package."""
-    found = in_python(
+    result = run_python(
         """
         import json, sys
         import pt_multiaspect as ma
@@ -414,7 +413,7 @@ def test_ir_measures_alone_is_enough() -> None:
         print(json.dumps([list(value.values()), [name for name in heavy if name in sys.modules]]))
         """
     )
-    assert found == [[0.75], []]
+    assert result == [[0.75], []]
 
 
 FOREIGN = """
@@ -453,13 +452,13 @@ FOREIGN = """
 @pytest.mark.slow
 @pytest.mark.parametrize("imports", ["import pt_multiaspect", "import pyterrier"])
 def test_a_name_that_another_package_has_stays_its_own(imports: str) -> None:
-    found = in_python(FOREIGN.format(name="CAM", imports=imports))
-    assert found[:3] == [True, True, True]
-    (message,) = found[3]
+    result = run_python(FOREIGN.format(name="CAM", imports=imports))
+    assert result[:3] == [True, True, True]
+    (message,) = result[3]
     assert "CAM" in message
     assert "another package" in message
     assert "pt_multiaspect.CAM" in message
-    assert found[4] == 0.75
+    assert result[4] == 0.75
 
 
 def test_a_foreign_measure_of_our_name_is_not_ours() -> None:
@@ -500,7 +499,7 @@ def test_pickled_measures_carry_the_names_they_print() -> None:
     ]
     assert str(measures[0]) == "TOMA(aspects='pickled-health')@10"
     content = base64.b64encode(pickle.dumps((measures, IR_QRELS, RUN))).decode()
-    printed, parsed, values = in_python(UNPICKLE, stdin=content, env={"PYTHONHASHSEED": "7"})
+    printed, parsed, values = run_python(UNPICKLE, stdin=content, env={"PYTHONHASHSEED": "7"})
     assert printed == list(map(str, measures))
     assert parsed
     assert {tuple(key): value for key, value in values} == per_query(measures)
@@ -509,7 +508,7 @@ def test_pickled_measures_carry_the_names_they_print() -> None:
     with_order = [TOMA(order=order) @ 10]
     assert str(with_order[0]) == "TOMA(order='pickled-order')@10"
     content = base64.b64encode(pickle.dumps((with_order, binary, RUN))).decode()
-    printed, parsed, values = in_python(UNPICKLE, stdin=content)
+    printed, parsed, values = run_python(UNPICKLE, stdin=content)
     assert printed == list(map(str, with_order))
     assert parsed
     assert {tuple(key): value for key, value in values} == per_query(with_order, binary)
@@ -563,8 +562,8 @@ def test_warnings_of_other_processes_are_given_once_and_here() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ma.evaluate(runs, frame, ma.TOMA(distance=3), n_jobs=n_jobs, progress=False)
-        ours = [one for one in caught if issubclass(one.category, ma.MultiAspectWarning)]
+        ours = [warning for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
         assert len(ours) <= 1
-        assert all(one.filename == __file__ for one in ours)
+        assert all(warning.filename == __file__ for warning in ours)
         if n_jobs == 1:
             assert "as in TOMA(distance=3,aspects={'relevance': 1, 'credibility': 2})" in str(ours[0].message)

@@ -1,4 +1,4 @@
-"""Every way into learning refuses what would give a plausible wrong number, and names the remedy."""
+"""Labels, topics and measures that functions for learning refuse, with the remedy, and those that they accept."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def _own_score(y: Any, qid: Any, measure: Any, missing: str = "error") -> float:
     return ranker.score(X, y, qid=qid)
 
 
-def _fused(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
+def _fuse_aspects(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
     return ma.AspectFusion(Ridge(), aspects=ASPECTS, **more).fit(X, y, qid=qid).predict(X, qid=qid)
 
 
-def _swept(y: Any, qid: Any, measure: Any, missing: str = "error") -> Any:
+def _sweep_weights(y: Any, qid: Any, measure: Any, missing: str = "error") -> Any:
     return (
         copy(FUSION)
         .set_params(missing=missing)
@@ -95,8 +95,8 @@ DOORS: dict[str, Callable[..., Any]] = {
     "metric_for CatBoost": _catboost,
     "AspectRanker": _fit,
     "AspectRanker.score": _own_score,
-    "AspectFusion": _fused,
-    "AspectFusion.sweep": _swept,
+    "AspectFusion": _fuse_aspects,
+    "AspectFusion.sweep": _sweep_weights,
     "aggregate_labels": _labels,
 }
 
@@ -149,7 +149,7 @@ def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
     metric = ma.metric_for("lightgbm", LONGER, Y, QID, aspects=ASPECTS)
     assert metric(Y["relevance"], X[:, 0])[1:] == (value, False)
     assert metric.maximize is metric.is_max_optimal() is False
-    assert (_swept(Y, QID, LONGER) < 0).all()
+    assert (_sweep_weights(Y, QID, LONGER) < 0).all()
 
 
 @pytest.mark.parametrize("door", [_fit, _labels])

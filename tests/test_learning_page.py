@@ -23,7 +23,7 @@ OPTIONAL = ("xgboost", "catboost", "optuna")
 CELL = re.compile(r"^```\{code-cell\}\n(.*?)^```$", re.M | re.S)
 
 
-def installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
@@ -45,24 +45,24 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(folder)
 
     def needs(package: str) -> None:
-        if not installed(package):
+        if not is_installed(package):
             pytest.skip(f"{package} is not installed")
 
     def page(name: str, *packages: str) -> dict[str, Any]:
         for package in packages:
             needs(package)
-        return executed(name)
+        return execute_page(name)
 
     return page
 
 
 @cache
-def executed(page: str) -> dict[str, Any]:
+def execute_page(page: str) -> dict[str, Any]:
     """The variables after all cells of a page."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for cell in cells(page):
         imported = set(re.findall(r"^(?:import|from) (\w+)", cell, re.M))
-        if not any(package in imported and not installed(package) for package in OPTIONAL):
+        if not any(package in imported and not is_installed(package) for package in OPTIONAL):
             exec(compile(cell, f"{page}.md", "exec"), names)
     return names
 

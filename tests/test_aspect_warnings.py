@@ -1,4 +1,4 @@
-"""Aspects and bases that once gave plausible wrong values without a sign; more in test_silent_cases.py."""
+"""Aspects and bases that do not fit the labels or each other: rel, gains, misspelt names, columns of text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ir_measures import AP, RBP, P, nDCG
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On
@@ -28,15 +29,15 @@ SCALES = {"relevance": 3, "trust": 2}
 def collection(**aspects: Any) -> pd.DataFrame:
     """One query, the documents in the order of the labels; the run retrieves them in that order."""
     size = len(next(iter(aspects.values())))
-    return pd.DataFrame({"qid": "q1", "docno": [f"d{place:03}" for place in range(size)], **aspects})
+    return pd.DataFrame({"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects})
 
 
-def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
+def value_and_warnings(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
     run = qrels[["qid", "docno"]].assign(score=-np.arange(len(qrels), dtype=float))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        (found,) = measure.evaluate(Rankings(run, Judgments(qrels)))
-    return float(found), [str(one.message) for one in caught if issubclass(one.category, Warned)]
+        (value,) = measure.evaluate(Rankings(run, Judgments(qrels)))
+    return float(value), [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
 
 
 BOTH = collection(label=LABELS, trust=TRUST)
@@ -45,11 +46,14 @@ BOTH = collection(label=LABELS, trust=TRUST)
 def test_a_label_of_relevance_far_above_the_others_warns() -> None:
     """A code such as 99 made a scale of 100 grades; other aspects were said to be doubtful."""
     coded = collection(label=[*LABELS[:-1], 99])
-    _, messages = warned(TOMA(base=nDCG), coded)
+    _, messages = value_and_warnings(TOMA(base=nDCG), coded)
     assert any("the label 99 of relevance is far above" in message for message in messages)
     assert "Aspect(unjudged=[99])" in "".join(messages)
-    assert warned(TOMA(base=nDCG, aspects={"relevance": 99}), coded)[1] == []
-    assert warned(TOMA(base=nDCG, aspects={"relevance": Aspect([0, 1, 2, 3], unjudged=[99])}), coded)[1] == []
+    assert value_and_warnings(TOMA(base=nDCG, aspects={"relevance": 99}), coded)[1] == []
+    assert (
+        value_and_warnings(TOMA(base=nDCG, aspects={"relevance": Aspect([0, 1, 2, 3], unjudged=[99])}), coded)[1]
+        == []
+    )
 
 
 # --- an explicit rel that no grade reaches -------------------------------------------------------
@@ -58,52 +62,59 @@ def test_a_label_of_relevance_far_above_the_others_warns() -> None:
 def test_a_rel_above_the_top_grade_of_an_aspect_warns() -> None:
     """The aspect was constantly 0: CAM could not exceed 1/2, and MM was always 0."""
     measure = CAM(base="AP(rel=3)", aspects=SCALES)
-    found, (message,) = warned(measure, BOTH)
-    assert found == pytest.approx(warned(On(base="AP(rel=3)"), BOTH)[0] / 2)
+    value, (message,) = value_and_warnings(measure, BOTH)
+    assert value == pytest.approx(value_and_warnings(On(base="AP(rel=3)"), BOTH)[0] / 2)
     assert "rel=3 is above 2, the top grade of trust" in message
     assert "base={'trust': 'AP(rel=2)', …}" in message
-    assert warned(measure(normalized=False), BOTH)[1] == []  # once
+    assert value_and_warnings(measure(normalized=False), BOTH)[1] == []  # once
     per_aspect = {"relevance": "AP(rel=3)", "trust": "AP(rel=2)"}
-    assert warned(CAM(base=per_aspect, aspects=SCALES), BOTH)[1] == []
-    assert warned(CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES), BOTH)[1] == []
+    assert value_and_warnings(CAM(base=per_aspect, aspects=SCALES), BOTH)[1] == []
+    assert (
+        value_and_warnings(CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES), BOTH)[1]
+        == []
+    )
     fractional = {**SCALES, "trust": [0, 1, 2.5]}
-    found, (message,) = warned(MM(base="P(rel=3)@5", aspects=fractional), BOTH.assign(trust=[0, 1, 2.5, 1] * 3))
-    assert found == 0
+    value, (message,) = value_and_warnings(
+        MM(base="P(rel=3)@5", aspects=fractional), BOTH.assign(trust=[0, 1, 2.5, 1] * 3)
+    )
+    assert value == 0
     assert "rel=3 is above 2.5" in message
 
 
 def test_a_rel_above_the_highest_label_of_an_inferred_scale_warns() -> None:
-    (message,) = warned(CAM(base="AP(rel=3)"), BOTH)[1]
+    (message,) = value_and_warnings(CAM(base="AP(rel=3)"), BOTH)[1]
     assert "rel=3 is above 2, the highest label of trust" in message
     assert "If the scale of trust is longer, declare it" in message
-    assert warned(CAM(base="AP(rel=3)"), BOTH[:9])[1] == []  # too few labels to tell
+    assert value_and_warnings(CAM(base="AP(rel=3)"), BOTH[:9])[1] == []  # too few labels to tell
 
 
 def test_a_rel_beyond_a_turned_scale_warns() -> None:
     turned = Aspects({"relevance": 3, "trust": Aspect([1, 2, 3], greater_is_better=False)})
     qrels = collection(label=LABELS, trust=[1, 2, 3, 3] * 3)
     base = {"relevance": "AP(rel=1)", "trust": "SetP(rel=0)"}
-    (message,) = warned(CAM(base=base, aspects=turned), qrels)[1]
+    (message,) = value_and_warnings(CAM(base=base, aspects=turned), qrels)[1]
     assert "rel=0 is below 1, the top grade of trust" in message
 
 
 def test_a_rel_above_all_aspects_warns_of_each() -> None:
-    found, messages = warned(CAM(base="AP(rel=4)", aspects=SCALES), BOTH)
-    assert found == 0
+    value, messages = value_and_warnings(CAM(base="AP(rel=4)", aspects=SCALES), BOTH)
+    assert value == 0
     assert [message.partition(":")[0] for message in messages] == [
         "rel=4 is above 3, the top grade of relevance",
         "rel=4 is above 2, the top grade of trust",
     ]
-    assert len(warned(On(aspect="trust", base=AP(rel=3), aspects=SCALES), BOTH)[1]) == 1
+    assert len(value_and_warnings(On(aspect="trust", base=AP(rel=3), aspects=SCALES), BOTH)[1]) == 1
 
 
 def test_a_rel_above_the_classes_of_toma_warns() -> None:
     measure = TOMA(distance="manhattan", axes="gains", aspects=SCALES)  # classes 0 to 5
-    found, (message,) = warned(measure(base="AP(rel=6)"), BOTH)
-    assert found == 0
+    value, (message,) = value_and_warnings(measure(base="AP(rel=6)"), BOTH)
+    assert value == 0
     assert "rel=6 of the base is above 5, the highest class index" in message
-    assert warned(measure(base="AP(rel=5)"), BOTH)[1] == []
-    assert any("rel=99 of the base is above" in each for each in warned(TOMA(base="AP(rel=99)"), BOTH)[1])
+    assert value_and_warnings(measure(base="AP(rel=5)"), BOTH)[1] == []
+    assert any(
+        "rel=99 of the base is above" in text for text in value_and_warnings(TOMA(base="AP(rel=99)"), BOTH)[1]
+    )
 
 
 # --- aspects that nobody judged, or that are alone ----------------------------------------------
@@ -112,14 +123,14 @@ def test_a_rel_above_the_classes_of_toma_warns() -> None:
 @pytest.mark.parametrize("aspects", [None, {"relevance": 3, "trust": 2}])
 def test_an_aspect_without_any_label_warns(aspects: Any) -> None:
     """CAM was half of what it is on the other aspect."""
-    found, (message, *_) = warned(CAM(aspects=aspects), BOTH.assign(trust=np.nan))
-    assert found == pytest.approx(warned(CAM(aspects="relevance"), BOTH)[0] / 2)
+    value, (message, *_) = value_and_warnings(CAM(aspects=aspects), BOTH.assign(trust=np.nan))
+    assert value == pytest.approx(value_and_warnings(CAM(aspects="relevance"), BOTH)[0] / 2)
     assert "all labels of trust are missing (12 documents)" in message
 
 
 def test_an_aspect_with_codes_of_unjudged_documents_only_warns() -> None:
     coded = {"relevance": 3, "trust": Aspect(1, unjudged=[2])}
-    (message,) = warned(CAM(aspects=coded), BOTH.assign(trust=2))[1]
+    (message,) = value_and_warnings(CAM(aspects=coded), BOTH.assign(trust=2))[1]
     assert "all labels of trust are missing" in message
 
 
@@ -132,17 +143,19 @@ def test_queries_without_a_label_of_an_aspect_are_ordinary() -> None:
 
 @pytest.mark.parametrize("measure", [CAM, MM, TOMA, ma.uRBP, ma.NLRE, ma.NWCS, ma.unDCG], ids=str)
 def test_a_multi_aspect_measure_of_a_single_column_warns(measure: Any) -> None:
-    found, messages = warned(measure, BOTH[["qid", "docno", "label"]])
-    assert any(f"{measure.NAME} combines several aspects, but the qrels have one" in each for each in messages)
+    value, messages = value_and_warnings(measure, BOTH[["qid", "docno", "label"]])
+    assert any(
+        f"{measure.NAME} combines several aspects, but the qrels have one" in message for message in messages
+    )
     selected = measure(aspects="relevance")
     assert f"as in {selected}" in "".join(messages)
-    assert warned(selected, BOTH)[0] == found
-    assert not any("several aspects" in each for each in warned(selected, BOTH)[1])
+    assert value_and_warnings(selected, BOTH)[0] == value
+    assert not any("several aspects" in message for message in value_and_warnings(selected, BOTH)[1])
 
 
 def test_single_aspect_measures_of_a_single_column_are_ordinary() -> None:
     for measure in (On, On(base=AP), ma.DCG, ma.CRP, ma.HelpfulCompat):
-        assert warned(measure, BOTH[["qid", "docno", "label"]])[1] == []
+        assert value_and_warnings(measure, BOTH[["qid", "docno", "label"]])[1] == []
 
 
 # --- labels below a scale -----------------------------------------------------------------------
@@ -152,7 +165,7 @@ def test_single_aspect_measures_of_a_single_column_are_ordinary() -> None:
 def test_fractions_between_the_codes_of_junk_warn(code: float) -> None:
     """Only -1 and -2 are codes; these were the lowest grade without a sign."""
     qrels = collection(label=[code, 2, 0, -1, -2, 1])
-    (message,) = warned(On(aspects={"relevance": 2}), qrels)[1]
+    (message,) = value_and_warnings(On(aspects={"relevance": 2}), qrels)[1]
     assert f"relevance has labels below its lowest grade 0, which are evaluated as that grade: {code}." in message
     assert f"Aspect(unjudged=[{code}])" in message
 
@@ -171,19 +184,19 @@ def test_fractions_between_the_codes_of_junk_warn(code: float) -> None:
 )
 def test_averaging_bases_on_different_scales_warns(base: Any) -> None:
     measure = CAM(base=base, aspects=SCALES)
-    found, (message,) = warned(measure, BOTH)
-    assert found > 1
+    value, (message,) = value_and_warnings(measure, BOTH)
+    assert value > 1
     assert "CAM averages bases on different scales" in message
     assert "have no maximum and may dominate" in message
     assert measure.range[1] == np.inf
     balanced = measure(weights={"relevance": 1, "trust": 1})
-    assert warned(balanced, BOTH) == (found, [])
+    assert value_and_warnings(balanced, BOTH) == (value, [])
 
 
 @pytest.mark.parametrize("base", ["DCG", {"relevance": "DCG@5", "trust": "DCG@10"}, "NumRelRet", "nCRP"])
 def test_averaging_one_base_without_a_maximum_is_ordinary(base: Any) -> None:
-    assert warned(CAM(base=base, aspects=SCALES), BOTH)[1] == []
-    assert warned(CAM(base={"relevance": "nDCG", "trust": "P@5"}, aspects=SCALES), BOTH)[1] == []
+    assert value_and_warnings(CAM(base=base, aspects=SCALES), BOTH)[1] == []
+    assert value_and_warnings(CAM(base={"relevance": "nDCG", "trust": "P@5"}, aspects=SCALES), BOTH)[1] == []
 
 
 @pytest.mark.parametrize("base", [as_base(ir_measures.ERR), GradedRBP(0.8, None), as_base(RBP), as_base(nDCG)])
@@ -210,16 +223,19 @@ def test_exponential_gains_include_that_of_unjudged_documents() -> None:
 def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() -> None:
     """Declared gains were ignored: labels that `gains` does not list counted as themselves."""
     scale = {"relevance": Aspect(3, gains=[0, 1, 3, 7])}
-    found = warned(On(base="nDCG(gains={3: 10})", aspects=scale), BOTH)[0]
+    value = value_and_warnings(On(base="nDCG(gains={3: 10})", aspects=scale), BOTH)[0]
     spelled = {"relevance": Aspect(3, gains=[0, 1, 3, 10])}
-    assert found == pytest.approx(warned(On(aspects=spelled), BOTH)[0], abs=1e-15)
-    assert found != warned(On(base="nDCG(gains={3: 10})"), BOTH)[0]
-    plain = warned(On(base="nDCG(gains={3: 10})", aspects={"relevance": 3}), BOTH)[0]
-    run = {"q1": {f"d{place:03}": -float(place) for place in range(len(BOTH))}}
+    assert value == pytest.approx(value_and_warnings(On(aspects=spelled), BOTH)[0], abs=1e-15)
+    assert value != value_and_warnings(On(base="nDCG(gains={3: 10})"), BOTH)[0]
+    plain = value_and_warnings(On(base="nDCG(gains={3: 10})", aspects={"relevance": 3}), BOTH)[0]
+    run = {"q1": {f"d{number:03}": -float(number) for number in range(len(BOTH))}}
     theirs = BOTH[["qid", "docno", "label"]].set_axis(["query_id", "doc_id", "relevance"], axis=1)
     assert plain == pytest.approx(nDCG(gains={3: 10}).calc_aggregate(theirs, run))
     turned = {"relevance": Aspect([0, 1, 2, 3], gains=[7, 3, 1, 0], greater_is_better=False)}
-    assert warned(On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"]))[0] == found
+    assert (
+        value_and_warnings(On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"]))[0]
+        == value
+    )
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -228,11 +244,11 @@ def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() ->
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: warned(On(aspect="trusst"), BOTH),
+        lambda: value_and_warnings(On(aspect="trusst"), BOTH),
         lambda: On(aspect="trusst", aspects=SCALES),
-        lambda: warned(CAM(aspects="relevance,Trust"), BOTH),
+        lambda: value_and_warnings(CAM(aspects="relevance,Trust"), BOTH),
         lambda: CAM(weights={"relevance": 1, "trsut": 1}, aspects=SCALES),
-        lambda: warned(TOMA(weights={"relevance": 1, "rust": 1}), BOTH),
+        lambda: value_and_warnings(TOMA(weights={"relevance": 1, "rust": 1}), BOTH),
         lambda: CAM(base={"relevance": "AP", "thrust": "AP"}, aspects=SCALES),
         lambda: TOMA(gate="truts", aspects=SCALES),
         lambda: Judgments(BOTH).view("trust_", ma.Aspects(SCALES)),
@@ -245,7 +261,7 @@ def test_a_misspelt_aspect_is_answered_with_the_one_that_is_meant(make: Any) -> 
 
 def test_no_name_is_suggested_for_one_that_is_unlike_all() -> None:
     with pytest.raises(MultiAspectError) as raised:
-        warned(On(aspect="readability"), BOTH)
+        value_and_warnings(On(aspect="readability"), BOTH)
     assert "Did you mean" not in str(raised.value)
 
 
@@ -278,12 +294,12 @@ ANSWERS = ["no", "yes", "yes"] * 4
 def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     """It was left out without a sign."""
     qrels = collection(label=LABELS, correct=pd.Series(ANSWERS).astype(kind), trust=TRUST)
-    found, messages = warned(CAM(aspects=None), qrels)
+    value, messages = value_and_warnings(CAM(aspects=None), qrels)
     (message,) = messages
     assert "the qrels column correct contains text ('no', 'yes'), so it is not evaluated" in message
     assert "qrels['correct'].map({'no': 0, 'yes': 1})" in message
     assert "aspects=['relevance', 'trust']" in message
-    assert warned(CAM(aspects="relevance,trust"), qrels) == (found, [])
+    assert value_and_warnings(CAM(aspects="relevance,trust"), qrels) == (value, [])
     description = ma.describe(qrels)
     (row,) = description.findings[description.findings["aspects"] == "correct"].to_dict("records")
     assert (row["severity"], row["remedy"]) == (
@@ -292,7 +308,7 @@ def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     )
     assert ma.describe(qrels, "relevance,trust").findings["aspects"].tolist().count("correct") == 0
     with pytest.raises(MultiAspectError, match=r"numeric label column.*qrels\['correct'\].map"):
-        warned(CAM, qrels[["qid", "docno", "correct"]])
+        value_and_warnings(CAM, qrels[["qid", "docno", "correct"]])
 
 
 @pytest.mark.parametrize(
@@ -304,14 +320,15 @@ def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
         ("assessor", ["A", "B", "C"] * 4),
         ("iteration", ["0", "Q0", "0"] * 4),
         ("origin", ["pool"] * 12),
-        ("heading", [f"heading {place}" for place in range(12)]),
+        ("heading", [f"heading {number}" for number in range(12)]),
         ("mixed", [("a",), "b", None] * 4),
     ],
 )
 def test_ordinary_columns_of_text_do_not_warn(column: str, texts: list[Any]) -> None:
-    assert warned(CAM, collection(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
+    assert value_and_warnings(CAM, collection(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
 
 
+@no_warnings()
 def test_text_about_queries_does_not_warn() -> None:
     both = [collection(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid) for qid in ("q1", "q2")]
     qrels = pd.concat(both)
@@ -339,7 +356,7 @@ def test_aspects_are_not_taken_for_runs() -> None:
 @pytest.mark.parametrize("run", [RUN, RUN.assign(rank=range(12), query="text"), {"mine": RUN}])
 def test_runs_in_place_of_qrels(run: Any) -> None:
     """The scores were labels."""
-    for use in (ma.describe, Judgments, lambda given: ma.evaluate(BOTH, given, CAM, progress=False)):
+    for use in (ma.describe, Judgments, lambda frame: ma.evaluate(BOTH, frame, CAM, progress=False)):
         with pytest.raises(MultiAspectError, match="Are the qrels and the runs swapped"):
             use(run)
 

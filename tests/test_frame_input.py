@@ -1,4 +1,4 @@
-"""Frames of Polars, PyArrow and any Arrow library, at every door that takes frames."""
+"""Frames of Polars, PyArrow and any Arrow library, in every function that takes frames."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def _members(as_: As) -> Any:
     return repr(groups), groups.target(["q1"])
 
 
-def _of_evaluator(as_: As) -> Any:
+def _evaluator_results(as_: As) -> Any:
     evaluator = ma.evaluator(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
     values = evaluator(as_(TABLE))
     return to_pandas(values), evaluator.complete(as_(LONG))
 
 
-def _of_ranker(as_: As) -> Any:
+def _ranker_results(as_: As) -> Any:
     ranker = ma.AspectRanker(Ridge(), target=MEASURE).fit(as_(X), as_(Y), sample_weight=as_(SCORE))
     by_qid = ma.AspectRanker(Ridge(), target=MEASURE).fit(as_(X[["f1", "f2"]]), as_(Y), qid=as_(QID))
     return ranker.predict(as_(X)), by_qid.coef if hasattr(by_qid, "coef") else by_qid.score(as_(X), as_(Y))
 
 
-def _of_fusion(as_: As) -> Any:
+def _fusion_results(as_: As) -> Any:
     fusion = ma.AspectFusion(Ridge(), aspects=SCALES).fit(as_(X), as_(Y), qid=as_(QID), sample_weight=as_(SCORE))
     swept = fusion.sweep(as_(X), as_(Y), as_(QID), measures={"CAM": MEASURE}, weights=3)
     return fusion.predict(as_(X)), swept
@@ -86,13 +86,13 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "evaluate, generated": lambda as_: ma.evaluate(
         ((name, as_(run)) for name, run in RUNS.items()), as_(QRELS), MEASURE, progress=False
     ),
-    "evaluator": _of_evaluator,
+    "evaluator": _evaluator_results,
     "aggregate": lambda as_: ma.aggregate(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, ci=0.9),
     "explain": lambda as_: ma.explain("AP", {"a": as_(RUNS["a"])}, as_(QRELS), "q1").ranks,
     "Measure.explain": lambda as_: MEASURE.explain(as_(RUNS["a"]), as_(QRELS), "q1").ranks,
     "largest_differences": lambda as_: ma.largest_differences(as_(LONG), "a", "b", "CAM"),
     "describe": lambda as_: str(ma.describe(as_(QRELS), SCALES, runs={"a": as_(RUNS["a"])})),
-    "report": lambda as_: _of_report(ma.report({"a": as_(RUNS["a"])}, as_(QRELS), MEASURE, progress=False)),
+    "report": lambda as_: _report_content(ma.report({"a": as_(RUNS["a"])}, as_(QRELS), MEASURE, progress=False)),
     "to_latex": lambda as_: ma.to_latex(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}),
     "to_styler": lambda as_: ma.to_styler(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}).data,
     "cite": lambda as_: ma.cite(as_(LONG[LONG["measure"] == "P@3"])),
@@ -121,6 +121,15 @@ DOORS: dict[str, Callable[[As], Any]] = {
         as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), "P@3",
         {"CAM": MEASURE, "P@3": "P@3", "copy CAM": "higher", "copy P@3": "lower"},
     ),
+    "unanimity": lambda as_: analysis.unanimity(
+        as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), ["P@3", "copy P@3"],
+        {"CAM": MEASURE, "P@3": "P@3", "copy P@3": "lower"},
+    ),
+    "weightings": lambda as_: analysis.weightings(
+        as_(LONG), measures={"CAM": "higher", "P@3": "higher"}, n_resamples=10
+    ).pairs,
+    "multiverse": lambda as_: analysis.multiverse(as_(LONG), measures={"CAM": MEASURE, "P@3": "P@3"}).pairs,
+    "ranks": lambda as_: analysis.ranks(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10).table,
     "pareto": lambda as_: analysis.system_front(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
     "zero_aspect_documents": lambda as_: analysis.zero_aspect_documents(
         as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, cutoff=3
@@ -148,8 +157,8 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "ranking_scorer of several": lambda as_: ma.ranking_scorer({"CAM": MEASURE, "MM": ma.MM(aspects=SCALES)})(
         RANKER, as_(X), as_(Y), qid=as_(QID)
     ),
-    "AspectRanker": _of_ranker,
-    "AspectFusion": _of_fusion,
+    "AspectRanker": _ranker_results,
+    "AspectFusion": _fusion_results,
     "metric_for": _boosters,
     "RepeatedQueryKFold": lambda as_: [
         list(map(list, split)) for split in ma.RepeatedQueryKFold(3, 1).split(as_(X), groups=as_(QID))
@@ -176,7 +185,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
 }  # fmt: skip
 
 
-def _of_report(report: ma.Report) -> Any:
+def _report_content(report: ma.Report) -> Any:
     return report.perquery, str(report.description), json.dumps(report._data, default=str, sort_keys=True)
 
 
@@ -187,38 +196,42 @@ def _readability(as_: As) -> Any:
 
 
 def _front(as_: As) -> Any:
-    found = analysis.attainable_front(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
-    systems = found.systems({name: as_(run) for name, run in RUNS.items()})
-    return found.mean, systems, found.systems(as_(LONG))
+    front = analysis.attainable_front(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
+    systems = front.systems({name: as_(run) for name, run in RUNS.items()})
+    return front.mean, systems, front.systems(as_(LONG))
 
 
 def _attainable(as_: As) -> Any:
-    found = analysis.attainable_front(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
-    return plots.ranking_front(found, as_(found.systems(RUNS)))
+    front = analysis.attainable_front(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
+    return plots.ranking_front(front, as_(front.systems(RUNS)))
 
 
-def _plain(value: Any) -> Any:
+def _plain_values(value: Any) -> Any:
     """Values that compare equal if they are, whatever library they are of."""
     if isinstance(value, pd.DataFrame):
-        return list(value.columns), [list(map(_plain, row)) for row in value.itertuples(index=False, name=None)]
+        return list(value.columns), [
+            list(map(_plain_values, row)) for row in value.itertuples(index=False, name=None)
+        ]
     if isinstance(value, pd.Series | np.ndarray):
-        return list(map(_plain, value.tolist()))
+        return list(map(_plain_values, value.tolist()))
     if isinstance(value, tuple | list):
-        return list(map(_plain, value))
+        return list(map(_plain_values, value))
     return "NaN" if isinstance(value, float) and np.isnan(value) else value
 
 
 @pytest.fixture(scope="module")
-def of_pandas() -> dict[str, Any]:
+def pandas_results() -> dict[str, Any]:
     return {}
 
 
 @pytest.mark.every(7)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("door", DOORS)
-def test_frames_of_any_library_give_the_result_of_pandas(door: str, form: As, of_pandas: dict[str, Any]) -> None:
+def test_frames_of_any_library_give_the_result_of_pandas(
+    door: str, form: As, pandas_results: dict[str, Any]
+) -> None:
     """Also those that can be read only once: no door reads its argument twice."""
-    if door not in of_pandas:
-        of_pandas[door] = _plain(DOORS[door](lambda given: given))
-    assert _plain(DOORS[door](form)) == of_pandas[door]
+    if door not in pandas_results:
+        pandas_results[door] = _plain_values(DOORS[door](lambda frame: frame))
+    assert _plain_values(DOORS[door](form)) == pandas_results[door]
     matplotlib.pyplot.close("all")

@@ -1,4 +1,4 @@
-"""Plausible input that once gave plausible wrong values without a sign."""
+"""Labels that may be read differently than they are meant: scales, thresholds, codes, columns and names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
@@ -30,7 +31,7 @@ Warned = ma.MultiAspectWarning
 def collection(**aspects: Any) -> pd.DataFrame:
     """One query, the documents in the order of the labels; the run retrieves them in that order."""
     size = len(next(iter(aspects.values())))
-    return pd.DataFrame({"qid": "q1", "docno": [f"d{place:03}" for place in range(size)], **aspects})
+    return pd.DataFrame({"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects})
 
 
 def run_of(qrels: pd.DataFrame) -> pd.DataFrame:
@@ -38,15 +39,15 @@ def run_of(qrels: pd.DataFrame) -> pd.DataFrame:
 
 
 def value(measure: Any, qrels: pd.DataFrame) -> float:
-    (found,) = measure.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
-    return float(found)
+    (score,) = measure.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
+    return float(score)
 
 
-def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
+def value_and_warnings(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = value(measure, qrels)
-    return found, [str(one.message) for one in caught if issubclass(one.category, Warned)]
+        score = value(measure, qrels)
+    return score, [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
 
 
 MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
@@ -57,18 +58,20 @@ MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
 
 def test_a_second_collection_with_other_scales_warns_again() -> None:
     first, second = collection(label=MIXED, trust=[0, 1] * 6), collection(label=MIXED, trust=[0, 3] * 6)
-    assert "trust 0, 1" in warned(TOMA, first)[1][0]
-    assert warned(TOMA @ 5, first)[1] == []
-    (message,) = warned(TOMA, second)[1]
+    assert "trust 0, 1" in value_and_warnings(TOMA, first)[1][0]
+    assert value_and_warnings(TOMA @ 5, first)[1] == []
+    (message,) = value_and_warnings(TOMA, second)[1]
     assert "trust 0, 1, 2, 3" in message
-    assert value(TOMA(aspects={"relevance": 2, "trust": 1}), first) == warned(TOMA, first)[0]
+    assert value(TOMA(aspects={"relevance": 2, "trust": 1}), first) == value_and_warnings(TOMA, first)[0]
 
 
 def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> None:
-    found = [warned(TOMA, collection(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)]
-    assert list(map(len, found)) == [1, 1, 1, 1, 0, 0, 0]
-    assert ["further cases are not reported" in messages[0] for messages in found[:4]] == [False] * 3 + [True]
-    assert len(warned(TOMA, collection(label=MIXED, ease=[0, 7] * 6))[1]) == 1
+    results = [
+        value_and_warnings(TOMA, collection(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)
+    ]
+    assert list(map(len, results)) == [1, 1, 1, 1, 0, 0, 0]
+    assert ["further cases are not reported" in messages[0] for messages in results[:4]] == [False] * 3 + [True]
+    assert len(value_and_warnings(TOMA, collection(label=MIXED, ease=[0, 7] * 6))[1]) == 1
 
 
 @pytest.mark.parametrize(
@@ -86,11 +89,11 @@ def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> N
 )
 def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
     qrels = collection(label=[1, 4, 1, 2, 3, 1])
-    found, (message,) = warned(measure, qrels)
+    score, (message,) = value_and_warnings(measure, qrels)
     assert "Aspect(grades=[1, 2, 3, 4])" in message
     assert "Aspect(4, threshold=1)" in message
     if measure == On(base=AP):
-        assert found == 1.0
+        assert score == 1.0
         declared = On(base=AP, aspects={"relevance": Aspect(grades=[1, 2, 3, 4])})
         assert value(declared, qrels) == pytest.approx((1 / 2 + 2 / 4 + 3 / 5) / 3)
     zero_based = On(base=AP, aspects={"relevance": Aspect(4, threshold=1)})
@@ -99,7 +102,7 @@ def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> Non
 
 @pytest.mark.parametrize("measure", [TOMA(distance="manhattan"), URBPgr, unDCG])
 def test_the_scale_warning_does_not_suggest_the_wrong_scale(measure: Any) -> None:
-    (message,) = warned(measure, collection(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2]))[1]
+    (message,) = value_and_warnings(measure, collection(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2]))[1]
     assert '"grades":[1,2,3,4]' in message.partition("as in ")[2].partition(". ")[0]
     assert "if 0 is a grade, declare Aspect(grades=[0, 1, 2, 3, 4])" in message
 
@@ -124,18 +127,20 @@ def test_positives_only_and_scales_with_a_zero_are_ordinary(labels: list[float])
 )
 def test_the_lowest_of_fractional_labels_is_a_matter_of_the_qrels(measure: Any) -> None:
     """It is what binary measures count as not relevant, and other qrels may have a lower one."""
-    _, (message,) = warned(measure, collection(label=[0.5, 1, 0.25, 0.75]))
+    _, (message,) = value_and_warnings(measure, collection(label=[0.5, 1, 0.25, 0.75]))
     assert "inferred from these qrels: relevance 0.25, 0.5, 0.75, 1." in message
 
 
 def test_the_remedy_for_measures_that_are_no_bases_is_one_they_take() -> None:
     for measure, labels, rel in [(ma.GMAP @ 10, [0.5, 1, 0.25, 0.75], 1), (ma.HMAP, [2.5, 5, 1], 3)]:
-        _, (message,) = warned(measure, collection(label=labels))
+        _, (message,) = value_and_warnings(measure, collection(label=labels))
         assert message.endswith(f"as in {measure(rel=rel)}, with rel the lowest label that counts as relevant")
-        value(measure(rel=rel), collection(label=labels))  # without a warning
+        with no_warnings():
+            value(measure(rel=rel), collection(label=labels))
 
 
 @pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])
+@no_warnings()
 def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> None:
     value(measure, collection(label=[1, 4, 1, 2, 3, 1]))
 
@@ -147,10 +152,10 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
     qrels = collection(label=[1, 0, 2], trust=[0.25, 0.5, 1])
     aspects = Aspects({"relevance": 2, "trust": Aspect(probabilities="identity")})
     spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")})
-    found = warned(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
-    assert found == value(TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels)
+    score = value_and_warnings(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
+    assert score == value(TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels)
     short = Aspects({"relevance": 2, "trust": Aspect([0.25, 0.5, 1], gains=[0.25, 0.5, 1])})
-    assert found != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
+    assert score != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -168,15 +173,16 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
 )
 def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, values: list[Any], reason: str) -> None:
     qrels = collection(label=MIXED, trust=[0, 1] * 6).assign(**{column: values})
-    found, messages = warned(CAM, qrels)
-    assert found != value(CAM(aspects=["relevance", "trust"]), qrels)
+    score, messages = value_and_warnings(CAM, qrels)
+    assert score != value(CAM(aspects=["relevance", "trust"]), qrels)
     (message,) = messages
     assert f"{column} (" in message
     assert reason in message
     assert "aspects=['relevance', 'trust']" in message
-    assert value(CAM(aspects=["relevance", "trust", column]), qrels) == found
+    assert value(CAM(aspects=["relevance", "trust", column]), qrels) == score
 
 
+@no_warnings()
 def test_likely_columns_are_taken_silently() -> None:
     value(CAM, collection(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0]))
 
@@ -186,8 +192,8 @@ def test_a_misspelt_column_is_read_as_credibility_with_a_notice() -> None:
     judgments = Judgments(qrels)
     assert judgments.label_names == ("relevance", "credibility")
     with pytest.warns(Warned, match=r"redibility .* read as credibility"):
-        found = judgments.labels("credibility")
-    assert found.tolist() == [0, 1] * 6
+        labels = judgments.labels("credibility")
+    assert labels.tolist() == [0, 1] * 6
     both = Judgments(qrels.assign(credibility=1))
     assert both.label_names == ("relevance", "redibility", "credibility")
     assert both.labels("credibility").tolist() == [1] * 12
@@ -213,15 +219,15 @@ BINARY = {"relevance": 2, "understandability": 10}
     ids=str,
 )
 def test_a_default_threshold_on_a_long_scale_warns(measure: Any) -> None:
-    found, (message,) = warned(measure, LONG)
+    score, (message,) = value_and_warnings(measure, LONG)
     assert "understandability" in message
     assert "92% of the judged documents (12)" in message
     assert "Aspect(10, threshold=5)" in message
     declared = {"relevance": 2, "understandability": Aspect(10, threshold=5)}
-    assert value(measure(aspects=declared), LONG) != found
+    assert value(measure(aspects=declared), LONG) != score
     meant = Aspects({"relevance": 2, "understandability": Aspect(10, threshold=1)})
-    assert value(measure(aspects=meant), LONG) == found
-    assert value(ir_measures.parse_measure(str(measure(aspects=meant))), LONG) == found
+    assert value(measure(aspects=meant), LONG) == score
+    assert value(ir_measures.parse_measure(str(measure(aspects=meant))), LONG) == score
 
 
 @pytest.mark.parametrize(
@@ -235,18 +241,21 @@ def test_a_default_threshold_on_a_long_scale_warns(measure: Any) -> None:
     ],
     ids=str,
 )
+@no_warnings()
 def test_measures_that_do_not_read_the_threshold_do_not_warn(measure: Any) -> None:
     value(measure, LONG)
 
 
 def test_a_pool_that_is_almost_all_positive_warns_except_on_two_grades() -> None:
     qrels = collection(label=[2, 1, 2, 1, 2, 1, 2, 1, 2, 0])
-    assert "90% of the judged documents (10)" in warned(On(base=AP), qrels)[1][0]
-    value(On(base=AP), qrels.assign(label=[1] * 9 + [0]))
-    value(On(base=AP), qrels.assign(label=[2, 1, 2, 1, 2, 1, 2, 1, 0, 0]))
-    value(On(base=AP, aspects={"relevance": Aspect(2, threshold=2)}), qrels)
+    assert "90% of the judged documents (10)" in value_and_warnings(On(base=AP), qrels)[1][0]
+    with no_warnings():
+        value(On(base=AP), qrels.assign(label=[1] * 9 + [0]))
+        value(On(base=AP), qrels.assign(label=[2, 1, 2, 1, 2, 1, 2, 1, 0, 0]))
+        value(On(base=AP, aspects={"relevance": Aspect(2, threshold=2)}), qrels)
 
 
+@no_warnings()
 def test_no_threshold_warning_on_the_demo() -> None:
     for view in Judgments(load_health().qrels).views(None):
         view.check_threshold()
@@ -257,13 +266,13 @@ def test_no_threshold_warning_on_the_demo() -> None:
 
 def test_codes_below_a_scale_warn() -> None:
     declared = {"relevance": Aspect([1, 2, 3])}
-    (message,) = warned(On(base=AP, aspects=declared), collection(label=[0, 3, 1, 2, 1]))[1]
+    (message,) = value_and_warnings(On(base=AP, aspects=declared), collection(label=[0, 3, 1, 2, 1]))[1]
     assert "relevance has labels below its lowest grade 1" in message
     assert "Aspect(unjudged=[0])" in message
-    (message,) = warned(On(base=AP), collection(label=[-3, 3, 0, 2, 0]))[1]
+    (message,) = value_and_warnings(On(base=AP), collection(label=[-3, 3, 0, 2, 0]))[1]
     assert "Aspect(unjudged=[-3])" in message
     reversed_scale = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
-    (message,) = warned(On(base=AP, aspects=reversed_scale), collection(label=[7, 0, 1, 2, 2]))[1]
+    (message,) = value_and_warnings(On(base=AP, aspects=reversed_scale), collection(label=[7, 0, 1, 2, 2]))[1]
     assert "lowest grade 2" in message
 
 
@@ -278,17 +287,17 @@ def test_preference_codes_are_not_grades(measure: Any) -> None:
         measure.evaluate(rankings)
         assert caught == []
         On(base=AP).evaluate(rankings)
-    assert any("Aspect(unjudged=[-3])" in str(one.message) for one in caught)
+    assert any("Aspect(unjudged=[-3])" in str(warning.message) for warning in caught)
     order = ma.Order({(0,): -1, (1,): 0, (2,): 1}, ["relevance"], allow_violations=True)
-    (message,) = warned(measure(order=order), collection(label=[-5, 2, 0, 1, 1]))[1]
+    (message,) = value_and_warnings(measure(order=order), collection(label=[-5, 2, 0, 1, 1]))[1]
     assert "Aspect(unjudged=[-5])" in message
 
 
 def test_probabilities_below_a_scale_warn() -> None:
     aspects = {"relevance": Aspect([0.2, 0.5, 1], probabilities="identity")}
-    found, (message,) = warned(ma.uRBPgr(aspects=aspects), collection(label=[0.1, 1, 0.5]))
+    score, (message,) = value_and_warnings(ma.uRBPgr(aspects=aspects), collection(label=[0.1, 1, 0.5]))
     assert "relevance has labels below its lowest grade 0.2" in message
-    assert found == value(ma.uRBPgr(aspects=aspects), collection(label=[0.2, 1, 0.5]))
+    assert score == value(ma.uRBPgr(aspects=aspects), collection(label=[0.2, 1, 0.5]))
 
 
 def test_a_column_of_times_is_named() -> None:
@@ -309,7 +318,10 @@ def test_codes_that_mean_not_judged() -> None:
         measure = On(base=base, aspects={"relevance": coded})
         assert value(measure, qrels) == value(On(base=base, aspects={"relevance": 2}), missing)
         assert value(ir_measures.parse_measure(str(measure)), qrels) == value(measure, qrels)
-    assert warned(TOMA(aspects={"relevance": Aspect(unjudged=[3])}), qrels)[0] == warned(TOMA, missing)[0]
+    assert (
+        value_and_warnings(TOMA(aspects={"relevance": Aspect(unjudged=[3])}), qrels)[0]
+        == value_and_warnings(TOMA, missing)[0]
+    )
     with pytest.raises(MultiAspectError, match=r"above the top grade.*Aspect\(unjudged="):
         value(On(aspects={"relevance": 2}), qrels)
 
@@ -337,14 +349,14 @@ def test_changing_the_qrels_afterwards_changes_nothing() -> None:
     qrels = collection(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
     expected = value(CAM, qrels)
     evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
-    in_order = Judgments(qrels).with_sorted_documents()
+    sorted_judgments = Judgments(qrels).with_sorted_documents()
     run = run_of(qrels)
     qrels.iloc[:] = qrels.sort_values("label").to_numpy()
     qrels["trust"] = 0
     qrels.loc[qrels["docno"] == "d000", "label"] = 0
     assert evaluator.calc_aggregate(run) == {CAM: expected}
     assert CAM.evaluate(Rankings(run, judgments)).tolist() == [expected]
-    assert CAM.evaluate(Rankings(run, in_order)).tolist() == [expected]
+    assert CAM.evaluate(Rankings(run, sorted_judgments)).tolist() == [expected]
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "Float32"])
@@ -473,7 +485,7 @@ def test_means_that_are_0_if_one_value_is_need_higher_to_be_better(measure: Any)
 FROM_ONE = [1, 4, 1, 2, 3, 1, 5, 2, 1, 3] * 3
 
 
-def scaled(declared: Any) -> list[Any]:
+def scaled_measures(declared: Any) -> list[Any]:
     """Measures that depend on the lowest grade of relevance."""
     aspects = Aspects({"relevance": declared, "trust": 1})
     return [
@@ -484,10 +496,10 @@ def scaled(declared: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("measure", scaled(5))
+@pytest.mark.parametrize("measure", scaled_measures(5))
 def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) -> None:
     qrels = collection(label=FROM_ONE, trust=[0, 1, 0] * 10)
-    _, (message,) = warned(measure, qrels)
+    _, (message,) = value_and_warnings(measure, qrels)
     assert "no label of relevance is 0, but its scale is declared by its top grade alone" in message
     assert "Aspect(grades=[1, 2, 3, 4, 5])" in message
     assert "Aspect(grades=[0, 1, 2, 3, 4, 5])" in message
@@ -503,9 +515,10 @@ def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) 
         (5, [5, 3, 2, 2, 3, 4, 2, 5, 3, 2] * 3),
     ],
 )
+@no_warnings()
 def test_scales_that_are_meant_are_silent(declared: Any, labels: list[int]) -> None:
     qrels = collection(label=labels, trust=([0, 1, 0] * 11)[: len(labels)])
-    for measure in scaled(declared):
+    for measure in scaled_measures(declared):
         if declared == 5:  # a default threshold is a finding of its own
             measure = measure if measure.NAME == "TOMA" else TOMA(aspects=Aspects({"relevance": 5, "trust": 1}))
         value(measure, qrels)
@@ -533,7 +546,7 @@ def test_measures_that_do_not_read_the_lowest_grade_do_not_doubt_a_declared_scal
     value(TOMA(aspects={"relevance": 3, "trust": 1}), relevant)
     assert (
         "no label of trust is 0"
-        in warned(
+        in value_and_warnings(
             TOMA(aspects={"relevance": 1, "trust": 3}), relevant.assign(trust=relevant["label"], label=[0, 1] * 20)
         )[1][0]
     )

@@ -1,4 +1,4 @@
-"""Traps of learning and selection: what gave a plausible wrong number, or a wrong choice, without a sign."""
+"""Learning and selection: tied rows, targets of libraries, comparable candidates, and rows that do not match."""
 
 from __future__ import annotations
 

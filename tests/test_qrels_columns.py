@@ -55,7 +55,7 @@ def test_codes_of_ir_datasets_are_doubted(evaluate: Any, measure: Any) -> None:
     qrels = pd.DataFrame(records).rename(columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"})
     with pytest.warns(ma.MultiAspectWarning) as caught:
         evaluate(qrels, measure)
-    (message,) = (str(one.message) for one in caught if "selected" in str(one.message))
+    (message,) = (str(warning.message) for warning in caught if "selected" in str(warning.message))
     assert "effectiveness (codes of categories: effective, inconclusive, ineffective" in message
     assert "aspects=['relevance', 'credibility']" in message
 
@@ -66,7 +66,7 @@ def test_columns_of_a_merge_are_doubted(evaluate: Any) -> None:
     qrels = QRELS.drop(columns="trust").merge(other.drop(columns="trust"), on=["qid", "docno"])
     with pytest.warns(ma.MultiAspectWarning) as caught:
         evaluate(qrels, TOMA)
-    (message,) = (str(one.message) for one in caught if "selected" in str(one.message))
+    (message,) = (str(warning.message) for warning in caught if "selected" in str(warning.message))
     assert "label_x (from a merge of two columns named label: rename it), label_y (from a merge" in message
     assert any("merge" in text for text in findings(qrels, "label_x"))
 
@@ -175,5 +175,5 @@ def test_values_with_a_column_of_lists_are_stored(tmp_path: Any) -> None:
     scales = {"relevance": 2, "trust": 1}
     for reused in (False, True):
         qrels = QRELS.assign(gold_answer=pd.Series([["yes", "no"]] * 8, dtype=object))
-        found = ma.evaluate(RUN, qrels, CAM(aspects=scales), out=tmp_path, collect=False, progress=False)
-        assert found["reused"].tolist() == [reused]
+        table = ma.evaluate(RUN, qrels, CAM(aspects=scales), out=tmp_path, collect=False, progress=False)
+        assert table["reused"].tolist() == [reused]

@@ -1,4 +1,4 @@
-"""Runs that once gave plausible wrong values without a sign."""
+"""Runs that have no topic or document of the qrels, repeat documents, or have scores that 32-bit floats confuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCALES = {"relevance": 2, "trust": 1}
 QRELS = pd.DataFrame(
     {
         "qid": ["q1"] * 6 + ["q2"] * 6,
-        "docno": [f"{place:04}" for place in range(12)],
+        "docno": [f"{number:04}" for number in range(12)],
         "label": [2, 0, 1, 0, 0, 1] * 2,
         "trust": [0, 1, 1] * 4,
     }
@@ -28,19 +28,19 @@ RUN = QRELS[["qid", "docno"]].assign(score=-np.arange(12.0))
 MEASURE = CAM(aspects=SCALES)
 
 
-def warned(evaluate: Callable[[], Any]) -> list[str]:
+def caught_warnings(evaluate: Callable[[], Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluate()
-    return [str(one.message) for one in caught if issubclass(one.category, ma.MultiAspectWarning)]
+    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
 
 
 def by_ir_measures(run: Any, qrels: Any = QRELS) -> list[str]:
-    return warned(lambda: MEASURE.calc_aggregate(qrels, run))
+    return caught_warnings(lambda: MEASURE.calc_aggregate(qrels, run))
 
 
 def by_evaluate(run: Any, qrels: Any = QRELS) -> list[str]:
-    return warned(lambda: ma.evaluate(run, qrels, [MEASURE, nDCG], progress=False))
+    return caught_warnings(lambda: ma.evaluate(run, qrels, [MEASURE, nDCG], progress=False))
 
 
 # --- ids ------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_documents_of_other_topics_are_no_judged_documents() -> None:
 
 @pytest.mark.parametrize("evaluate", [by_ir_measures, by_evaluate])
 def test_small_and_ordinary_runs_do_not_warn(evaluate: Callable[..., list[str]]) -> None:
-    other = RUN.assign(docno=[f"x{place}" for place in range(12)])
+    other = RUN.assign(docno=[f"x{number}" for number in range(12)])
     assert evaluate(other[:9]) == []  # too few to tell
     assert evaluate(other, QRELS[3:]) == []
     assert evaluate(pd.concat([other, RUN[11:]])) == []
@@ -74,24 +74,24 @@ def test_an_empty_run_does_not_warn() -> None:
 
 def test_each_run_without_a_common_query_warns() -> None:
     """The second run passed unseen. Three are named, the fourth ends the list."""
-    found = [by_ir_measures(RUN.assign(qid=f"z{number}")) for number in (1, 1, 2, 3, 4, 5)]
-    assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
-    assert "the qrels have queries such as q1, q2, the run has queries such as z1" in found[0][0]
-    assert "further cases are not reported" in found[4][0]
+    results = [by_ir_measures(RUN.assign(qid=f"z{number}")) for number in (1, 1, 2, 3, 4, 5)]
+    assert list(map(len, results)) == [1, 0, 1, 1, 1, 0]
+    assert "the qrels have queries such as q1, q2, the run has queries such as z1" in results[0][0]
+    assert "further cases are not reported" in results[4][0]
 
 
 def test_each_run_without_a_judged_document_warns() -> None:
-    found = [by_ir_measures(RUN.assign(docno=[f"{name}{n}" for n in range(12)])) for name in "aabcde"]
-    assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
-    assert "further cases are not reported" in found[4][0]
+    results = [by_ir_measures(RUN.assign(docno=[f"{name}{n}" for n in range(12)])) for name in "aabcde"]
+    assert list(map(len, results)) == [1, 0, 1, 1, 1, 0]
+    assert "further cases are not reported" in results[4][0]
 
 
 def test_each_run_with_repeated_documents_warns() -> None:
     """Only the first did."""
-    found = [by_ir_measures(pd.concat([RUN, RUN[place : place + 1]])) for place in (0, 0, 1, 2, 3, 4)]
-    assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
-    assert "such as 0000 (1 surplus row). Each" in found[0][0]
-    assert "further cases are not reported" in found[4][0]
+    results = [by_ir_measures(pd.concat([RUN, RUN[row : row + 1]])) for row in (0, 0, 1, 2, 3, 4)]
+    assert list(map(len, results)) == [1, 0, 1, 1, 1, 0]
+    assert "such as 0000 (1 surplus row). Each" in results[0][0]
+    assert "further cases are not reported" in results[4][0]
 
 
 # --- scores ---------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_scores_that_32_bit_floats_do_not_tell_apart_warn(scores: Any) -> None:
     (message,) = by_evaluate(run)
     assert "most scores of 2 topics are equal as 32-bit floats" in message
     assert "Rescale the scores" in message
-    assert warned(lambda: Rankings(run, Judgments(QRELS), dtype=np.float64)) == []
+    assert caught_warnings(lambda: Rankings(run, Judgments(QRELS), dtype=np.float64)) == []
 
 
 @pytest.mark.parametrize(
@@ -153,15 +153,15 @@ def test_scores_that_are_no_real_numbers_are_errors(scores: Any, evaluate: Calla
 
 
 def test_each_run_with_such_scores_warns() -> None:
-    found = [
+    results = [
         by_ir_measures(RUN.assign(score=np.arange(12) * scale)) for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)
     ]
-    assert list(map(len, found)) == [1, 0, 1, 1, 1]
+    assert list(map(len, results)) == [1, 0, 1, 1, 1]
 
 
 def test_a_ranking_by_such_scores_is_that_by_docno() -> None:
-    qrels = {"q1": {f"d{place}": int(place == 0) for place in range(5)}}
-    run = {"q1": {f"d{place}": (5 - place) * 1e-50 for place in range(5)}}
+    qrels = {"q1": {f"d{number}": int(number == 0) for number in range(5)}}
+    run = {"q1": {f"d{number}": (5 - number) * 1e-50 for number in range(5)}}
     with pytest.warns(ma.MultiAspectWarning, match="32-bit"):
-        found = On(base="RR").calc_aggregate(qrels, run)
-    assert found == 1 / 5
+        value = On(base="RR").calc_aggregate(qrels, run)
+    assert value == 1 / 5

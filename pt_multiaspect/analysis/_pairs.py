@@ -1,0 +1,68 @@
+"""Pairs of runs, and groups of topics, for analyses of long frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Ints
+from ..evaluation.aggregation import ALL, read_topic_groups
+from .baseline import read_baselines
+
+#: Maximum number of pairs that printed results contain.
+MAX_SHOWN = 20
+
+
+def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
+    """Return the rows of both runs of each pair.
+
+    Parameters
+    ----------
+    names : list
+        The runs, by row.
+    in_order : list
+        The same, in the order of the pairs.
+    baseline : str, sequence of str or None
+        The second runs of the pairs; None for all pairs.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n_pairs,)
+    """
+    row = {name: index for index, name in enumerate(names)}
+    pairs = [(row[a], row[b]) for a, b in combinations(in_order, 2)]
+    if baseline is not None:
+        pairs = [(row[a], row[b]) for b in read_baselines(baseline, names) for a in in_order if a != b]
+    first, second = np.array(pairs, dtype=np.intp).T
+    return first, second
+
+
+def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterator[tuple[dict[str, str], Ints]]:
+    """Yield the columns that identify a group of topics, and the positions of its topics; all topics last."""
+    everything = np.arange(len(qids))
+    if by is None:
+        yield {}, everything
+        return
+    group_of = read_topic_groups(by, frame)
+    group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
+    for name in dict.fromkeys(group_of.values()):
+        yield {"group": name}, np.flatnonzero(group == name)
+    yield {"group": ALL}, everything
+
+
+def contested_first(pairs: pd.DataFrame, balance: pd.Series[float]) -> pd.DataFrame:
+    """Return pairs as results print them: if there are too many, those with a balance near 0 come first."""
+    if len(pairs) <= MAX_SHOWN:
+        return pairs
+    return pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
+
+
+def rest(pairs: pd.DataFrame) -> str:
+    """Return a sentence on the pairs that are not shown, or an empty text."""
+    if len(pairs) <= MAX_SHOWN:
+        return ""
+    return f" The {MAX_SHOWN} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."

@@ -1,0 +1,355 @@
+"""Whether conclusions depend on the variant of a measure: multiverse analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats, Ints
+from .._validation import proportion
+from ..errors import MultiAspectError, choices, refuse_unknown
+from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..integration.variants import option_name
+from ..kernels.intervals import half_width
+from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
+from ._frames import Direction, directions, matrix, select_measures
+from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
+from ._significance import corrector, paired_test
+
+#: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, repr=False)
+class Multiverse(View):
+    """Result of `multiverse`.
+
+    Attributes
+    ----------
+    pairs : DataFrame
+        One row per pair of runs: ``a`` and ``b``; ``difference``, the mean of a minus the mean of b by the
+        reference, and its ``p``; ``better worse significantly_better significantly_worse``, the fractions of
+        the variants with distinct values under which a is so; and ``agrees``, whether the sign of the reference
+        is that of more than half of them. With ``by=``, for each ``group`` of topics, then for all; so in the
+        other frames.
+    runs : DataFrame
+        One row per run: ``name``; ``rank``, that of its mean by the reference; ``best`` and ``worst``, the
+        range of its ranks over the variants.
+    choices : DataFrame
+        One row per pair and choice: ``a b choice``; ``n_options``; and ``effect``, the variance between the
+        means of its options over the variance of all differences. The remainder of 1 is due to interactions.
+        NaN if the variants are no full grid, or do not vary.
+    variants : DataFrame
+        One row per pair and variant: ``a b measure``; ``difference low high p``; and ``same_as``, the earlier
+        variant with the same values, which is not counted again, or None.
+    options : DataFrame
+        One row per variant, one column per choice: the options.
+    reference : str
+        The label of the reported variant.
+    alpha, correction, ci : float, str or None, float
+        As given.
+
+    Examples
+    --------
+    See `multiverse`.
+    """
+
+    pairs: pd.DataFrame
+    runs: pd.DataFrame
+    choices: pd.DataFrame
+    variants: pd.DataFrame
+    options: pd.DataFrame
+    reference: str
+    alpha: float
+    correction: str | None
+    ci: float
+
+    @property
+    def same_as(self) -> dict[str, str]:
+        """The variants whose values are those of an earlier one, with that one."""
+        rows = self.variants.drop_duplicates("measure").dropna(subset=["same_as"])
+        return dict(zip(rows["measure"], rows["same_as"], strict=True))
+
+    @property
+    def summary(self) -> str:
+        """How many variants there are, and for how many pairs they agree, in sentences."""
+        n_variants, n_same = len(self.options), len(self.same_as)
+        pairs = self.pairs
+        unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
+        tested = pairs[pairs["p"] < self.alpha]
+        kept = (tested[["significantly_better", "significantly_worse"]].max(axis=1) == 1).sum()
+        return (
+            f"{n_variants} variants, {n_variants - n_same} with distinct values. {unanimous} of {len(pairs)} "
+            f"pairs have the same order under all of these. Of {len(tested)} pairs with p < {self.alpha:g} by "
+            f"{self.reference}, {kept} have it under all, and with the same sign."
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What the effects of choices do not tell."""
+        notes = []
+        if self.same_as:
+            notes.append(
+                "Variants with the values of an earlier one count once: "
+                f"{choices(f'{label} ({earlier})' for label, earlier in list(self.same_as.items())[:5])}"
+                f"{', …' if len(self.same_as) > 5 else ''}."
+            )
+        if len(self.choices) and self.choices["effect"].isna().all():
+            notes.append(
+                "Effects of choices are NaN: the variants are no full grid of the options of all choices, or have "
+                "equal differences."
+            )
+        return notes
+
+    def _title(self) -> str:
+        return "Variants"
+
+    def _blocks(self) -> list[Block]:
+        keys = [key for key in ("group", "a", "b") if key in self.pairs]
+        fractions = ["better", "worse", "significantly_better", "significantly_worse"]
+        rows = [
+            [
+                *(str(row[key]) for key in keys),
+                decimals(row["difference"]),
+                decimals(row["p"]),
+                *(percent(row[key]) for key in fractions),
+            ]
+            for row in contested_first(self.pairs, self.pairs["better"] - self.pairs["worse"]).to_dict("records")
+        ]
+        heads = ("difference", "p", "better", "worse", "sig. better", "sig. worse")
+        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, heads)]
+        about = f"Difference and p: a minus b by the reference, {self.reference}. Others: fractions of variants."
+        return [
+            Heading(self._title()),
+            Sentence(self.summary),
+            Table(columns, rows, most=MAX_SHOWN),
+            Sentence(about + rest(self.pairs)),
+            *map(Sentence, self.notes),
+        ]
+
+
+def multiverse(
+    perquery: Any,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    reference: ir_measures.Measure | str | None = None,
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    alpha: float = 0.05,
+    correction: str | None = "holm",
+    ci: float = 0.95,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+) -> Multiverse:
+    """Compare runs under all variants of a measure.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` returns, for several variants of a
+        measure, such as those of `pt_multiaspect.variants`. Lower-is-better measures are negated.
+    baseline : str or sequence of str, optional
+        The runs that the others are compared with (b of each pair). By default, all pairs are compared.
+    reference : measure or str, optional
+        The label of the variant that is reported; the first by default.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        The variants; all measures of the frame by default. A mapping ``{label: measure}``, as `variants`
+        returns, says what the labels of a frame without the record mean, such as one read from a file.
+    alpha : float in (0, 1), default 0.05
+        The significance level of the paired t-test.
+    correction : str or None, default 'holm'
+        Correction for multiple testing, as for `compare_with_baseline`; all pairs under one variant form a
+        family.
+    ci : float in (0, 1), default 0.95
+        Confidence level of the t intervals of differences, which are not corrected.
+    by : str, path, mapping or Series, optional
+        Groups of topics, as for `aggregate`, which are analysed separately.
+
+    Returns
+    -------
+    Multiverse
+        ``pairs``, ``runs``, ``choices`` and ``variants``.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are fewer than two variants, runs or topics, the reference is none of the variants, a value is
+        missing or not finite, or a parameter is out of range.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be
+        better.
+
+    Notes
+    -----
+    Variants with the same values on all topics (to 1e-12 of the maximum) count once, as they would weight a
+    fraction by construction. A fraction is no probability: variants are neither independent nor equally
+    plausible.
+
+    The main effect of a choice on a difference is that of an analysis of variance: the variance of the means of
+    its options over the total variance. It requires a full grid, each combination of options once.
+
+    Stability: provisional. The reported statistics may change.
+
+    References
+    ----------
+    Steegen, Tuerlinckx, Gelman, Vanpaemel: Increasing Transparency through a Multiverse Analysis. Perspectives on
+    Psychological Science 11 (2016).
+    Simonsohn, Simmons, Nelson: Specification Curve Analysis. Nature Human Behaviour 4 (2020).
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> docs = [f"d{number}" for number in range(6)]
+    >>> qrels = {
+    ...     f"q{n}": {doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4} for i, doc in enumerate(docs)}
+    ...     for n in range(4)
+    ... }
+    >>> orders = {"a": [5, 3, 4, 1, 2, 0], "b": [0, 1, 2, 3, 5, 4]}
+    >>> runs = {name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()}
+    >>> measures = ma.variants(
+    ...     ma.TOMA(aspects={"relevance": 2, "credibility": 3}), distance=["euclidean", "chebyshev"], cutoff=[3, 5]
+    ... )
+    >>> result = ma.analysis.multiverse(ma.evaluate(runs, qrels, measures, progress=False))
+    >>> result.pairs[["a", "b", "better", "worse", "agrees"]]
+       a  b  better  worse  agrees
+    0  a  b    0.75   0.25    True
+    """
+    alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
+    correct = corrector("t", correction, alpha)
+    frame = read_long_frame(perquery)
+    rows, by_label = select_measures(frame, measures)
+    values, names, qids, labels = matrix(rows)
+    labels = list(map(str, labels))
+    if len(labels) < 2:
+        raise MultiAspectError(f"expected at least two variants, got only {choices(labels)}")
+    chosen = labels[0] if reference is None else str(reference)
+    refuse_unknown([chosen], labels, "variants", "reference")
+    values = values * directions(rows, values, labels, by_label, "multiverse")
+    known = {**({} if set(labels) <= set(by_label) else measures_by_label(rows)), **by_label}
+    options = _options({label: known[label] for label in labels})
+    same_as = _equal_variants(values, labels)
+    in_order = frame["name"].unique().tolist()
+    first, second = pairs_of_runs(names, in_order, baseline)
+    parts: dict[str, list[pd.DataFrame]] = {"pairs": [], "runs": [], "choices": [], "variants": []}
+    for keys, topics in topics_by_group(by, frame, qids):
+        variants = _variants(values[:, topics], first, second, labels, alpha, ci, correct)
+        sides = {side: [names[row] for row in rows] for side, rows in (("a", first), ("b", second))}
+        distinct = np.array([label not in same_as for label in labels])
+        column = labels.index(chosen)
+        tables = {
+            "pairs": {**sides, **_fractions(variants, distinct, column, alpha)},
+            "runs": _ranks(values[:, topics].mean(axis=1), names, in_order, distinct, column),
+        }
+        for name, table in tables.items():
+            parts[name].append(pd.DataFrame({**keys, **table}))
+        same = [same_as.get(label) for label in labels]
+        effects = _main_effects(variants["difference"], options)
+        long = {
+            "choices": ({"choice": [*options], "n_options": options.nunique().to_list()}, {"effect": effects}),
+            "variants": ({"measure": labels, "same_as": same}, variants),
+        }
+        for name, (fixed, statistics) in long.items():
+            n_rows = len(next(iter(fixed.values())))
+            table = {side: np.repeat(np.array(runs, dtype=object), n_rows) for side, runs in sides.items()}
+            table |= {column: cells * len(first) for column, cells in fixed.items()}
+            table |= {column: cells.ravel() for column, cells in statistics.items()}
+            parts[name].append(pd.DataFrame({**keys, **table}))
+    frames = {name: pd.concat(part, ignore_index=True) for name, part in parts.items()}
+    return Multiverse(**frames, options=options, reference=chosen, alpha=alpha, correction=correction, ci=ci)
+
+
+def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the options of all parameters that differ between measures, one row per label."""
+    rows = {}
+    for label, measure in measures.items():
+        rows[label] = {"measure": label}
+        if measure is not None and not isinstance(measure, Direction):
+            parameters = list(measure.SUPPORTED_PARAMS)
+            rows[label] = {name: option_name(measure[name]) for name in parameters} | {"measure": measure.NAME}
+    table = pd.DataFrame.from_dict(rows, orient="index").fillna("none")
+    return table.loc[:, table.nunique() > 1]
+
+
+def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
+    """Return the variants with the values of an earlier one, and that one."""
+    zero = _TOLERANCE * np.abs(values).max(initial=0.0)
+    same_as: dict[str, str] = {}
+    for column, label in enumerate(labels):
+        for earlier in range(column):
+            if (
+                labels[earlier] not in same_as
+                and (np.abs(values[:, :, column] - values[:, :, earlier]) <= zero).all()
+            ):
+                same_as[label] = labels[earlier]
+                break
+    return same_as
+
+
+def _variants(
+    values: Floats, first: Ints, second: Ints, labels: list[str], alpha: float, ci: float, correct: Any
+) -> dict[str, Floats]:
+    """Return the difference, interval and level of each pair by each variant, pairs × variants."""
+    shape = (len(first), len(labels))
+    result = {name: np.full(shape, np.nan) for name in ("difference", "low", "high", "p")}
+    zero = _TOLERANCE * np.abs(values).max(axis=(0, 1))
+    difference = values.mean(axis=1)[first] - values.mean(axis=1)[second]
+    result["difference"] = np.where(np.abs(difference) <= zero, 0.0, difference)
+    if values.shape[1] < 2:
+        return result
+    levels = paired_test(values, "t", n_resamples=1, alpha=alpha, seed=0)
+    for column in range(len(labels)):
+        differences, asl, _ = levels(column, first, second)
+        mean, half = result["difference"][:, column], half_width(differences, ci)
+        result["p"][:, column] = correct(asl)
+        result["low"][:, column], result["high"][:, column] = mean - half, mean + half
+    return result
+
+
+def _fractions(variants: dict[str, Floats], distinct: Any, reference: int, alpha: float) -> dict[str, Any]:
+    """Return the statistics of pairs over the distinct variants."""
+    difference, p = variants["difference"][:, distinct], variants["p"][:, distinct]
+    sign = np.sign(variants["difference"][:, reference])
+    has_sign = {"better": difference > 0, "worse": difference < 0}
+    columns: dict[str, Any] = {"difference": variants["difference"][:, reference], "p": variants["p"][:, reference]}
+    columns |= {name: cells.mean(axis=1) for name, cells in has_sign.items()}
+    tested = ~np.isnan(p).all(axis=1)
+    for name, cells in has_sign.items():
+        columns[f"significantly_{name}"] = np.where(tested, (cells & (p < alpha)).mean(axis=1), np.nan)
+    columns["agrees"] = (np.sign(difference) == sign[:, None]).mean(axis=1) > 0.5
+    return columns
+
+
+def _ranks(means: Floats, names: list[Any], in_order: list[Any], distinct: Any, reference: int) -> dict[str, Any]:
+    """Return the rank of each run by the reference, and the range of its ranks over the distinct variants."""
+    zero = _TOLERANCE * np.abs(means).max(initial=0.0)
+    ranks = 1 + (means[None] > means[:, None] + zero).sum(axis=1)  # runs × variants
+    rows = [names.index(name) for name in in_order]
+    ranks = ranks[rows]
+    counted = ranks[:, distinct]
+    return {
+        "name": in_order,
+        "rank": ranks[:, reference],
+        "best": counted.min(axis=1),
+        "worst": counted.max(axis=1),
+    }
+
+
+def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
+    """Return the main effect of each choice, pairs × choices, NaN without a full grid."""
+    effects = np.full((len(differences), options.shape[1]), np.nan)
+    if options.duplicated().any() or len(options) != options.nunique().prod():
+        return effects
+    total = differences.var(axis=1)
+    varies = total > (_TOLERANCE * np.abs(differences).max(axis=1)) ** 2
+    for column, choice in enumerate(options):
+        has_option = pd.get_dummies(options[choice]).to_numpy(np.float64)
+        means = differences @ (has_option / has_option.sum(axis=0))  # each option is as frequent in a grid
+        np.divide(means.var(axis=1), total, out=effects[:, column], where=varies)
+    return effects

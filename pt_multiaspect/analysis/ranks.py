@@ -1,0 +1,266 @@
+"""The ranks of runs by several measures, with intervals and a consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats, Ints
+from .._validation import count, proportion, random_seed
+from ..evaluation.long_frames import read_long_frame
+from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View
+from ._frames import directions, matrix, select_measures
+from ._pairs import topics_by_group
+from ._significance import paired_test, resample_counts
+
+#: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
+_TOLERANCE = 1e-12
+
+#: Maximum size of a temporary array.
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, repr=False)
+class Ranks(View):
+    """Result of `ranks`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per measure and run: ``measure name``; ``mean``; ``rank``, 1 for the best, ties share the best
+        rank; and ``low high``, the interval of the rank. With ``by=``, for each ``group`` of topics, then for
+        all; so in `consensus`.
+    consensus : DataFrame
+        One row per run: ``name``; ``borda``, its mean rank over the measures (ties share the mean rank), with
+        its interval ``borda_low borda_high``; ``copeland``, the number of runs that it beats by more measures
+        than it is beaten by, minus those that beat it, with ``copeland_low copeland_high``.
+    alpha, ci : float
+        As given.
+
+    Examples
+    --------
+    See `ranks`.
+    """
+
+    table: pd.DataFrame
+    consensus: pd.DataFrame
+    alpha: float
+    ci: float
+
+    def _title(self) -> str:
+        return "Ranks"
+
+    def _blocks(self) -> list[Block]:
+        keys = [key for key in ("group", "name") if key in self.table]
+        measures = self.table["measure"].unique().tolist()
+        cells = {
+            (*(row[key] for key in keys), row["measure"]): Cell(
+                str(row["rank"]), after=f"[{row['low']}, {row['high']}]"
+            )
+            for row in self.table.to_dict("records")
+        }
+        rows: list[Cells] = []
+        for row in self.consensus.to_dict("records"):
+            place = tuple(row[key] for key in keys)
+            consensus = [
+                Cell(f"{row[name]:.1f}", after=f"[{row[f'{name}_low']:.1f}, {row[f'{name}_high']:.1f}]")
+                for name in ("borda", "copeland")
+            ]
+            rows.append([*map(str, place), *(cells[(*place, measure)] for measure in measures), *consensus])
+        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, map(str, measures))]
+        note = (
+            f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number of runs). "
+            "Borda: mean rank; Copeland: runs beaten by more measures than not, minus runs that beat it; both with "
+            f"{100 * self.ci:g} % bootstrap intervals."
+        )
+        return [
+            Heading(self._title()),
+            Table([*columns, Column("Borda"), Column("Copeland")], rows),
+            Sentence(note),
+        ]
+
+
+def ranks(
+    perquery: Any,
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    *,
+    alpha: float = 0.05,
+    ci: float = 0.95,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+) -> Ranks:
+    """Rank runs by each of several measures, with intervals, and by their consensus.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)``
+        return. Lower-is-better measures are recognised by the record of `pt_multiaspect.evaluate`, or by their
+        labels.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        Measures of the frame, such as the aspects, or criteria of answers; all by default. A mapping
+        ``{label: measure}`` says which measures the labels refer to, or whether 'higher' or 'lower' is better.
+    alpha : float in (0, 1), default 0.05
+        The error level of the intervals of ranks.
+    ci : float in (0, 1), default 0.95
+        Confidence level of the bootstrap percentile intervals of the consensus. Topics are resampled.
+    n_resamples : int, default 1000
+        Number of bootstrap samples.
+    seed : int, default 0
+        Random seed. The same seed gives the same result, regardless of the order of rows.
+    by : str, path, mapping or Series, optional
+        Groups of topics, as for `aggregate`, in which runs are ranked separately.
+
+    Returns
+    -------
+    Ranks
+        ``table`` has one row per measure and run, ``consensus`` one per run.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure is not in the frame, there are fewer than two runs or topics, systems have different
+        topics, a value is missing or not finite, or a parameter is out of range.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be
+        better.
+
+    Notes
+    -----
+    Of n runs, the interval of a rank is from 1 + the number of runs that are significantly better to n − the
+    number of runs that are significantly worse, by paired t-tests at the level alpha / (n − 1). In simulations
+    it contains the true rank of a run in at least .998 of all cases; the bootstrap of ranks contains it in .72
+    for the first and last of ten runs that are nearly equal, so that it is not used.
+
+    The interval of the consensus is such a bootstrap: it describes how much the consensus depends on the
+    topics, and covers the consensus over all topics only if runs differ clearly. In simulations of ten runs,
+    three measures and 50 topics, 95 % intervals contained Borda's value in .98 of all cases for clearly
+    different runs, .94 for different and .60 for nearly equal ones (.16 for the first and last of these);
+    Copeland's in 1.00, .99 and .87.
+
+    Measures count equally in the consensus: near copies of a measure count several times.
+
+    Stability: provisional. Other consensus methods may follow.
+
+    References
+    ----------
+    Dwork, Kumar, Naor, Sivakumar: Rank Aggregation Methods for the Web. WWW 2001.
+    Mogstad, Romano, Shaikh, Wilhelm: Inference for Ranks with Applications to Mobility across Neighbourhoods and
+    Academic Achievement across Countries. Review of Economic Studies 91 (2024).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> scores = {"a": [0.9, 0.7, 0.8], "b": [0.5, 0.6, 0.4], "c": [0.5, 0.4, 0.6]}
+    >>> rows = [
+    ...     (name, f"q{topic}", measure, value if measure == "AP" else value**2)
+    ...     for name, values in scores.items()
+    ...     for topic, value in enumerate(values)
+    ...     for measure in ("AP", "nDCG")
+    ... ]
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    >>> result = ma.analysis.ranks(perquery)
+    >>> result.table[result.table["measure"] == "AP"][["name", "rank", "low", "high"]]
+      name  rank  low  high
+    0    a     1    1     3
+    1    b     2    1     3
+    2    c     2    1     3
+    >>> result.consensus[["name", "borda", "copeland"]]
+      name  borda  copeland
+    0    a    1.0       2.0
+    1    b    2.5      -1.0
+    2    c    2.5      -1.0
+    """
+    alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
+    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    frame = read_long_frame(perquery)
+    rows, by_label = select_measures(frame, measures)
+    values, names, qids, labels = matrix(rows)
+    values = values * directions(rows, values, labels, by_label, "ranks")
+    in_order = [names.index(name) for name in frame["name"].unique()]
+    ordered = [names[row] for row in in_order]
+    tables, consensus = [], []
+    for keys, topics in topics_by_group(by, frame, qids):
+        of_topics = values[:, topics]
+        means = of_topics.mean(axis=1)
+        low, high = _rank_intervals(of_topics, alpha)
+        rank = 1 + (_margins(means[None], _zeros(of_topics))[0] < 0).sum(axis=1)
+        for column, label in enumerate(labels):
+            statistics = {"mean": means, "rank": rank, "low": low, "high": high}
+            by_run = {name: table[in_order, column] for name, table in statistics.items()}
+            tables.append(pd.DataFrame({**keys, "measure": label, "name": ordered, **by_run}))
+        of_runs = _consensus(of_topics, ci, n_resamples, seed)
+        by_run = {name: column[in_order] for name, column in of_runs.items()}
+        consensus.append(pd.DataFrame({**keys, "name": ordered, **by_run}))
+    return Ranks(pd.concat(tables, ignore_index=True), pd.concat(consensus, ignore_index=True), alpha, ci)
+
+
+def _zeros(values: Floats) -> Floats:
+    return np.asarray(_TOLERANCE * np.abs(values).max(axis=(0, 1), initial=0.0))
+
+
+def _rank_intervals(values: Floats, alpha: float) -> tuple[Ints, Ints]:
+    """Return the first and last rank of each run that paired tests do not exclude, runs × measures."""
+    n_runs, n_topics, n_measures = values.shape
+    low = np.ones((n_runs, n_measures), dtype=np.intp)
+    high = np.full((n_runs, n_measures), n_runs, dtype=np.intp)
+    if n_topics < 2:
+        return low, high
+    levels = paired_test(values, "t", n_resamples=1, alpha=alpha, seed=0)
+    first, second = np.triu_indices(n_runs, 1)
+    for column in range(n_measures):
+        differences, asl, _ = levels(column, first, second)
+        sign = np.sign(differences.mean(axis=1)) * (asl < alpha / (n_runs - 1))
+        better = np.concatenate([first[sign > 0], second[sign < 0]])
+        worse = np.concatenate([second[sign > 0], first[sign < 0]])
+        low[:, column] += np.bincount(worse, minlength=n_runs)
+        high[:, column] -= np.bincount(better, minlength=n_runs)
+    return low, high
+
+
+def _consensus(values: Floats, ci: float, n_resamples: int, seed: int) -> dict[str, Floats]:
+    """Return Borda's and Copeland's values of each run, and their intervals, NaN for a single topic."""
+    n_runs, n_topics, _ = values.shape
+    zero = _zeros(values)
+    drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
+    whole = dict(zip(("borda", "copeland"), _scores(values.mean(axis=1)[None], zero), strict=True))
+    samples: dict[str, list[Floats]] = {name: [] for name in whole}
+    size = max(1, _CHUNK // (n_runs * n_runs * values.shape[2]))
+    for start in range(0, n_resamples if n_topics > 1 else 0, size):
+        means = np.einsum("stm,tr->rsm", values, drawn[:, start : start + size], optimize=True)
+        for name, scores in zip(samples, _scores(means, zero), strict=True):
+            samples[name].append(scores)
+    result = {}
+    for name, scores in whole.items():
+        result[name] = scores[0]
+        ends = np.full((2, n_runs), np.nan)
+        if samples[name]:
+            ends = np.quantile(np.concatenate(samples[name]), [(1 - ci) / 2, (1 + ci) / 2], axis=0)
+        result[f"{name}_low"], result[f"{name}_high"] = ends
+    return result
+
+
+def _scores(means: Floats, zero: Floats) -> tuple[Floats, Floats]:
+    """Return Borda's and Copeland's values from means, samples × runs × measures."""
+    signs = np.sign(_margins(means, zero))
+    # Ties share the mean of their ranks, so that a run has the middle rank less half of what it wins less it loses.
+    borda = (means.shape[1] + 1) / 2 - signs.sum(axis=2).mean(axis=-1) / 2
+    return borda, np.sign(signs.sum(axis=-1)).sum(axis=2)
+
+
+def _margins(means: Floats, zero: Floats) -> Floats:
+    """Return the differences of means, samples × runs × others × measures, 0 where they are rounding errors."""
+    differences: Floats = means[:, :, None] - means[:, None]
+    differences[np.abs(differences) <= zero] = 0.0
+    return differences

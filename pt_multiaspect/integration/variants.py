@@ -1,0 +1,129 @@
+"""Variants of a measure: the combinations of options of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import ir_measures
+
+from ..aspects.aspects import Aspects
+from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
+from .parsing import parse_one
+
+
+def variants(measure: ir_measures.Measure | str, **options: Any) -> dict[str, ir_measures.Measure]:
+    """Return a measure with all combinations of options of its parameters.
+
+    Parameters
+    ----------
+    measure : measure or str
+        The measure, such as ``ma.TOMA``; parameters that are not varied are kept.
+    **options
+        By parameter, a list of options or a single one; for `aspects`, `order` and `weights` also a mapping of
+        names to options, such as ``aspects={"strict": …, "lenient": …}``. Sets of aspects in such a mapping are
+        declared under these names, which strings of measures contain; in a list, they must have names.
+
+    Returns
+    -------
+    dict of str to measure
+        Measures by label, accepted wherever measures or a `suite` are; ``list(….values())`` for
+        ``pt.Experiment``. Labels contain the parameters with several options only, in the order of the
+        arguments. The last parameter varies fastest.
+
+    Raises
+    ------
+    MultiAspectError
+        If the measure lacks a parameter, a list is empty or repeats an option, options have no name, or no
+        combination is possible.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If combinations are impossible and left out, with their number and the first reason.
+
+    Notes
+    -----
+    Stability: provisional. It accompanies `analysis.multiverse`, which may change.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> measures = ma.variants(ma.TOMA, distance=["euclidean", "chebyshev"], cutoff=[5, 10])
+    >>> list(measures)[:2]
+    ['distance=euclidean cutoff=5', 'distance=euclidean cutoff=10']
+    >>> measures["distance=chebyshev cutoff=10"]
+    TOMA(distance='chebyshev')@10
+    """
+    base = parse_one(measure)
+    refuse_unknown(options, base.SUPPORTED_PARAMS, f"parameters of {base.NAME}")
+    named = {parameter: _named_options(parameter, given) for parameter, given in options.items()}
+    varied = [parameter for parameter, by_name in named.items() if len(by_name) > 1]
+    result: dict[str, ir_measures.Measure] = {}
+    impossible: list[str] = []
+    for combination in product(*(by_name.items() for by_name in named.values())):
+        chosen = dict(zip(named, combination, strict=True))
+        label = " ".join(f"{parameter}={chosen[parameter][0]}" for parameter in varied)
+        try:
+            result[label or str(base)] = base(**{parameter: option for parameter, (_, option) in chosen.items()})
+        except (MultiAspectError, ValueError) as error:
+            impossible.append(str(error))
+    if not result:
+        raise MultiAspectError(f"expected at least one possible combination, got none: {impossible[0]}")
+    if impossible:
+        n_all = len(result) + len(impossible)
+        warn_once(
+            f"variants of {base.NAME}: {len(impossible)} of {n_all} combinations are impossible and were left out, "
+            f"the first because {impossible[0]}"
+        )
+    return result
+
+
+def option_name(option: object) -> str:
+    """Return the name of an option of a parameter, as labels and tables show it."""
+    if isinstance(option, bool) or option is None:
+        return str(option).lower()
+    if isinstance(option, int | float):
+        return f"{option:g}"
+    if isinstance(option, Aspects):
+        return option.name or str(option)
+    return str(option)
+
+
+def _named_options(parameter: str, given: Any) -> dict[str, Any]:
+    """Return the options of a parameter by name."""
+    if isinstance(given, Mapping) and not isinstance(given, Aspects) and _are_options(given):
+        if not given:
+            raise MultiAspectError(f"{parameter}: expected at least one option, got none")
+        if parameter != "aspects":
+            return {str(name): option for name, option in given.items()}
+        return {str(name): _named_aspects(str(name), spec) for name, spec in given.items()}
+    if not isinstance(given, list | tuple):
+        return {option_name(given): given}
+    if not given:
+        raise MultiAspectError(f"{parameter}: expected at least one option, got none")
+    for option in given:
+        if _is_compound(option) and getattr(option, "name", None) is None:
+            raise MultiAspectError(
+                f"{parameter}: expected options with names, got {shown(option)}; pass a mapping {{name: option}}"
+            )
+    names = [option_name(option) for option in given]
+    if len(set(names)) < len(names):
+        raise MultiAspectError(f"{parameter}: expected each option once, got {choices(names)}")
+    return dict(zip(names, given, strict=True))
+
+
+def _are_options(given: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping contains options by name, and is not itself the value of a parameter."""
+    return all(value is None or _is_compound(value) for value in given.values())
+
+
+def _is_compound(option: object) -> bool:
+    """Return whether an option is a mapping or an order of classes, whose text is not fit for labels."""
+    return isinstance(option, Mapping) or hasattr(option, "n_classes")
+
+
+def _named_aspects(name: str, spec: Any) -> Aspects:
+    """Return a set of aspects with a name."""
+    return spec if getattr(spec, "name", None) == name else Aspects(spec, name=name)

@@ -1,0 +1,153 @@
+"""A plot of the differences between two runs under all variants of a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Bools
+from ..analysis import Multiverse
+from ..errors import MultiAspectError
+from .style import (
+    BLUE,
+    GREY,
+    LIGHT,
+    ORANGE,
+    add_axes_below,
+    axes_or_new,
+    distinct_texts,
+    points_of,
+    rows_of_pair,
+    text_size,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
+    """Plot the differences between two runs under all variants of a measure, and the options of the variants.
+
+    Parameters
+    ----------
+    result : Multiverse
+        The result of `analysis.multiverse`.
+    pair : pair of str, optional
+        The names of the two runs, in any order. By default, the first pair of `result`.
+    ax : Axes, optional
+        Axes to draw on. By default, a new figure.
+
+    Returns
+    -------
+    Axes
+        The differences in ascending order with their intervals, coloured where they are significant; the reference
+        is marked. Below, one row of bars per option shows which variants have it. If the topics have groups, all
+        topics are drawn.
+
+    Raises
+    ------
+    MultiAspectError
+        If `result` is not a `Multiverse`, or does not have the pair.
+    ImportError
+        If matplotlib is not installed.
+
+    Notes
+    -----
+    Stability: provisional. It shows the result of `analysis.multiverse`, which may change.
+
+    References
+    ----------
+    Simonsohn, Simmons, Nelson: Specification Curve Analysis. Nature Human Behaviour 4 (2020).
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> import pt_multiaspect as ma
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> docs = [f"d{number}" for number in range(6)]
+    >>> qrels = {
+    ...     f"q{n}": {doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4} for i, doc in enumerate(docs)}
+    ...     for n in range(4)
+    ... }
+    >>> orders = {"a": [5, 3, 4, 1, 2, 0], "b": [0, 1, 2, 3, 5, 4]}
+    >>> runs = {name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()}
+    >>> measures = ma.variants(
+    ...     ma.TOMA(aspects={"relevance": 2, "credibility": 3}), distance=["euclidean", "chebyshev"], cutoff=[3, 5]
+    ... )
+    >>> result = ma.analysis.multiverse(ma.evaluate(runs, qrels, measures, progress=False))
+    >>> ax = plots.specification_curve(result)
+    >>> ax.get_ylabel()
+    'a − b'
+    >>> [tick.get_text() for tick in ax.figure.axes[1].get_yticklabels()]
+    ['distance: euclidean', 'chebyshev', 'cutoff: 3', '5']
+    """
+    if not isinstance(result, Multiverse):
+        raise MultiAspectError(f"result: expected the result of analysis.multiverse, got a {type(result).__name__}")
+    row = rows_of_pair(result.pairs, pair).iloc[0]
+    table = result.variants[(result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])]
+    if "group" in table:
+        table = table[table["group"] == row["group"]]
+    table = table.sort_values("difference", kind="stable").reset_index(drop=True)
+    labels, marks = _options(result.options, table["measure"])
+    ax = axes_or_new(ax, 7, 3 + 0.16 * len(labels), grid="y")
+    size = text_size(ax)
+    strip = add_axes_below(ax, 0.075 * len(labels))
+    _draw_differences(ax, table, result)
+    a, b = distinct_texts([str(row["a"]), str(row["b"])], 20)
+    ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
+    ax.legend(fontsize=size, loc="upper left", frameon=False, handlelength=1)
+    ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
+    ax.tick_params(axis="y", labelsize=size)
+    position, option = np.nonzero(marks)
+    strip.vlines(position, option - 0.35, option + 0.35, color="black", lw=_width(ax, len(table)))
+    starts = [index for index, label in enumerate(labels) if ": " in label]
+    strip.hlines([start - 0.5 for start in starts[1:]], -0.5, len(table) - 0.5, color=LIGHT, lw=0.8)
+    strip.set_yticks(range(len(labels)), distinct_texts(labels, round(2 * size) + 8), fontsize=size)
+    strip.set_ylim(len(labels) - 0.5, -0.5)
+    strip.set_xlim(-0.5, len(table) - 0.5)
+    strip.set_xticks([])
+    n_same = len(result.same_as)
+    doubles = f" ({len(table) - n_same} with distinct values)" if n_same else ""
+    strip.set_xlabel(f"{len(table)} variants{doubles}", fontsize=size)
+    strip.tick_params(length=0)
+    strip.spines[:].set_visible(False)
+    return ax
+
+
+def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None:
+    """Draw one dot and interval per variant."""
+    position = np.arange(len(table))
+    difference = table["difference"].to_numpy(np.float64)
+    is_significant = (table["p"] < result.alpha).to_numpy()
+    width = _width(ax, len(table))
+    for rows, colour, label in (
+        (is_significant & (difference > 0), BLUE, f"higher, p < {result.alpha:g}"),
+        (is_significant & (difference < 0), ORANGE, f"lower, p < {result.alpha:g}"),
+        (~is_significant, GREY, f"p ≥ {result.alpha:g}"),
+    ):
+        if rows.any():
+            low, high = (table.loc[rows, name].to_numpy(np.float64) for name in ("low", "high"))
+            ax.vlines(position[rows], low, high, color=colour, lw=width, alpha=0.45)
+            ax.plot(position[rows], difference[rows], "o", color=colour, ms=min(width + 1.2, 4), label=label)
+    reference = (table["measure"] == result.reference).to_numpy()
+    ax.plot(position[reference], difference[reference], "D", color="black", mec="white", ms=6, label="reference")
+    ax.axhline(0, color="black", lw=0.8)
+
+
+def _width(ax: Axes, n_variants: int) -> float:
+    """Return the width of bars in points, about half of the distance of variants."""
+    return float(np.clip(0.45 * points_of(ax)[0] / n_variants, 0.5, 4))
+
+
+def _options(options: pd.DataFrame, variants: pd.Series[str]) -> tuple[list[str], Bools]:
+    """Return a label per option of each choice, and whether variants have it, variants × options."""
+    labels, marks = [], []
+    for choice in options:
+        for index, option in enumerate(options[choice].unique()):
+            labels.append(f"{choice}: {option}" if index == 0 else str(option))
+            marks.append((options[choice] == option).loc[variants].to_numpy())
+    return labels, np.array(marks, dtype=np.bool_).reshape(-1, len(variants)).T

@@ -1,0 +1,212 @@
+"""Plots of what depends on the weights of aspects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats
+from ..analysis import Weightings
+from ..analysis.weightings import significant_at
+from ..errors import MultiAspectError
+from ..evaluation.aggregation import ALL
+from .style import BLUE, GREY, LIGHT, ORANGE, axes_or_new, distinct_texts, rows_of_pair, text_size, unit_square
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Maximum number of pairs with a bar.
+_MAX_BARS = 30
+#: Number of weights of each aspect at which the difference is drawn.
+_STEPS = 120
+
+
+def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
+    """Plot for which weights of the aspects one run is better than another.
+
+    Parameters
+    ----------
+    result : Weightings
+        The result of `analysis.weightings`.
+    pair : pair of str, optional
+        The names of the two runs, in any order. By default, all pairs of `result`.
+    ax : Axes, optional
+        Axes to draw on. By default, a new figure.
+
+    Returns
+    -------
+    Axes
+        One pair of runs and two aspects: the difference of the means over the weight of one aspect, with its t
+        interval (not corrected), and where it crosses 0. One pair and three aspects: the triangle of all
+        weightings, coloured by the run that is better, hatched where the difference is not significant. In both,
+        the weights of the measure are marked. Otherwise, and for measures that are not linear in their weights:
+        bars of the fraction of weightings under which the first run is better, with intervals, for up to 30 pairs,
+        those with fractions near one half. If the topics have groups, all topics are drawn.
+
+    Raises
+    ------
+    MultiAspectError
+        If `result` is not a `Weightings`, or does not have the pair.
+    ImportError
+        If matplotlib is not installed.
+
+    Notes
+    -----
+    Stability: provisional. It shows the result of `analysis.weightings`, which may change.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import analysis, plots
+    >>> matplotlib.use("Agg")
+    >>> scores = {"a": [(0.9, 0.1), (0.7, 0.3)], "b": [(0.4, 0.8), (0.6, 0.2)], "c": [(0.5, 0.0), (0.6, 0.1)]}
+    >>> rows = [
+    ...     (name, f"q{topic}", aspect, value)
+    ...     for name, topics in scores.items()
+    ...     for topic, values in enumerate(topics)
+    ...     for aspect, value in zip(("relevance", "credibility"), values)
+    ... ]
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    >>> directions = {"relevance": "higher", "credibility": "higher"}
+    >>> ax = plots.weightings(analysis.weightings(perquery, measures=directions), ("b", "c"))
+    >>> ax.get_xlabel(), ax.texts[0].get_text()
+    ('weight of relevance', '0.90')
+    """
+    if not isinstance(result, Weightings):
+        raise MultiAspectError(f"result: expected the result of analysis.weightings, got a {type(result).__name__}")
+    pairs = rows_of_pair(result.pairs, pair)
+    n_aspects = len(result.weights)
+    is_sampled = np.isnan(result.covariances[pairs.index]).any()
+    if len(pairs) > 1 or n_aspects > 3 or is_sampled or sum(result.at_least.values()) > 1 - 1e-9:
+        return _draw_bars(pairs, ax)
+    return _draw_line(result, pairs, ax) if n_aspects == 2 else _draw_triangle(result, pairs, ax)
+
+
+def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
+    """Draw the difference over the weight of the first of two aspects."""
+    from scipy.stats import t as student
+
+    row, (first, second) = pair.index[0], result.weights
+    means, covariance = _means(result)[row], result.covariances[row]
+    weight = np.linspace(result.at_least[first], 1 - result.at_least[second], _STEPS)
+    points = np.column_stack([weight, 1 - weight])
+    points = np.vstack([points, list(result.weights.values())])
+    difference = points @ means
+    error = np.sqrt(np.maximum(np.einsum("pa,ab,pb->p", points, covariance, points), 0.0))
+    half = error * student.isf((1 - result.ci) / 2, int(pair["n_topics"].item()) - 1)
+    ax = axes_or_new(ax, 7, 4, grid="y")
+    size = text_size(ax)
+    a, b = _names(pair)[0]
+    ax.fill_between(weight, (difference - half)[:-1], (difference + half)[:-1], color=BLUE, alpha=0.2, lw=0)
+    ax.plot(weight, difference[:-1], color=BLUE, lw=1.5)
+    ax.axhline(0, color="black", lw=0.8)
+    ax.errorbar(
+        points[-1, :1], difference[-1:], half[-1:], fmt="D", color="black", ms=4, capsize=2, lw=1,
+        label="weights of the measure",
+    )  # fmt: skip
+    if means.min() < 0 < means.max():
+        crossing = -means[1] / (means[0] - means[1])
+        if weight[0] <= crossing <= weight[-1]:
+            ax.axvline(crossing, color=ORANGE, lw=1, ls="--")
+            ax.annotate(
+                f"{crossing:.2f}",
+                (crossing, 0),
+                xytext=(3, 3),
+                textcoords="offset points",
+                color=ORANGE,
+                fontsize=size,
+            )
+    ax.set_xlabel(f"weight of {distinct_texts([first, second], 30)[0]}", fontsize=size)
+    ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
+    ax.tick_params(labelsize=size)
+    ax.legend(fontsize=size, frameon=False)
+    ax.margins(x=0.02)
+    return ax
+
+
+def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
+    """Draw the triangle of the weightings of three aspects."""
+    ax = axes_or_new(ax, 5, 4.6)
+    import matplotlib
+
+    aspects, row = list(result.weights), pair.index[0]
+    means, group = _means(result), result.pairs["n_topics"] == pair["n_topics"].item()
+    if "group" in result.pairs:
+        group &= result.pairs["group"] == ALL
+    steps = range(_STEPS + 1)
+    simplex = np.array([(i, j, _STEPS - i - j) for i in steps for j in steps if i + j <= _STEPS]) / _STEPS
+    least = np.array(list(result.at_least.values()))
+    points = least + (1 - least.sum()) * simplex
+    family = group.to_numpy() if result.correction else result.pairs.index == row
+    is_significant = significant_at(
+        points, means[family], result.covariances[family], int(pair["n_topics"].item()), result.alpha,
+        result.correction,
+    )[int((result.pairs.index[family] == row).argmax())]  # fmt: skip
+    corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
+    x, y = (points @ corners).T
+    difference = points @ means[row]
+    size = text_size(ax)
+    ax.set_aspect("equal")
+    ax.axis("off")
+    colours = {"a": "#9CC9E6", "b": "#F2B38A"}
+    if np.ptp(difference) > 0:
+        span = np.abs(difference).max() + 1
+        ax.tricontourf(x, y, difference, levels=[-span, 0, span], colors=[colours["b"], colours["a"]])
+    if not is_significant.all():
+        with matplotlib.rc_context({"hatch.color": GREY}):
+            ax.tricontourf(x, y, is_significant.astype(float), levels=[-0.5, 0.5], colors="none", hatches=["////"])
+    ax.plot(*corners[[0, 1, 2, 0]].T, color="black", lw=0.8)
+    mark = np.array(list(result.weights.values())) @ corners
+    ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
+    for corner, aspect, below in zip(corners, distinct_texts(aspects, 20), (False, True, True), strict=True):
+        ax.annotate(
+            aspect, corner, xytext=(0, -4 if below else 4), textcoords="offset points", fontsize=size,
+            ha="center", va="top" if below else "bottom",
+        )  # fmt: skip
+    a, b = _names(pair)[0]
+    handles = [
+        unit_square(f"{a} higher", color=colours["a"], lw=0),
+        unit_square(f"{b} higher", color=colours["b"], lw=0),
+        unit_square(f"p ≥ {result.alpha:g}", facecolor="white", edgecolor=GREY, hatch="////"),
+        *ax.lines[1:],
+    ]
+    ax.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, fontsize=size, frameon=False
+    )
+    return ax
+
+
+def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
+    """Draw the fraction of weightings under which the first run of each pair is better."""
+    near = (pairs["fraction"] - 0.5).abs().to_numpy().argsort(kind="stable")[:_MAX_BARS]
+    shown = pairs.iloc[np.sort(near)]
+    fraction, low, high = (100 * shown[name].to_numpy(np.float64) for name in ("fraction", "low", "high"))
+    position = np.arange(len(shown))[::-1]
+    ax = axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
+    size = text_size(ax, len(shown))
+    ax.barh(position, fraction, height=0.7, color=BLUE)
+    ax.barh(position, 100 - fraction, left=fraction, height=0.7, color=LIGHT)
+    ax.hlines(position, low, high, color="black", lw=1)
+    ax.axvline(50, color="black", lw=0.8, ls=":")
+    ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown)], fontsize=size)
+    ax.tick_params(axis="x", labelsize=size)
+    hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
+    ax.set_xlabel(f"% of weightings{hidden}", fontsize=size)
+    ax.set_xlim(0, 100)
+    ax.set_ylim(-0.6, len(shown) - 0.4)
+    return ax
+
+
+def _means(result: Weightings) -> Floats:
+    """Return the differences of means, pairs × aspects."""
+    return result.aspects["difference"].to_numpy(np.float64).reshape(len(result.pairs), -1)
+
+
+def _names(pairs: pd.DataFrame) -> list[tuple[Any, Any]]:
+    """Return the names of the runs of each pair, shortened but distinct."""
+    names = [str(name) for name in pd.unique(pairs[["a", "b"]].to_numpy().ravel())]
+    short = dict(zip(names, distinct_texts(names, 16), strict=True))
+    return [(short[str(a)], short[str(b)]) for a, b in pairs[["a", "b"]].to_numpy()]

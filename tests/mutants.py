@@ -1,0 +1,509 @@
+"""Change the code of a room in a hundred places, one at a time, and list the changes that no test notices.
+
+    python tests/mutants.py kernels              # 100 mutants of one room, drawn with seed 0
+    python tests/mutants.py analysis -n 20 --seed 3 --jobs 1
+
+A mutant exchanges an operator or comparison, changes a number, or reverses a condition. It is *killed* if one of
+the tests named for its room in `TESTS` fails, and *survives* otherwise: then a test is missing, or the mutant
+computes the same. Survivors that were shown to compute the same are listed in `EQUIVALENT` with the reason.
+
+The tests are collected once. A forked process runs all of them and notes the lines that each executes; one per
+mutant replaces the code of the changed functions and runs the tests that execute the changed line, the quickest
+first. Code that is executed by imports is changed before the import, and all tests are run. Not for Windows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import importlib
+import os
+import pickle
+import random
+import re
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from itertools import zip_longest
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "pt_multiaspect"
+
+#: What `tests/test_*.py` tests each room; its doctests are run, too.
+TESTS = {
+    "kernels": "values reference golden bounds explanations standard session subtopics fairness properties "
+    "intervals system_front attainable_front judges displacement classic rank_biased_utility",
+    "measures": "values reference golden testing bounds mean_of session subtopics fairness intents classic "
+    "displacement rank_biased_utility diversity negative_gains gate strings citations explanations properties "
+    "label_warnings",
+    "analysis": "weightings multiverse ranks correlation discriminative baseline judges prediction_powered intuitiveness quality bounds axioms "
+    "system_front attainable_front",
+    "answers": "answers",
+    "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines ir_measures rag "
+    "one_experiment last_judgments lists missing_labels names aspect_files",
+    "aspects": "values aspect_files bad_input names orders properties",
+    "bases": "values reference golden bases standard bounds explanations properties",
+    "collection": "values join topics lists labels missing_labels judges subtopics swapped label_warnings bad_input",
+    "description": "description label_warnings",
+    "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
+    "many_runs",
+    "explanation": "explanations testing",
+    "groups": "fairness bad_input",
+    "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing",
+    "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
+    "early_stopping fusion search_front",
+    "orders": "values orders reference testing bounds",
+    "strings": "join strings nul_ids",
+}
+
+#: (file, source of the changed expression, source of the mutant): why it computes the same.
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (
+        "analysis/judges.py",
+        "[seed, 0]",
+        "[seed, 1]",
+    ): "another stream of random numbers",
+    (
+        "analysis/fronts/hull.py",
+        "len(varying) == 0",
+        "len(varying) == 1",
+    ): "never one; the hull of equal points has the same corner",
+    (
+        "analysis/fronts/supported.py",
+        "self.gain is None or self.norm is None",
+        "self.gain is None and self.norm is None",
+    ): "they are given together",
+    (
+        "analysis/fronts/enumeration.py",
+        "max((_depth(measure, judgments) for measure in measures), default=0)",
+        "max((_depth(measure, judgments) for measure in measures), default=1)",
+    ): "there is at least one measure",
+    (
+        "analysis/fronts/enumeration.py",
+        "_sequence_values(measures, judgments, query, document_types, sequences) * signs",
+        "_sequence_values(measures, judgments, query, document_types, sequences) / signs",
+    ): "signs are 1 or -1",
+    (
+        "analysis/fronts/attainable_front.py",
+        "rows * self._signs",
+        "rows / self._signs",
+    ): "signs are 1 or -1",
+    (
+        "analysis/upper_bounds/beam_search.py",
+        "2 ** n_types",
+        "3 ** n_types",
+    ): "the same choices, repeated",
+    (
+        "analysis/intuitiveness.py",
+        "range(1, len(values))",
+        "range(0, len(values))",
+    ): "no system precedes the first",
+    (
+        "analysis/axioms/properties.py",
+        "least_aspects: ClassVar[int] = 1",
+        "least_aspects: ClassVar[int] = 0",
+    ): "there is no set of aspects without any",
+    (
+        "kernels/session.py",
+        "np.diff(rows, axis=1, prepend=-1.0)",
+        "np.diff(rows, axis=0, prepend=-1.0)",
+    ): "every document is a type of its own, which takes longer",
+    (
+        "kernels/session.py",
+        "np.diff(rows, axis=1, prepend=-1.0)",
+        "np.diff(rows, axis=1, prepend=-0.0)",
+    ): "the first document begins a type also because its usability is positive",
+    (
+        "kernels/target.py",
+        "np.bincount(self.query).max(initial=0)",
+        "np.bincount(self.query).max(initial=1)",
+    ): "a discount more, of a rank without documents",
+}
+
+_OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+#: Calls whose arguments are words: errors, warnings and the like.
+_WORDS = ("Error", "warn", "warn_once", "notice", "join", "format")
+#: Comparisons with a tolerance for rounding: values at its edge may fall on either side.
+_TOLERANCE = re.compile(r"rounding|tolerance|epsilon|\b1e-\d", re.IGNORECASE)
+#: Whole numbers from here on are sizes of samples, blocks and searches: one more changes little but the time.
+_SIZE = 256
+#: Fields of the syntax tree that hold types and decorators.
+_TYPES = ("annotation", "returns", "decorator_list", "type_params", "bases")
+#: Arguments by name that change no value: checks of lengths, copies, positions of warnings, progress bars.
+_INERT = ("strict", "copy", "stacklevel", "progress", "maxsize", "ignore_index")
+
+
+class Mutant(NamedTuple):
+    """A change of the node at an index of `code_nodes`; source and lines are those of the changed expression."""
+
+    path: Path
+    index: int
+    lines: range
+    old: str
+    new: str
+    by_import: bool
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The key in `EQUIVALENT`."""
+        return self.path.relative_to(PACKAGE).as_posix(), self.old, self.new
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(ROOT).as_posix()}:{self.lines[0]}: {self.old}  →  {self.new}"
+
+
+def is_left_out(node: ast.AST) -> bool:
+    """Return whether a node holds messages, annotations or strings, or nothing that changes a value."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert):
+        return True
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        return name.endswith(_WORDS)
+    if isinstance(node, ast.keyword):
+        return node.arg in _INERT
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+class CodeNode(NamedTuple):
+    """A node, the expression or statement that it is shown in, and whether it is executed by the import."""
+
+    node: Any
+    shown: Any
+    by_import: bool
+
+
+def code_nodes(node: ast.AST, shown: ast.AST | None = None, by_import: bool = True) -> Iterator[CodeNode]:
+    """Yield a node and its descendants, without annotations, messages and imports."""
+    if is_left_out(node):
+        return
+    if not isinstance(node, ast.Constant | ast.keyword | ast.operator | ast.UnaryOp):
+        shown = node
+    yield CodeNode(node, shown, by_import)
+    types = isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass", "cast")
+    for name, value in ast.iter_fields(node):
+        if name in _TYPES or (types and name == "args"):
+            continue
+        later = name == "body" and isinstance(node, ast.FunctionDef | ast.Lambda)
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from code_nodes(child, shown, by_import and not later)
+
+
+def change(node: Any) -> bool:
+    """Change a node in place; return False if nothing about it can be changed."""
+    if isinstance(node, ast.Compare):
+        edge = isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        if edge and _TOLERANCE.search(ast.unparse(node)):
+            return False
+        node.ops = [_OPERATORS[type(node.ops[0])](), *node.ops[1:]]
+    elif isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in _OPERATORS:
+        if isinstance(node, ast.BinOp) and (is_type_or_text(node.left) or is_type_or_text(node.right)):
+            return False
+        node.op = _OPERATORS[type(node.op)]()
+    elif isinstance(node, ast.Constant) and type(node.value) is bool:
+        node.value = not node.value
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        if type(node.value) is int and node.value >= _SIZE:
+            return False
+        node.value = 1 - node.value if node.value in (0, 1) else node.value + 1
+    elif isinstance(node, ast.If | ast.IfExp | ast.While) and not isinstance(node.test, ast.Compare):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+    else:
+        return False
+    return True
+
+
+def is_type_or_text(node: ast.AST) -> bool:
+    """Return whether a side of an operator is a type or text, as in `int | None` and `name + "s"`."""
+    text = ast.unparse(node)
+    return text in ("None", "int", "float", "str", "bool") or text.startswith(("'", '"', "f'", 'f"'))
+
+
+def all_mutants(path: Path) -> Iterator[Mutant]:
+    """Yield the mutants of a file."""
+    for index, (node, shown, by_import) in enumerate(code_nodes(ast.parse(path.read_text(encoding="utf-8")))):
+        if isinstance(shown, ast.If | ast.While):
+            shown = shown.test
+        before, attributes = ast.unparse(shown), vars(node).copy()
+        if change(node):
+            after = ast.unparse(shown) if shown is not attributes.get("test") else f"not ({before})"
+            vars(node).update(attributes)
+            place = shown if hasattr(shown, "lineno") else node
+            lines = range(place.lineno, place.end_lineno + 1)
+            yield Mutant(path, index, lines, before, after, by_import)
+
+
+def compile_mutant(mutant: Mutant) -> CodeType:
+    """Return the code of the module of a mutant."""
+    tree = ast.parse(mutant.path.read_text(encoding="utf-8"))
+    change(next(found.node for index, found in enumerate(code_nodes(tree)) if index == mutant.index))
+    return compile(ast.fix_missing_locations(tree), str(mutant.path), "exec", dont_inherit=True)
+
+
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and those in it, in the order of the source."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested_codes(constant)
+
+
+def replace_functions(mutant: Mutant) -> None:
+    """Give the functions of an imported module the code of a mutant."""
+    source = compile(mutant.path.read_text(encoding="utf-8"), str(mutant.path), "exec", dont_inherit=True)
+    codes = dict(zip(nested_codes(source), nested_codes(compile_mutant(mutant)), strict=True))
+    gc.unfreeze()  # tests/conftest.py hides from the collector what exists before the tests
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType) and function.__code__.co_filename == str(mutant.path):
+            function.__code__ = codes.get(function.__code__, function.__code__)
+
+
+class MutatedLoader(SourceFileLoader):
+    """Loader of one module that compiles a mutant instead of its file."""
+
+    def __init__(self, name: str, mutant: Mutant) -> None:
+        super().__init__(name, str(mutant.path))
+        self.mutant = mutant
+
+    def get_code(self, fullname: str) -> Any:
+        return compile_mutant(self.mutant)
+
+
+class MutatedFinder:
+    """Finder of one module: that of a mutant."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        parts = mutant.path.relative_to(ROOT).with_suffix("").parts
+        self.name = ".".join(part for part in parts if part != "__init__")
+        self.mutant = mutant
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != self.name:
+            return None
+        return spec_from_file_location(name, self.mutant.path, loader=MutatedLoader(name, self.mutant))
+
+
+#: The exit status of a forked process that fails otherwise than by a test.
+_BROKEN = 70
+
+
+def fork(work: Callable[[], bool]) -> int:
+    """Do work in a forked process, whose exit status is 0 if it returns True; return its id."""
+    child = os.fork()
+    if child:
+        return child
+    status = _BROKEN
+    try:
+        status = 0 if work() else 1
+    except BaseException:
+        traceback.print_exc(file=sys.__stderr__)
+    finally:
+        os._exit(status)
+
+
+def limit_time(seconds: float) -> None:
+    """End this process after a time of computing, or five times as long if it waits."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
+    signal.alarm(5 * int(seconds))
+
+
+#: Per test, how long it takes and the lines of the room that it executes.
+Record = dict[str, tuple[float, set[tuple[str, int]]]]
+
+
+def by_file(items: list[Any], record: Record) -> list[Any]:
+    """Return tests by file, as fixtures of files are set up once; the quickest files and tests first."""
+    spent = {item: record.get(item.nodeid, (0.0, set()))[0] for item in items}
+    total: Counter[str] = Counter()
+    for item in items:
+        total[item.location[0]] += spent[item]
+    return sorted(items, key=lambda item: (total[item.location[0]], item.location[0], spent[item]))
+
+
+class Runner:
+    """Plugin of pytest that hands the tests that it collects over to a function instead of running them."""
+
+    def __init__(self, work: Callable[[Runner], object]) -> None:
+        self.work = work
+        self.failed: str | None = None
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self.items = session.items
+        self.work(self)
+        return True
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed = f"{report.nodeid}\n{report.longreprtext}"
+
+    def run(self, items: list[Any]) -> bool:
+        """Run tests until one fails; return whether none does."""
+        for item, following in zip_longest(items, items[1:]):
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failed:
+                return False
+        return True
+
+    def record(self, folder: Path) -> Record:
+        """Run all tests without a change; return the record of the lines of a folder."""
+        prefix, record, lines, calls = str(folder), {}, set(), Counter()
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Any:
+            if not frame.f_code.co_filename.startswith(prefix):
+                return None
+            if event == "call":
+                calls[frame.f_code] += 1
+                if calls[frame.f_code] > 20:  # further calls rarely execute other lines
+                    return None
+            lines.add((frame.f_code.co_filename, frame.f_lineno))
+            return trace
+
+        for item in self.items:
+            lines.clear()
+            calls.clear()
+            started = time.process_time()
+            sys.settrace(trace)
+            passed = self.run([item])
+            sys.settrace(None)
+            if not passed:
+                print(f"a test fails without any change: {self.failed}", file=sys.__stderr__)
+                os._exit(1)
+            record[item.nodeid] = time.process_time() - started, set(lines)
+        return record
+
+    def test_function(self, mutant: Mutant, record: Record) -> bool:
+        """Return whether all tests that execute the lines of a mutant pass on it."""
+        replace_functions(mutant)
+        lines = {(str(mutant.path), line) for line in mutant.lines}
+        chosen = [item for item in self.items if lines & record[item.nodeid][1]]
+        limit_time(10 + 2 * sum(record[item.nodeid][0] for item in chosen))
+        return self.run(by_file(chosen, record))
+
+    def test_import(self, mutant: Mutant, record: Record) -> bool:
+        """Return whether all tests pass on a mutant that was imported; those of its file are run first."""
+        file = str(mutant.path)
+        near = {nodeid.partition("::")[0] for nodeid, (_, lines) in record.items() if file in dict(lines)}
+        ordered = by_file(self.items, record)
+        return self.run(sorted(ordered, key=lambda item: item.nodeid.partition("::")[0] not in near))
+
+
+def run_pytest(room: str, work: Callable[[Runner], object]) -> bool:
+    """Collect the tests of a room and hand them over; return whether they can be collected."""
+    import pytest
+
+    files = [str(ROOT / "tests" / f"test_{name}.py") for name in TESTS[room].split()]
+    options = ["-n", "0", "--capture=sys", "-p", "no:terminal"]
+    return pytest.main([*options, *files, str(PACKAGE / room)], plugins=[Runner(work)]) == 0
+
+
+def record_tests(room: str, log: Path) -> bool:
+    """Write the record of the tests of a room to a file."""
+    return run_pytest(room, lambda runner: log.write_bytes(pickle.dumps(runner.record(PACKAGE / room))))
+
+
+def test_import(room: str, mutant: Mutant, record: Record) -> bool:
+    """Import the package with a mutant; return whether all tests of the room pass on it, in this process."""
+    limit_time(10 + 2 * sum(spent for spent, _ in record.values()))
+    sys.meta_path.insert(0, MutatedFinder(mutant))  # type: ignore[arg-type]
+    passed: list[bool] = []
+    return run_pytest(room, lambda runner: passed.append(runner.test_import(mutant, record))) and passed == [True]
+
+
+def survivors(drawn: list[Mutant], test: Callable[[Mutant], bool], jobs: int) -> list[Mutant]:
+    """Run the tests on every mutant; return those on which all pass."""
+    waiting, running, alive = drawn[::-1], {}, []
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            mutant = waiting.pop()
+            running[fork(lambda mutant=mutant: test(mutant))] = mutant, time.monotonic()  # type: ignore[misc]
+        child, status = os.wait()
+        mutant, started = running.pop(child)
+        if os.waitstatus_to_exitcode(status) == _BROKEN:
+            sys.exit(f"the tests cannot be run on {mutant}")
+        label = "killed" if status else "ALIVE "
+        print(f"{label} {time.monotonic() - started:5.1f} s  {mutant}", file=sys.__stdout__, flush=True)
+        alive += [] if status else [mutant]
+    return alive
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("room", choices=TESTS)
+    parser.add_argument("-n", type=int, default=100, help="how many mutants to draw (default: 100)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    room, folder = options.room, PACKAGE / options.room
+    names = [f"tests/test_{name}.py" for name in TESTS[room].split()]
+    if missing := [name for name in names if not (ROOT / name).exists()]:
+        sys.exit(f"TESTS[{room!r}] names files that do not exist: {', '.join(missing)}")
+    os.chdir(ROOT)
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+    os.environ |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    # What the tests import, but nothing that imports the package: forked processes need not read it again.
+    for name in ("pytest", "hypothesis", "pandas", "scipy.stats", "scipy.optimize", "ir_measures", "pyarrow"):
+        importlib.import_module(name)
+    every = [mutant for path in sorted(folder.rglob("*.py")) for mutant in all_mutants(path)]
+    drawn = random.Random(options.seed).sample(every, min(options.n, len(every)))
+    print(f"{len(drawn)} of {len(every)} mutants of {room}", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch, "record")
+        if os.waitpid(fork(lambda: record_tests(room, log)), 0)[1]:
+            sys.exit("the tests fail without any change")
+        record = pickle.loads(log.read_bytes())
+    executed = set().union(*(lines for _, lines in record.values()))
+    # Functions that no test executes may be called by imports.
+    others = [
+        mutant
+        for mutant in drawn
+        if not mutant.by_import and any((str(mutant.path), line) in executed for line in mutant.lines)
+    ]
+    by_import = [mutant for mutant in drawn if mutant not in others]
+    alive = survivors(by_import, lambda mutant: test_import(room, mutant, record), options.jobs)
+
+    def test_functions(runner: Runner) -> None:
+        alive.extend(survivors(others, lambda mutant: runner.test_function(mutant, record), options.jobs))
+
+    if not run_pytest(room, test_functions):
+        sys.exit("the tests cannot be run")
+    equal = [mutant for mutant in alive if mutant.key in EQUIVALENT]
+    missed = [mutant for mutant in alive if mutant.key not in EQUIVALENT]
+    print(f"\n{room}: {len(drawn) - len(alive)} killed, {len(equal)} compute the same, {len(missed)} survive")
+    print("\n".join(map(str, missed)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Variants of measures, and what they say of pairs of runs: against single computations and statsmodels."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_rel
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, TOMA
+from pt_multiaspect.analysis import compare_with_baseline, multiverse
+
+SCALES = {"relevance": 2, "credibility": 3}
+
+
+def world(n_topics: int = 8, seed: int = 0) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    rng = np.random.default_rng(seed)
+    pairs = [(f"q{topic}", f"d{number}") for topic in range(n_topics) for number in range(12)]
+    qrels = pd.DataFrame(pairs, columns=["qid", "docno"])
+    qrels["relevance"], qrels["credibility"] = rng.integers(0, 3, len(qrels)), rng.integers(0, 4, len(qrels))
+    runs = {
+        name: qrels[["qid", "docno"]].assign(score=rng.random(len(qrels)) + more * qrels["relevance"])
+        for name, more in (("best", 0.8), ("good", 0.3), ("random", 0.0))
+    }
+    return runs, qrels
+
+
+def grid() -> dict[str, ir_measures.Measure]:
+    aspects = {"strict": SCALES, "lenient": {"relevance": ma.Aspect(2, threshold=2), "credibility": 3}}
+    return ma.variants(
+        TOMA(base="nDCG"),
+        distance=["euclidean", "chebyshev"],
+        gate=[None, "relevance"],
+        cutoff=[3, 5],
+        aspects=aspects,
+    )
+
+
+@pytest.fixture
+def perquery() -> pd.DataFrame:
+    runs, qrels = world()
+    return ma.evaluate(runs, qrels, grid(), progress=False)
+
+
+# -- variants -----------------------------------------------------------------------------------------------
+
+
+def test_labels_name_what_differs_in_the_order_of_the_arguments() -> None:
+    measures = ma.variants("TOMA", cutoff=[5, 10], axes="gains", distance=["euclidean", 3])
+    assert list(measures) == [
+        "cutoff=5 distance=euclidean",
+        "cutoff=5 distance=3",
+        "cutoff=10 distance=euclidean",
+        "cutoff=10 distance=3",
+    ]
+    assert measures["cutoff=10 distance=3"] == TOMA(axes="gains", distance=3) @ 10
+    assert ma.variants(TOMA, cutoff=5) == {"TOMA": TOMA @ 5}
+
+
+def test_values_of_parameters_are_no_options() -> None:
+    weights = {"relevance": 2, "credibility": 1}
+    assert ma.variants(CAM, weights=weights, cutoff=[5]) == {"CAM": CAM(weights=weights) @ 5}
+    named = ma.variants(CAM, weights={"equal": None, "relevance first": weights})
+    assert named == {"weights=equal": CAM, "weights=relevance first": CAM(weights=weights)}
+
+
+def test_sets_of_aspects_have_names() -> None:
+    measures = ma.variants(TOMA, aspects={"narrow": {"relevance": 1}, "wide": {"relevance": 2}})
+    assert str(measures["aspects=wide"]) == "TOMA(aspects='wide')"
+    declared = [ma.Aspects({"relevance": 1}, name="first"), ma.Aspects({"relevance": 2}, name="second")]
+    assert list(ma.variants(TOMA, aspects=declared)) == ["aspects=first", "aspects=second"]
+
+
+def test_measures_of_ir_measures_have_variants() -> None:
+    assert ma.variants("nDCG", cutoff=[5, 10], dcg=["log2", "exp-log2"])[
+        "cutoff=5 dcg=exp-log2"
+    ] == ir_measures.nDCG(cutoff=5, dcg="exp-log2")
+
+
+def test_impossible_combinations_are_left_out() -> None:
+    with pytest.warns(ma.MultiAspectWarning, match="1 of 4 combinations are impossible.*requires a base"):
+        measures = ma.variants(CAM, base=["nDCG@5", "RR"], normalized=[False, True], empty=["zero"])
+    assert list(measures) == [
+        "base=nDCG@5 normalized=false",
+        "base=nDCG@5 normalized=true",
+        "base=RR normalized=false",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "message"),
+    [
+        (TOMA, {"distance": []}, "distance: expected at least one option, got none"),
+        (TOMA, {"distances": ["euclidean"]}, "distance"),
+        (TOMA, {"distance": ["euclidean", "euclidean"]}, "expected each option once"),
+        (
+            TOMA,
+            {"aspects": [ma.Aspects({"relevance": 1}), ma.Aspects({"relevance": 2})]},
+            "expected options with names",
+        ),
+        (TOMA, {"distance": ["taxicab", "hamming"]}, "expected at least one possible combination, got none"),
+        ("P", {"rel": [1, 2]}, "expands to"),
+        ("TOMATO", {"cutoff": [5]}, "TOMATO"),
+    ],
+)
+def test_bad_options(measure: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ma.variants(measure, **options)
+
+
+def test_variants_in_an_experiment(perquery: pd.DataFrame) -> None:
+    import pyterrier as pt
+
+    runs, qrels = world()
+    topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "x"})
+    frames = [run.assign(rank=0) for run in runs.values()]
+    table = pt.Experiment(frames, topics, qrels, list(grid().values()), names=list(runs)).set_index("name")
+    means = perquery.groupby(["measure", "name"])["value"].mean()
+    for label, measure in grid().items():
+        for name in runs:
+            assert table.loc[name, str(measure)] == pytest.approx(means[label, name], abs=1e-12)
+
+
+# -- multiverse ---------------------------------------------------------------------------------------------
+
+
+def test_variants_agree_with_compare_with_baseline(perquery: pd.DataFrame) -> None:
+    result = multiverse(perquery, baseline="random")
+    expected = compare_with_baseline(perquery, "random").set_index(["measure", "name"])
+    table = perquery.pivot(index=["measure", "qid"], columns="name", values="value")
+    assert len(result.variants) == 16 * 2
+    for row in result.variants.to_dict("records"):
+        other = expected.loc[(row["measure"], row["a"])]
+        assert row["difference"] == pytest.approx(other["difference"])
+        assert row["p"] == pytest.approx(other["p"])
+        values = table.loc[row["measure"]]
+        interval = ttest_rel(values[row["a"]], values["random"]).confidence_interval(0.95)
+        assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
+
+
+def test_doubles_count_once(perquery: pd.DataFrame) -> None:
+    """TOMA over nDCG reads no threshold, and its distance 'chebyshev' implies the gate."""
+    result = multiverse(perquery)
+    values = perquery.pivot(index="measure", columns=["name", "qid"], values="value").loc[list(grid())]
+    doubles = values.round(12).duplicated()
+    assert list(result.same_as) == list(doubles.index[doubles])
+    for label, earlier in result.same_as.items():
+        np.testing.assert_allclose(values.loc[label], values.loc[earlier], atol=1e-12)
+    assert 0 < len(result.same_as) < 15
+    distinct = [label for label in grid() if label not in result.same_as]
+    assert f"16 variants, {len(distinct)} with distinct values" in result.summary
+    for row in result.pairs.to_dict("records"):
+        variants = result.variants[(result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])]
+        counted = variants[variants["measure"].isin(distinct)]
+        assert row["better"] == pytest.approx((counted["difference"] > 0).mean())
+        assert row["worse"] == pytest.approx((counted["difference"] < 0).mean())
+        better = (counted["difference"] > 0) & (counted["p"] < 0.05)
+        assert row["significantly_better"] == pytest.approx(better.mean())
+        sign = np.sign(variants["difference"].iloc[0])
+        assert row["agrees"] == ((np.sign(counted["difference"]) == sign).mean() > 0.5)
+
+
+def test_ranks_are_ranges_over_the_variants(perquery: pd.DataFrame) -> None:
+    result = multiverse(perquery, reference="distance=chebyshev gate=none cutoff=3 aspects=strict")
+    means = perquery.groupby(["measure", "name"])["value"].mean().unstack()
+    ranks = means.rank(axis=1, ascending=False, method="min")
+    for row in result.runs.to_dict("records"):
+        assert row["rank"] == ranks.loc[result.reference, row["name"]]
+        assert (row["best"], row["worst"]) == (ranks[row["name"]].min(), ranks[row["name"]].max())
+
+
+def test_main_effects_are_those_of_an_analysis_of_variance(perquery: pd.DataFrame) -> None:
+    result = multiverse(perquery)
+    parts = [dict(part.split("=") for part in label.split(" ")) for label in grid()]
+    for (a, b), effects in result.choices.groupby(["a", "b"]):
+        rows = result.variants[(result.variants["a"] == a) & (result.variants["b"] == b)]
+        values = rows["difference"].to_numpy()
+        assert list(effects["choice"]) == ["aspects", "distance", "gate", "cutoff"] or set(effects["choice"]) == {
+            "aspects", "distance", "gate", "cutoff"
+        }  # fmt: skip
+        for effect in effects.to_dict("records"):
+            column = np.array([part[effect["choice"]] for part in parts])
+            squares = sum(
+                (column == option).sum() * (values[column == option].mean() - values.mean()) ** 2
+                for option in set(column)
+            )
+            assert effect["effect"] == pytest.approx(squares / ((values - values.mean()) ** 2).sum(), abs=1e-12)
+            assert effect["n_options"] == 2
+        assert 0 <= effects["effect"].sum() <= 1 + 1e-12
+
+
+def test_additive_differences_have_no_interactions() -> None:
+    rng = np.random.default_rng(0)
+    rows = []
+    for distance, cutoff in product(["euclidean", "chebyshev"], [5, 10, 20]):
+        shift = 0.1 * (distance == "euclidean") + 0.01 * cutoff
+        measure = str(TOMA(distance=distance) @ cutoff)
+        for topic in range(4):
+            base = rng.random()
+            rows += [("a", f"q{topic}", measure, base + shift), ("b", f"q{topic}", measure, base)]
+    effects = multiverse(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])).choices
+    assert effects["effect"].sum() == pytest.approx(1)
+
+
+def test_without_a_full_grid_effects_are_unknown(perquery: pd.DataFrame) -> None:
+    some = perquery[perquery["measure"] != perquery["measure"].iloc[0]]
+    some.attrs = perquery.attrs
+    result = multiverse(some)
+    assert result.choices["effect"].isna().all()
+    assert any("no full grid" in note for note in result.notes)
+
+
+def test_frames_without_the_record(perquery: pd.DataFrame) -> None:
+    expected = multiverse(perquery)
+    perquery.attrs = {}
+    result = multiverse(perquery, measures=grid())
+    for table in ("pairs", "runs", "choices", "variants", "options"):
+        pd.testing.assert_frame_equal(getattr(result, table), getattr(expected, table))
+
+
+def test_groups_of_topics(perquery: pd.DataFrame) -> None:
+    groups = {f"q{number}": "even" if number % 2 == 0 else "odd" for number in range(8)}
+    result = multiverse(perquery, by=groups)
+    assert list(result.pairs["group"].unique()) == ["even", "odd", "all"]
+    whole = multiverse(perquery)
+    rows = result.pairs[result.pairs["group"] == "all"].drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows, whole.pairs)
+    single = multiverse(perquery, by={**groups, "q0": "one"}).variants
+    assert single.loc[single["group"] == "one", ["low", "high", "p"]].isna().all(axis=None)
+
+
+def test_lower_is_better() -> None:
+    rows = [
+        (name, qid, measure, value)
+        for measure in ("first", "second")
+        for qid in ("q1", "q2")
+        for name, value in (("a", 2.0), ("b", 5.0))
+    ]
+    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    result = multiverse(frame, measures={"first": ma.ESL, "second": "lower"})
+    assert result.pairs["better"].item() == 1
+    assert result.runs.set_index("name")["rank"].to_dict() == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reference": "TOMA"}, "TOMA"),
+        ({"baseline": "none"}, "none"),
+        ({"measures": ["distance=euclidean gate=none cutoff=3 aspects=strict"]}, "at least two variants"),
+        ({"alpha": 1}, "alpha"),
+        ({"correction": "guess"}, "correction"),
+        ({"by": {"q0": "a"}}, "expected a group for each topic"),
+    ],
+)
+def test_bad_calls(perquery: pd.DataFrame, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ma.MultiAspectError, match=message):
+        multiverse(perquery, **options)
+
+
+def test_text_and_html(perquery: pd.DataFrame) -> None:
+    result = multiverse(perquery, baseline="random")
+    assert "pairs have the same order under all of these" in " ".join(str(result).split())
+    assert "count once" in result._repr_html_()

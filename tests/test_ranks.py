@@ -1,0 +1,142 @@
+"""Ranks with intervals, and their consensus: against single tests and brute force."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import rankdata, ttest_rel
+
+import pt_multiaspect as ma
+from pt_multiaspect.analysis import ranks
+
+MEASURES = {"P@5": "higher", "ESL": "lower", "own": "higher"}
+
+
+def world(n_runs: int = 5, n_topics: int = 12, seed: int = 0) -> pd.DataFrame:
+    """Runs whose means differ; the values have one decimal, so that some means tie."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"run {run}", f"q{topic}", measure, (rng.integers(0, 11) + 2 * run * (1 - 2 * (way == "lower")) + 12) / 10)
+        for run, topic, (measure, way) in product(range(n_runs), range(n_topics), MEASURES.items())
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def table_of(perquery: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Values where higher is better, topics × runs."""
+    rows = perquery[perquery["measure"] == measure].pivot(index="qid", columns="name", values="value")
+    return -rows if MEASURES[measure] == "lower" else rows
+
+
+def test_intervals_of_ranks_are_those_of_single_tests() -> None:
+    perquery = world()
+    result = ranks(perquery, MEASURES)
+    for row in result.table.to_dict("records"):
+        values = table_of(perquery, row["measure"])
+        own = values[row["name"]]
+        others = values.drop(columns=row["name"])
+        levels = {name: ttest_rel(own, others[name]).pvalue for name in others}
+        different = [name for name, level in levels.items() if level < 0.05 / 4]
+        means = others.mean().round(12)
+        assert row["low"] == 1 + sum(means[name] > own.mean() for name in different)
+        assert row["high"] == 5 - sum(means[name] < own.mean() for name in different)
+        assert row["rank"] == 1 + (means > round(own.mean(), 12)).sum()
+        assert row["low"] <= row["rank"] <= row["high"]
+    assert (result.table["low"] > 1).any()
+    assert (result.table["high"] < 5).any()
+
+
+def test_consensus_by_brute_force() -> None:
+    perquery = world(seed=3)
+    consensus = ranks(perquery, MEASURES, n_resamples=50).consensus.set_index("name")
+    means = pd.DataFrame({measure: table_of(perquery, measure).mean().round(12) for measure in MEASURES})
+    borda = np.mean([rankdata(-means[measure]) for measure in MEASURES], axis=0)
+    np.testing.assert_allclose(consensus["borda"], borda)
+    for name in means.index:
+        won = 0
+        for other in means.index.drop(name):
+            votes = np.sign(means.loc[name] - means.loc[other]).sum()
+            won += np.sign(votes)
+        assert consensus.loc[name, "copeland"] == won
+    for method in ("borda", "copeland"):
+        assert (consensus[f"{method}_low"] <= consensus[f"{method}_high"]).all()
+
+
+def test_copies_share_all_ranks() -> None:
+    perquery = world(2)
+    copies = [perquery.assign(name=perquery["name"] + suffix) for suffix in ("", " copy")]
+    result = ranks(pd.concat(copies), MEASURES, n_resamples=20)
+    for table, columns in ((result.table, ["rank", "low", "high"]), (result.consensus, ["borda", "copeland"])):
+        plain = table[~table["name"].str.contains("copy")][columns].to_numpy()
+        np.testing.assert_array_equal(plain, table[table["name"].str.contains("copy")][columns].to_numpy())
+    assert result.consensus["copeland"].sum() == 0
+
+
+def test_intervals_contain_the_true_ranks() -> None:
+    """As often as the documentation says, .998, in a small simulation of runs that are nearly equal."""
+    rng = np.random.default_rng(0)
+    true = np.linspace(0, 0.1, 6)
+    contained = []
+    for _ in range(40):
+        values = true[:, None] + rng.normal(size=(1, 30)) + 0.3 * rng.normal(size=(6, 30))
+        rows = [(f"run {run}", f"q{topic}", "own", values[run, topic]) for run, topic in np.ndindex(6, 30)]
+        table = ranks(
+            pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), {"own": "higher"}, n_resamples=1
+        ).table
+        contained.append((table["low"] <= np.arange(6, 0, -1)) & (np.arange(6, 0, -1) <= table["high"]))
+    assert np.mean(contained) >= 0.99
+
+
+def test_groups_order_of_rows_and_seed() -> None:
+    perquery = world(4)
+    groups = {f"q{number}": "first" if number < 6 else "second" for number in range(12)}
+    result = ranks(perquery, MEASURES, by=groups, n_resamples=20)
+    assert list(result.consensus["group"].unique()) == ["first", "second", "all"]
+    alone = ranks(perquery[perquery["qid"].map(groups) == "first"], MEASURES, n_resamples=20)
+    for grouped, part in ((result.table, alone.table), (result.consensus, alone.consensus)):
+        rows = grouped[grouped["group"] == "first"].drop(columns="group").reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, part)
+    mixed = perquery.sort_values("value").sort_values(
+        ["measure", "name"], kind="stable", key=lambda column: column.map(str)
+    )
+    mixed["measure"] = pd.Categorical(mixed["measure"], list(MEASURES))
+    mixed = mixed.sort_values("measure", kind="stable").astype({"measure": str})
+    pd.testing.assert_frame_equal(
+        ranks(mixed, MEASURES, n_resamples=20).consensus, ranks(perquery, MEASURES, n_resamples=20).consensus
+    )
+    single = ranks(perquery, MEASURES, by={**groups, "q0": "one"}, n_resamples=20)
+    one = single.table[single.table["group"] == "one"]
+    assert (one["low"] == 1).all()
+    assert (one["high"] == 4).all()
+    assert (
+        single.consensus.loc[single.consensus["group"] == "one", ["borda_low", "copeland_high"]]
+        .isna()
+        .all(axis=None)
+    )
+
+
+def test_text_and_html() -> None:
+    result = ranks(world(), MEASURES, n_resamples=20)
+    assert "Copeland" in str(result)
+    assert "[1, " in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda frame: frame[frame["name"] == "run 0"], {}, "at least two systems"),
+        (lambda frame: frame[frame["qid"] == "q0"], {}, "at least two topics"),
+        (lambda frame: frame.assign(value=np.nan), {}, "expected finite values"),
+        (lambda frame: frame, {"alpha": 0}, "alpha"),
+        (lambda frame: frame, {"n_resamples": 0}, "n_resamples"),
+        (lambda frame: frame, {"measures": ["accuracy"]}, "accuracy"),
+        (lambda frame: frame, {"by": "group"}, "by"),
+    ],
+)
+def test_bad_input(change: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ranks(change(world()), **{"measures": MEASURES, **options})

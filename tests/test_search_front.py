@@ -1,0 +1,224 @@
+"""Fronts of searches, and the choice of a setting on them: `pareto_front`."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from test_repeats import GRADES, NAMES, QID, SCORING, N, X, Y
+
+import pt_multiaspect as ma
+from pt_multiaspect import AspectFusion, MultiAspectError, On, RepeatedQueryKFold
+
+
+def table(*rows: Any) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=NAMES)
+
+
+# -- the front ------------------------------------------------------------------------------------
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("n_metrics", [2, 3])
+def test_the_front_is_what_nothing_dominates(n_metrics: int) -> None:
+    rng = np.random.default_rng(n_metrics)
+    for _ in range(20):
+        scores = rng.integers(0, 4, (9, n_metrics)) / 4
+        names = [f"m{number}" for number in range(n_metrics)]
+        on_front = ma.pareto_front(pd.DataFrame(scores, columns=names), names)["on_front"].tolist()
+        expected = [
+            not any(all(a >= b for a, b in zip(x, y, strict=True)) and tuple(x) != tuple(y) for x in scores)
+            for y in scores
+        ]
+        assert on_front == expected
+        assert any(on_front)
+
+
+def test_equal_settings_are_both_on_the_front_and_failed_ones_never() -> None:
+    front = ma.pareto_front(table([1, 0], [1, 0], [np.nan, 9], [0.5, 0]), NAMES)
+    assert front["on_front"].tolist() == [True, True, False, False]
+
+
+class Search:
+    """Four settings on four splits; the second and third are the front in the mean."""
+
+    relevance = np.array([[0.1, 0.2, 0.1, 0.2], [0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.4], [0.5, 0.3, 0.5, 0.3]])
+    credibility = np.array([[0.1, 0.2, 0.2, 0.1], [0.2, 0.2, 0.2, 0.2], [0.3, 0.3, 0.3, 0.3], [0.1, 0.2, 0.2, 0.1]])
+
+    def __init__(self) -> None:
+        results: dict[str, Any] = {"params": [{"alpha": n} for n in range(4)], "param_alpha": np.arange(4)}
+        for name in NAMES:
+            scores = getattr(self, name)
+            results |= {f"split{n}_test_{name}": scores[:, n].copy() for n in range(4)}
+            results[f"mean_test_{name}"] = scores.mean(axis=1)
+            results[f"std_test_{name}"] = scores.std(axis=1)
+        self.cv_results_ = results
+
+
+def test_the_front_of_the_means() -> None:
+    search = Search()
+    front = ma.pareto_front(search)
+    assert front.columns.tolist() == ["param_alpha", *NAMES, "on_front"]
+    assert front["param_alpha"].tolist() == [0, 1, 2, 3]
+    assert front["relevance"].to_numpy() == pytest.approx(search.relevance.mean(axis=1))
+    assert front["on_front"].tolist() == [False, True, True, False]
+    pd.testing.assert_frame_equal(ma.pareto_front(search.cv_results_), front)
+
+
+def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
+    search = Search()
+    search.cv_results_["split0_test_relevance"][2] = np.nan
+    search.cv_results_["mean_test_relevance"][2] = np.nan
+    assert ma.pareto_front(search)["on_front"].tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((table([1, 0]),), "expected metrics, the columns of the scores; columns: relevance, credibility"),
+        ((table([1, 0]), ["relevance"]), "metrics: expected at least two different ones of relevance, credibility"),
+        ((table([1, 0]), ["relevance", "relevance"]), "metrics: expected at least two different ones"),
+        ((table([1, 0]), ["relevance", "mood"]), "metrics: expected at least two different ones"),
+        ((table([1, np.inf]), NAMES), "expected finite scores of at least one candidate"),
+        ((table(), NAMES), "expected finite scores of at least one candidate"),
+        ((table(["a", 1]), NAMES), "relevance: expected numbers"),
+        (
+            (table([1, 0]), "relevance"),
+            "two different ones of relevance, credibility, got relevance",
+        ),
+        (({"mean_test_score": [1.0]},), "its scoring is a dict"),
+        ((3,), "expected a fitted search, its cv_results_, or a data frame, got int"),
+    ],
+    ids=str,
+)
+def test_what_has_no_front(arguments: Any, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        ma.pareto_front(*arguments)
+
+
+# -- the choice -----------------------------------------------------------------------------------
+
+SETTINGS = table([0.9, 0.0], [0.8, 0.5], [0.5, 0.6], [0.0, 0.7], [0.7, 0.5])
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize(
+    ("how", "chosen"),
+    [
+        ({"choose": {"relevance": 1}}, 0),
+        ({"choose": {"credibility": 2}}, 3),
+        ({"choose": {"relevance": 1, "credibility": 1}}, 1),
+        ({"choose": {"relevance": 1, "credibility": 0}, "at_least": {"credibility": 0.55}}, 2),
+        ({"choose": {"relevance": 1}, "at_least": {"credibility": 0.5, "relevance": 0.6}}, 1),
+        # Scaled over the front: (1, 0), (.89, .71), (.56, .86), (0, 1).
+        ({}, 1),
+        # Of the last three on the front alone: (1, 0), (.71, .5) ... of 0.8, 0.5, 0.0 and 0.5, 0.6, 0.7.
+        ({"at_least": {"credibility": 0.5}}, 2),
+    ],
+    ids=str,
+)
+def test_the_choice(how: Any, chosen: int) -> None:
+    choice = partial(ma.pareto_front, metrics=NAMES, **({"choose": "knee"} | how))
+    assert choice(SETTINGS) == chosen
+    assert type(choice(SETTINGS)) is int
+    assert pickle.loads(pickle.dumps(choice))(SETTINGS) == chosen
+    # A failed candidate is never chosen, wherever it stands.
+    failed = pd.concat([table([np.nan, 5.0]), SETTINGS], ignore_index=True)
+    assert choice(failed) == chosen + 1
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"choose": {"mood": 1}}, "choose: expected metrics (relevance, credibility), got mood"),
+        ({"at_least": {"mood": 1}}, "at_least: expected metrics (relevance, credibility), got mood"),
+        ({"at_least": {"credibility": 0.8}}, "no setting scores at least 0.8 on credibility"),
+        (
+            {"at_least": {"credibility": 0.7, "relevance": 0.3}},
+            "no setting scores at least 0.3 on relevance",
+        ),
+        ({"choose": {"relevance": -1}}, "choose of relevance: expected a number of at least 0, got -1"),
+        ({"choose": {"relevance": 0}}, "choose: expected at least one positive weight"),
+        ({"choose": "best"}, "choose: expected 'knee' or a dict of weights, got 'best'"),
+        (
+            {"choose": None, "at_least": {"relevance": 0}},
+            "pass choose",
+        ),
+        ({"at_least": 0.3}, "at_least: expected a dict of metrics to numbers, got 0.3"),
+        ({"at_least": {"relevance": np.nan}}, "at_least of relevance: expected a number"),
+    ],
+    ids=str,
+)
+def test_choices_that_cannot_be_made(how: Any, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        ma.pareto_front(SETTINGS, NAMES, **({"choose": "knee"} | how))
+
+
+def test_all_settings_failed() -> None:
+    with pytest.raises(MultiAspectError, match="every setting failed"):
+        ma.pareto_front(table([np.nan, 1], [1, np.nan]), NAMES, choose="knee")
+
+
+# -- searches -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("routed", [True, False])
+def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
+    weights = [{"relevance": w, "credibility": 1 - w} for w in (0, 0.4, 1)]
+    cv, labels = RepeatedQueryKFold(n_splits=2, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
+    search = GridSearchCV(
+        AspectFusion(Ridge(), aspects=GRADES),
+        {"weights": weights},
+        scoring=SCORING,
+        refit=partial(ma.pareto_front, choose="knee"),
+        cv=cv,
+    )
+    with sklearn.config_context(enable_metadata_routing=routed):
+        search.fit(X, labels, **({"qid": QID, "groups": QID} if routed else {}))
+    assert search.best_index_ == 1
+    assert search.best_params_ == {"weights": weights[1]}
+    assert search.best_estimator_.predict(X, qid=QID).shape == (N,)
+    assert ma.pareto_front(search.cv_results_, choose={"credibility": 1}) == 0
+    assert ma.pareto_front(search.cv_results_, choose={"relevance": 1}) == 2
+    assert ma.pareto_front(search)["on_front"].all()
+    # The scores are those of the folds.
+    assert len([name for name in search.cv_results_ if name.startswith("split")]) == 8
+
+
+def test_the_front_of_one_fit() -> None:
+    fusion = AspectFusion(Ridge(), aspects=GRADES).fit(X, Y, qid=QID)
+    swept = fusion.sweep(X, Y, QID, measures={name: On(aspect=name, aspects=GRADES) for name in NAMES}, weights=6)
+    front = ma.pareto_front(swept, NAMES)
+    assert front["on_front"].sum() > 2
+    row = ma.pareto_front(swept, NAMES, choose="knee")
+    assert 0 < swept["weight_relevance"][row] < 1
+
+
+# -- scores ---------------------------------------------------------------------------------------
+
+
+def test_scores_that_differ_by_rounding_are_equal():
+    table = pd.DataFrame({"x": [0.3, 0.1 + 0.2], "y": [0.5, 0.4]})
+    assert ma.pareto_front(table, ["x", "y"])["on_front"].tolist() == [True, False]
+
+
+def test_lower_is_better_columns_must_be_negated():
+    # The longest searches were on the front.
+    table = pd.DataFrame({"ESL(wanted=1)": [1.0, 2.0, 3.0], "nDCG@10": [0.1, 0.2, 0.3]})
+    for read in (ma.pareto_front, partial(ma.pareto_front, choose="knee")):
+        with pytest.raises(MultiAspectError, match=r"ESL\(wanted=1\) is lower-is-better"):
+            read(table, ["ESL(wanted=1)", "nDCG@10"])
+    negated = table.assign(negated=-table["ESL(wanted=1)"])
+    assert ma.pareto_front(negated, ["negated", "nDCG@10"])["on_front"].all()
+    # As AspectFusion.sweep returns them.
+    already = table.assign(**{"ESL(wanted=1)": -table["ESL(wanted=1)"]})
+    assert ma.pareto_front(already, ["ESL(wanted=1)", "nDCG@10"])["on_front"].all()
