@@ -42,19 +42,21 @@ PACKAGE = ROOT / "pt_multiaspect"
 
 #: What `tests/test_*.py` tests each room; its doctests are run, too.
 TESTS = {
-    "kernels": "values reference golden bounds explanations standard session subtopics fairness properties "
-    "intervals system_front attainable_front judges displacement classic rank_biased_utility",
-    "measures": "values reference golden testing bounds mean_of session subtopics fairness intents classic "
-    "displacement rank_biased_utility diversity negative_gains gate strings citations explanations properties "
-    "label_warnings",
-    "analysis": "weightings multiverse ranks correlation discriminative baseline judges prediction_powered intuitiveness quality bounds axioms "
-    "system_front attainable_front",
+    "kernels": "values reference golden bounds explanations standard session subtopics fairness "
+    "properties intervals system_front attainable_front judges displacement classic "
+    "rank_biased_utility",
+    "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
+    "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
+    "explanations properties label_warnings",
+    "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
+    "prediction_powered intuitiveness quality bounds axioms system_front attainable_front",
     "answers": "answers",
-    "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines ir_measures rag "
-    "one_experiment last_judgments lists missing_labels names aspect_files",
+    "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
+    "ir_measures rag one_experiment last_judgments lists missing_labels names aspect_files",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
-    "collection": "values join topics lists labels missing_labels judges subtopics swapped label_warnings bad_input",
+    "collection": "values join topics lists labels missing_labels judges subtopics swapped label_warnings "
+    "bad_input",
     "description": "description label_warnings",
     "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
     "many_runs",
