@@ -579,7 +579,11 @@ CRITERIA: dict[str, tuple[tuple[Any, ...], object, str]] = {
     "no grade": ((3.5, 0.5), {"faithful": 5}, r"expected a grade of faithful \(0, 1, 2, 3, 4, 5, lowest first\)"),
     "below the lowest grade": ((-1, 0), {"faithful": 5}, "expected a grade of faithful .* got -1"),
     "not judged": ((-1, 0), {"faithful": {"grades": [0, 1], "unjudged": [-1]}}, "expected a grade of faithful"),
-    "grade NaN": ((math.nan, 0), {"faithful": 5}, "expected a grade of faithful .* got nan"),
+    "grade NaN": (
+        (math.nan, 0),
+        {"faithful": 5},
+        r"expected a grade of faithful .* got nan \(1 such value in all\); correct",
+    ),
     "unknown": ((0, 0), ["fluent"], "expected columns of criteria .* got fluent"),
 }
 

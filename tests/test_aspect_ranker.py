@@ -536,7 +536,7 @@ TWO, ONE = Y[:2], Y[:3].to_numpy()[:, 0]
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"eval_set": [(X[:3], ONE, list("zzz"))]}, "y has 1 columns, but there are 2"),
+        ({"eval_set": [(X[:3], ONE, list("zzz"))]}, "y has 1 column, but there are 2"),
         ({"eval_set": [(X[:3], Y[:3])]}, "eval_set[0]: LGBMRanker is a ranker, so fit needs the query"),
         ({"eval_set": [(X[:3], TWO, list("zz"))]}, "eval_set[0]: y has 2 rows, but X has 3"),
         ({"eval_set": [(X[:3], Y[:3], list("zz"))]}, "eval_set[0]: qid: expected one value for each of 3 rows"),

@@ -28,6 +28,7 @@ FILES = {
     "empty.run": "",
     "cut.run": RUN[:-12],
     "swapped.txt": RUN,
+    "three.txt": "q0 0 d00 2 2 1\nq0 0 d01 0 -1 -1\n",
     "headed.qrels": "qid iteration docno label\nq0 0 d00 1\n",
     "comma.qrels": "q0 0 d00 1,5\n",
     "table.csv": "name,AP\n",
@@ -49,6 +50,10 @@ MISTAKES = [
     ),
     ("evaluate -m AP --qrels relevance=nothing.txt runs", "--qrels: no such file: nothing.txt"),
     ("evaluate -m AP --qrels relevance=swapped.txt runs", "looks like a run, not qrels: give runs after the"),
+    (
+        "evaluate -m AP --qrels three.txt runs",
+        "got 6: 'q0 0 d00 2 2 1'; name the label columns of one file, as in --qrels relevance,credibility=FILE",
+    ),
     ("evaluate -m AP --qrels relevance.txt credibility.txt", "looks like qrels, not a run: write --qrels ASPECT"),
     ("evaluate -m AP --qrels headed.qrels runs", "if this is a header, delete the line: TREC files have none"),
     ("evaluate -m AP --qrels comma.qrels runs", "got '1,5'"),
@@ -334,6 +339,14 @@ REWORDED = [
     (
         "evaluate --suite ntcir-17-fairweb-1 --groups g.csv runs",
         "the suite ntcir-17-fairweb-1 requires divergences, which",
+    ),
+    (
+        "evaluate --suite trec-misinfo-2021 --aspects scales.json runs",
+        "the suite trec-misinfo-2021 declares its own label scales: omit --aspects",
+    ),
+    (
+        "evaluate --suite touche-2021 --groups g.csv runs",
+        "the suite touche-2021 takes no groups: omit --groups",
     ),
     (
         "evaluate --suite multi-aspect --aspects '{\"relevance\": 2}' --qrels relevance=relevance.txt runs",

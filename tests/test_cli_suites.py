@@ -204,11 +204,20 @@ def test_stances_make_correctness_of_supportiveness(misinfo: Path, capsys: pytes
     ("arguments", "message"),
     [
         (AS_2021, "the qrels have supportiveness, whose meaning depends on the topic: add --stances FILE"),
-        ([*AS_2021, "--stances", "two.txt"], "expected one stance of topic 101, got helpful and unhelpful"),
-        ([*AS_2021, "--stances", "short.txt"], "none for 102"),
-        ([*AS_2021, "--stances", "lone.txt"], "expected a query id, a blank and the name of its stance"),
+        (
+            [*AS_2021, "--stances", "two.txt"],
+            "error: --stances: expected one stance of topic 101, got helpful and unhelpful",
+        ),
+        (
+            [*AS_2021, "--stances", "short.txt"],
+            "error: --stances: expected an answer for every topic of the qrels, got none for 102 (1 topic);",
+        ),
+        (
+            [*AS_2021, "--stances", "lone.txt"],
+            "error: --stances: lone.txt:1: expected a query id, a blank and the name of its stance",
+        ),
         ([*AS_2021, "--stances", "answers.txt"], "expected answers (helpful, unhelpful), got yes"),
-        ([*AS_2021, "--stances", "missing.txt"], "missing.txt"),
+        ([*AS_2021, "--stances", "missing.txt"], "error: --stances: missing.txt: no such file"),
         (
             ["--qrels", f"relevance,correctness,credibility={OFFICIAL}", *AS_2021[2:], "--stances", "stances.txt"],
             "--stances has no effect: the qrels have correctness already",
@@ -238,7 +247,10 @@ def test_bad_stances(misinfo: Path, capsys: pytest.CaptureFixture[str], argument
         (["--suite", "clef-ehealth-2017"], "the persistence of RBP"),
         (["--suite", "multi-aspect"], "--aspects FILE"),
         (["--suite", "trec-fair-2022"], "--groups FILE"),
-        (["--suite", "trec-misinfo-2022", "--aspects", '{"relevance": 2, "correctness": 2}'], "takes no aspects"),
+        (
+            ["--suite", "trec-misinfo-2022", "--aspects", '{"relevance": 2, "correctness": 2}'],
+            "declares its own label scales: omit --aspects",
+        ),
         (["--suite", "trec-misinfo-2022", "--groups", "editors.json"], "takes no groups"),
         (["--suite", "trec-misinfo-2022", "-m", "AP", "--groups", "editors.json"], "--groups has no effect"),
         (["--suite", "trec-misinfo-2022", "-m", "'nDCG useful'=AP"], "is the name of a measure of the suite"),

@@ -244,7 +244,7 @@ def test_minus_one_beside_zero_and_one() -> None:
 
 
 def test_pt_ltr_hands_over_one_label() -> None:
-    with pytest.raises(MultiAspectError, match=r"y has 1 columns.*2 aspects.*pt.ltr"):
+    with pytest.raises(MultiAspectError, match=r"y has 1 column,.*2 aspects.*pt.ltr"):
         ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y["relevance"].to_numpy(), qid=QID)
     with (
         pytest.warns(MultiAspectWarning, match=r"TOMA.*several aspects"),

@@ -161,6 +161,7 @@ def test_rows_in_another_order_are_noticed() -> None:
         ({"y_score": ["high"] * N}, "predictions: expected numbers"),
         ({"sample_weight": ["high"] * N}, "sample_weight: expected numbers"),
         ({"y_true": Y.to_numpy(), "aspects": None, "measure": CAM}, "y has 2 columns without names"),
+        ({"y_true": PREDICTIONS, "y_score": Y}, "Are y_true and y_score swapped?"),
         ({"y_true": Y[["relevance"]]}, "no column for the aspect credibility"),
         ({"y_true": Y[:0], "y_score": [], "qid": []}, "expected at least one row to evaluate CAM"),
         ({"measure": "P"}, "expected one measure, but 'P' expands to"),

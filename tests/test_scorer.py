@@ -496,7 +496,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"y": np.zeros((4, 3))},
         "y has 3 columns, but there are 2 aspects: relevance, credibility",
     ),
-    "too few columns": ({"y": np.zeros(4)}, "y has 1 columns, but there are 2 aspects: relevance, credibility"),
+    "too few columns": ({"y": np.zeros(4)}, "y has 1 column, but there are 2 aspects: relevance, credibility"),
     "columns of another name": (
         {"y": FRAME4.rename(columns={"credibility": "mood"})},
         "y has no column for the aspect credibility; its columns are relevance, mood",

@@ -87,6 +87,8 @@ def test_files(tmp_path: Path) -> None:
         ma.evaluate(qrels, ma.read_qrels(qrels), "AP", progress=False)
     with pytest.raises(MultiAspectError, match="this looks like a run, not qrels"):
         ma.read_qrels(run)
+    with pytest.raises(MultiAspectError, match=QUESTION):
+        ma.evaluate(ma.read_qrels(qrels), {"a": run}, "AP", progress=False)
 
 
 def test_a_file_of_a_run_as_qrels_of_an_aspect(tmp_path: Path) -> None:

@@ -117,16 +117,19 @@ def _warn_of_texts(others: pd.DataFrame, answers: pd.DataFrame, what: str) -> No
 
 def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: pd.DataFrame, what: str) -> Floats:
     """Return the values of a criterion, from 0 for the lowest grade to 1 for the best."""
-    complete = "Leave out topics that are not judged for all runs"
     if aspect is None or aspect.grades is None:
         example = f"aspects={{{name!r}: [1, 2, 3, 4, 5]}}"
-        remedy = f"divide percentages by 100, declare grades, as in {example}, or select the criteria. {complete}"
+        remedy = (
+            f"divide percentages by 100, declare grades, as in {example}, or select the criteria. Leave out topics "
+            "that are not judged for all runs"
+        )
         return read_numbers(column, answers, what, remedy)
     labels = read_labels(column)
     scale = aspect.scale
     index, _ = scale.positions(labels)
     expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"
-    check_values(scale.grades[index] == labels, column, answers, expected, complete)
+    remedy = "correct the label or the scale, or leave out topics that are not judged for all runs"
+    check_values(scale.grades[index] == labels, column, answers, expected, remedy)
     if np.ptp(scale.gains) == 0:
         raise MultiAspectError(
             f"{what}: expected different gains for the grades of {name} ({scale}), got {spell(scale.gains[0])}, "

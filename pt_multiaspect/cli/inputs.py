@@ -115,10 +115,12 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     if "correctness" in qrels.columns:
         raise MultiAspectError("--stances has no effect: the qrels have correctness already; omit it")
     by_topic: dict[str, str] = {}
+    for qid, stance in read_topic_names(Path(stances), "--stances", "stance"):
+        if by_topic.setdefault(qid, stance) != stance:
+            raise MultiAspectError(
+                f"--stances: expected one stance of topic {qid}, got {by_topic[qid]} and {stance}"
+            )
     with errors_of("--stances"):
-        for qid, stance in read_topic_names(Path(stances), Path(stances).name, "stance"):
-            if by_topic.setdefault(qid, stance) != stance:
-                raise MultiAspectError(f"expected one stance of topic {qid}, got {by_topic[qid]} and {stance}")
         labels = correctness(qrels, by_topic, track or 2021)
     return qrels.rename(columns={column: "correctness"}).assign(correctness=labels)
 

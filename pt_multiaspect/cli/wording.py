@@ -51,6 +51,9 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"suite\('([\w-]+)'\) requires groups=.*": r"the suite \1 requires groups: add --groups FILE",
         r"suite\('([\w-]+)'\) requires divergence=.*": r"the suite \1 requires divergences, which the command line "
         r"has no option for: use pt_multiaspect.suite",
+        r"suite\('([\w-]+)'\) takes no aspects.*; omit it": r"the suite \1 declares its own label scales: omit "
+        r"--aspects",
+        r"suite\('([\w-]+)'\) takes no groups; omit it": r"the suite \1 takes no groups: omit --groups",
         r"suite\('([\w-]+)'\): ": r"the suite \1: ",
         # The columns of frames, and sets of aspects declared in Python, have no meaning here.
         r"(the qrels have no column for the aspect .*); expected aspects among ([^(]*) \(columns: .*?\)": r"\1; "

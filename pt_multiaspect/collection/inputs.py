@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,11 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     labels: list[Any] = []
     for qid, documents in qrels.items():
         if not isinstance(documents, Mapping):
+            is_file = isinstance(documents, (str, PathLike))
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for query {qid!r}"
-                + (f". {SWAPPED}" if is_frame(documents) else "")
+                + (". Read one file per aspect with read_qrels" if is_file else "")
+                + (f". {SWAPPED}" if is_file or is_frame(documents) else "")
             )
         for docno, label in documents.items():
             ids.append((qid, docno))

@@ -313,12 +313,20 @@ def _is_accepted(fields: Sequence[bytes], number: NumberField) -> bool:
     return values is not None and bool(np.all(number.accepts(values)))
 
 
+def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
+    """Return whether a line of qrels has several labels: whole numbers, unlike the scores and the tag of a run."""
+    width = len(layout.fields)
+    labels = [field.removeprefix(b"-") for field in fields[width - 1 :]]
+    return len(fields) > width and fields[1].upper() != b"Q0" and all(map(bytes.isdigit, labels))
+
+
 def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> MultiAspectError:
     """Return the error about a malformed line."""
     width = len(layout.fields)
     if len(fields) != width:
         n_fields, lookalike = layout.lookalike
-        hint = lookalike if len(fields) == n_fields else layout.hint if len(fields) > width else ""
+        is_lookalike = len(fields) == n_fields and not _has_more_labels(fields, layout)
+        hint = lookalike if is_lookalike else layout.hint if len(fields) > width else ""
         if len(fields) < 3 and line.count(b",") >= 2:
             hint = "; fields are separated by blanks or tabs, not by commas"
         return MultiAspectError(

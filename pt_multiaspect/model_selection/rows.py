@@ -577,13 +577,13 @@ def label_frame(
         else:
             raise MultiAspectError(
                 f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} names, or pass y as "
-                "a DataFrame"
+                "a DataFrame (RFE, RFECV and BaggingRegressor make arrays of data frames: there, pass aspects)"
             )
     names = [aspect_name(name) for name in declared]
     if len(names) != n_columns:
         remedy = ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
         raise MultiAspectError(
-            f"y has {n_columns} columns, but there are {len(names)} aspects: {choices(names)}"
+            f"y has {number_of(n_columns, 'column')}, but there are {len(names)} aspects: {choices(names)}"
             + (remedy if n_columns == 1 else "")
         )
     return pd.DataFrame(array, columns=names, index=y.index if isinstance(y, pd.Series) else None)

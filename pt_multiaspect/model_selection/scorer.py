@@ -327,6 +327,13 @@ def ranking_score(
     """
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
     y_true, y_score, qid, sample_weight = map(materialise, (y_true, y_score, qid, sample_weight))
+    labels_shape: tuple[int, ...] = getattr(y_true, "shape", ())
+    scores_shape: tuple[int, ...] = getattr(y_score, "shape", ())
+    if len(labels_shape) == 1 and len(scores_shape) == 2 and scores_shape[1] > 1:
+        raise MultiAspectError(
+            f"y_score: expected one prediction per row, got {scores_shape[1]} columns. Are y_true and y_score "
+            "swapped?"
+        )
     queries = require_queries(
         "ranking_score", y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight
     )

@@ -72,7 +72,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_frame
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, choices, number_of, refuse_unknown
 from ..strings.identifiers import identifiers
 from .explicit import Order
 from .order import numeric
@@ -153,7 +153,7 @@ def correctness(
     if missing:
         raise MultiAspectError(
             f"expected an answer for every topic of the qrels, got none for {choices(missing[:10])} "
-            f"({len(missing)} topics); add their answers or drop their rows"
+            f"({number_of(len(missing), 'topic')}); add their answers or drop their rows"
         )
     refuse_unknown(dict.fromkeys(right[qid] for qid in qids), possible, "answers", "answers")
     labels = numeric(frame[column], column)
