@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from .model_selection.boosters import metric_for
     from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
+    from .model_selection.labels import aggregate_labels
     from .model_selection.ranker import AspectRanker
     from .model_selection.repeats import RepeatedQueryKFold, paired_interval
     from .model_selection.scorer import ranking_score, ranking_scorer
-    from .model_selection.targets import aggregate_labels
     from .readability import with_readability
     from .reporting import Report, report
     from .suites import Suite, suite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pkgutil
 import re
 import runpy
 from pathlib import Path
@@ -46,6 +47,16 @@ def test_formulas_are_those_of_measures():
     formulas = runpy.run_path(str(DOCS / "formulas.py"))["FORMULAS"]
     assert len(formulas) > 20
     assert sorted(set(formulas) - MEASURES) == []
+
+
+def test_every_name_on_the_api_page_exists():
+    missing = []
+    for name in DIRECTIVES:
+        try:
+            pkgutil.resolve_name(name if name.startswith("pt_multiaspect.") else f"pt_multiaspect.{name}")
+        except (AttributeError, ImportError):
+            missing.append(name)
+    assert missing == []
 
 
 def test_no_name_is_on_the_api_page_twice():

@@ -23,7 +23,7 @@ from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, Aspect, MultiAspectError, O
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.datasets import Collection, load_health
 from pt_multiaspect.demo import TfidfRetriever, readability
-from pt_multiaspect.model_selection.targets import read_target
+from pt_multiaspect.model_selection.labels import read_target
 
 #: PyTerrier cannot tell what a learned model puts out, and says so at every evaluation.
 pytestmark = [

@@ -11,7 +11,7 @@ _HOMES = {
     "AspectFusion": "fusion",
     "AspectRanker": "ranker",
     "RepeatedQueryKFold": "repeats",
-    "aggregate_labels": "targets",
+    "aggregate_labels": "labels",
     "metric_for": "boosters",
     "paired_interval": "repeats",
     "pareto_front": "front",

@@ -17,6 +17,7 @@ from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, is_numeric
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, number_of, warn
+from .labels import MOST_LEVELS, gain_levels
 from .rows import (
     EvaluatedMeasure,
     LabelledRows,
@@ -26,7 +27,6 @@ from .rows import (
     warn_if_constant,
     warn_of_single_rows,
 )
-from .targets import MOST_LEVELS, gain_levels
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 

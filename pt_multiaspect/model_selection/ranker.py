@@ -32,6 +32,7 @@ from .boosters import (
     query_parameter,
     warn_of_columns,
 )
+from .labels import nested_params, read_target, target_gains, with_params
 from .rows import (
     ADD_QID,
     EvaluatedMeasure,
@@ -47,7 +48,6 @@ from .rows import (
     with_scales,
 )
 from .scorer import RankingScorer
-from .targets import nested_params, read_target, target_gains, with_params
 
 #: Arguments of estimators' fit methods, and what to pass instead.
 _INSTEAD = {

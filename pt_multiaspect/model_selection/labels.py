@@ -1,4 +1,4 @@
-"""Training targets (measures, orders and aspects), and the labels that they define."""
+"""Training labels, and the targets (measures, orders and aspects) that define them."""
 
 from __future__ import annotations
 
