@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from os import PathLike
 from typing import Any
 
@@ -20,7 +21,7 @@ from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import Direction, directions, matrix, select_measures
 from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
-from ._significance import corrector, paired_test
+from ._significance import corrector, mean_differences, t_test_levels, without_rounding_errors
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
 _TOLERANCE = 1e-12
@@ -239,7 +240,7 @@ def multiverse(
     first, second = pairs_of_runs(names, in_order, baseline)
     parts: dict[str, list[pd.DataFrame]] = {"pairs": [], "runs": [], "choices": [], "variants": []}
     for keys, topics in topics_by_group(by, frame, qids):
-        variants = _variants(values[:, topics], first, second, labels, alpha, ci, correct)
+        variants = _variants(values[:, topics], first, second, ci, correct)
         sides = {side: [names[row] for row in rows] for side, rows in (("a", first), ("b", second))}
         distinct = np.array([label not in same_as for label in labels])
         column = labels.index(chosen)
@@ -281,35 +282,24 @@ def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
     """Return the variants with the values of an earlier one, and that one."""
     zero = _TOLERANCE * np.abs(values).max(initial=0.0)
     same_as: dict[str, str] = {}
-    for column, label in enumerate(labels):
-        for earlier in range(column):
-            if (
-                labels[earlier] not in same_as
-                and (np.abs(values[:, :, column] - values[:, :, earlier]) <= zero).all()
-            ):
-                same_as[label] = labels[earlier]
-                break
+    for (earlier, a), (later, b) in combinations(enumerate(labels), 2):
+        is_new = a not in same_as and b not in same_as
+        if is_new and (np.abs(values[:, :, later] - values[:, :, earlier]) <= zero).all():
+            same_as[b] = a
     return same_as
 
 
-def _variants(
-    values: Floats, first: Ints, second: Ints, labels: list[str], alpha: float, ci: float, correct: Any
-) -> dict[str, Floats]:
+def _variants(values: Floats, first: Ints, second: Ints, ci: float, correct: Any) -> dict[str, Floats]:
     """Return the difference, interval and level of each pair by each variant, pairs × variants."""
-    shape = (len(first), len(labels))
-    result = {name: np.full(shape, np.nan) for name in ("difference", "low", "high", "p")}
-    zero = _TOLERANCE * np.abs(values).max(axis=(0, 1))
-    difference = values.mean(axis=1)[first] - values.mean(axis=1)[second]
-    result["difference"] = np.where(np.abs(difference) <= zero, 0.0, difference)
-    if values.shape[1] < 2:
-        return result
-    levels = paired_test(values, "t", n_resamples=1, alpha=alpha, seed=0)
-    for column in range(len(labels)):
-        differences, asl, _ = levels(column, first, second)
-        mean, half = result["difference"][:, column], half_width(differences, ci)
-        result["p"][:, column] = correct(asl)
-        result["low"][:, column], result["high"][:, column] = mean - half, mean + half
-    return result
+    mean = mean_differences(values, first, second)
+    half: Floats = np.full_like(mean, np.nan)
+    if values.shape[1] > 1:
+        for column in range(half.shape[1]):
+            variant = values[:, :, [column]]
+            differences = without_rounding_errors(variant[first] - variant[second], variant)
+            half[:, column] = half_width(differences[:, :, 0], ci)
+    p = t_test_levels(values, first, second, correct)
+    return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
 
 
 def _fractions(variants: dict[str, Floats], distinct: Any, reference: int, alpha: float) -> dict[str, Any]:
