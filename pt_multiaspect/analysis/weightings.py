@@ -25,7 +25,7 @@ from ..measures.means import CAM, AspectMean
 from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import directions, matrix, select_measures
-from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
+from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, rows_per_pair, topics_by_group
 from ._significance import (
     corrector,
     mean_differences,
@@ -264,19 +264,16 @@ def weightings(
     mean = _read_mean(measure)
     frame = read_long_frame(perquery)
     world = _read_values(frame, mean, measures, at_least, runs, qrels, seed)
-    first, second = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
+    first, second, sides = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
+    aspects = {"aspect": world.aspects, "weight": world.weights.tolist()}
     pairs, parts, covariances = [], [], []
     for keys, topics in topics_by_group(by, frame, world.qids):
-        sides = {side: [world.names[row] for row in rows] for side, rows in (("a", first), ("b", second))}
-        keys_of: dict[str, Any] = {**keys, **sides}
         group = world.on_topics(topics)
         interval = _interval(group, first, second, ci, n_resamples, seed)
         columns, by_aspect, covariance = _compare(group, first, second, interval, alpha, correction)
+        pairs.append(pd.DataFrame({**keys, **sides, "n_topics": len(topics), **columns}))
+        parts.append(rows_per_pair({**keys, **sides}, aspects, by_aspect))
         covariances.append(covariance)
-        pairs.append(pd.DataFrame({**keys_of, "n_topics": len(topics), **columns}))
-        part = pairs[-1].loc[:, list(keys_of)].loc[np.repeat(np.arange(len(first)), len(world.aspects))]
-        part["aspect"], part["weight"] = np.tile(world.aspects, len(first)), np.tile(world.weights, len(first))
-        parts.append(part.assign(**{name: table.ravel() for name, table in by_aspect.items()}))
     return Weightings(
         pd.concat(pairs, ignore_index=True),
         pd.concat(parts, ignore_index=True),
