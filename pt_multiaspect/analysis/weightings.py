@@ -409,12 +409,12 @@ def _read_values(
     points = least + (1 - least.sum()) * draws
     if is_linear:
         return _World(names, qids, aspects, weights, least, values, (values @ weights)[:, :, None], None, points)
-    weightings = np.vstack([weights, points])
+    declared_first = np.vstack([weights, points])
     if evaluates:
-        combined = _evaluate_points(mean, weightings, aspects, names, qids, runs, qrels)
+        combined = _evaluate_points(mean, declared_first, aspects, names, qids, runs, qrels)
     else:
         by_aspect = np.moveaxis(values, 2, 0).reshape(len(aspects), -1)
-        combined = np.stack([_combine(mean, by_aspect, weights) for weights in weightings], axis=-1)
+        combined = np.stack([_combine(mean, by_aspect, point) for point in declared_first], axis=-1)
         combined = combined.reshape(*values.shape[:2], -1)
     return _World(names, qids, aspects, weights, least, values, combined[:, :, :1], combined[:, :, 1:], points)
 
