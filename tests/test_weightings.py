@@ -336,6 +336,23 @@ def test_equal_runs_tie_under_all_weightings() -> None:
     assert row["reversal"] == ""
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_means_that_tie_except_for_rounding_never_reverse_the_order(swapped: bool) -> None:
+    ties = [(0.3, 0.1), (0.3, 0.2), (0.3, 0.6)]
+    rows = [
+        (name, f"q{topic}", aspect, value)
+        for topic, pair in enumerate(ties)
+        for name, relevance, trust in zip("ab", pair[::-1] if swapped else pair, (0.8, 0.6), strict=True)
+        for aspect, value in (("relevance", relevance), ("trust", trust))
+    ]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    row = weightings(perquery, measures=dict.fromkeys(("relevance", "trust"), "higher"), n_resamples=5).pairs.iloc[
+        0
+    ]
+    assert row["fraction"] == 1
+    assert np.isnan(row["distance"])
+
+
 def test_declared_and_least_weights() -> None:
     perquery = world(3, seed=4)
     weights = {"relevance": 2, "credibility": 1, "trust": 1}

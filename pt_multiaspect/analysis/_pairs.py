@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .._typing import Ints
+from .._typing import Floats, Ints
 from ..evaluation.aggregation import ALL, read_topic_groups
 from .baseline import read_baselines
 
@@ -17,8 +17,10 @@ from .baseline import read_baselines
 MAX_SHOWN = 20
 
 
-def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
-    """Return the rows of both runs of each pair.
+def pairs_of_runs(
+    names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None
+) -> tuple[Ints, Ints, dict[str, list[Any]]]:
+    """Return the rows of both runs of each pair, and the columns ``a`` and ``b`` with their names.
 
     Parameters
     ----------
@@ -32,13 +34,36 @@ def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequenc
     Returns
     -------
     first, second : ndarray of int, shape (n_pairs,)
+    columns : dict of str to list
     """
     row = {name: index for index, name in enumerate(names)}
     pairs = [(row[a], row[b]) for a, b in combinations(in_order, 2)]
     if baseline is not None:
         pairs = [(row[a], row[b]) for b in read_baselines(baseline, names) for a in in_order if a != b]
     first, second = np.array(pairs, dtype=np.intp).T
-    return first, second
+    return first, second, {"a": [names[row] for row in first], "b": [names[row] for row in second]}
+
+
+def rows_per_pair(
+    pairs: Mapping[str, Any], items: Mapping[str, Sequence[Any]], statistics: Mapping[str, Floats]
+) -> pd.DataFrame:
+    """Return a frame with one row per pair and item.
+
+    Parameters
+    ----------
+    pairs : mapping of str to object
+        The columns that identify the pairs.
+    items : mapping of str to sequence
+        The columns that identify the items of each pair, such as aspects or variants.
+    statistics : mapping of str to ndarray, pairs × items
+        The other columns.
+    """
+    keys = pd.DataFrame(pairs)
+    n_items = len(next(iter(items.values())))
+    return keys.loc[keys.index.repeat(n_items)].assign(
+        **{name: [*column] * len(keys) for name, column in items.items()},
+        **{name: table.ravel() for name, table in statistics.items()},
+    )
 
 
 def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterator[tuple[dict[str, str], Ints]]:

@@ -79,6 +79,46 @@ def paired_test(
     return levels
 
 
+def without_rounding_errors(differences: Floats, values: Floats) -> Floats:
+    """Return differences of values, or of their means, and 0 where they are rounding errors.
+
+    Parameters
+    ----------
+    differences : ndarray, … × measures
+        The differences.
+    values : ndarray, systems × topics × measures
+        The values; differences of at most 1e-12 of the maximum of their measure are rounding errors.
+    """
+    zero = _TOLERANCE * np.abs(values).max(axis=(0, 1), initial=0.0)
+    return np.where(np.abs(differences) <= zero, 0.0, differences)
+
+
+def mean_differences(values: Floats, first: Ints, second: Ints) -> Floats:
+    """Return the differences of the means of pairs of systems, pairs × measures."""
+    means = values.mean(axis=1)
+    return without_rounding_errors(means[first] - means[second], values)
+
+
+def t_test_levels(values: Floats, first: Ints, second: Ints, correct: Callable[[Floats], Floats]) -> Floats:
+    """Return the levels of paired t-tests, pairs × measures, NaN for a single topic.
+
+    Parameters
+    ----------
+    values : ndarray, systems × topics × measures
+        The per-topic values.
+    first, second : ndarray of int, shape (n_pairs,)
+        The systems of each pair.
+    correct : callable
+        The `corrector`; all pairs under one measure form a family.
+    """
+    result = np.full((len(first), values.shape[2]), np.nan)
+    if values.shape[1] > 1:
+        levels = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0)
+        for column in range(values.shape[2]):
+            result[:, column] = correct(levels(column, first, second)[1])
+    return result
+
+
 def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:
     """Return the function that corrects the levels of a family of tests.
 
@@ -181,7 +221,7 @@ def _judge(
 def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
     """Draw topics with replacement, and return the count of each topic per sample, topics × n_resamples."""
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
-    for draws in _slices(n_resamples, n_topics):
+    for draws in slices(n_resamples, n_topics):
         size = draws.stop - draws.start
         topics = rng.integers(n_topics, size=(size, n_topics))
         cells = topics + np.arange(size)[:, None] * n_topics
@@ -200,7 +240,7 @@ def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) 
     ranges = np.empty((n_measures, n_resamples))
     scores = [np.ascontiguousarray(values[:, :, measure].T).ravel() for measure in range(n_measures)]
     first = np.arange(n_topics)[:, None] * n_systems
-    for draws in _slices(n_resamples, 16 * n_topics * n_systems):
+    for draws in slices(n_resamples, 16 * n_topics * n_systems):
         shape = (draws.stop - draws.start, n_topics, n_systems)
         permuted = rng.permuted(np.broadcast_to(np.arange(n_systems), shape), axis=2) + first
         for measure in range(n_measures):
@@ -209,7 +249,7 @@ def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) 
     return ranges
 
 
-def _slices(length: int, width: int) -> list[slice]:
+def slices(length: int, width: int) -> list[slice]:
     """Split `length` rows of `width` numbers into parts of about `_CHUNK` numbers."""
     size = max(1, _CHUNK // max(width, 1))
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
@@ -217,7 +257,7 @@ def _slices(length: int, width: int) -> list[slice]:
 
 def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
     """Compute a matrix product with an array of small integers, which is converted to floats in parts."""
-    for draws in _slices(drawn.shape[1], drawn.shape[0]):
+    for draws in slices(drawn.shape[1], drawn.shape[0]):
         out[:, draws] = rows @ drawn[:, draws].astype(np.float64)
 
 
@@ -237,7 +277,7 @@ def _bootstrap(
     observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference on all topics
     position = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = _slices(n_rows, n_resamples)
+    parts = slices(n_rows, n_resamples)
     width = parts[0].stop
     sums, squares = np.empty((width, n_resamples)), np.empty((width, n_resamples))
     for part in parts:
@@ -272,7 +312,7 @@ def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float)
     observed = np.abs(differences.sum(axis=1)) - _TOLERANCE * np.abs(differences).sum(axis=1)
     position = _critical_position(n_resamples, alpha)
     level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = _slices(n_rows, n_resamples)
+    parts = slices(n_rows, n_resamples)
     sums = np.empty((parts[0].stop, n_resamples))
     for part in parts:
         x = sums[: part.stop - part.start]

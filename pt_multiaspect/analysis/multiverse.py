@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from os import PathLike
 from typing import Any
 
@@ -19,8 +20,8 @@ from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import Direction, directions, matrix, select_measures
-from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
-from ._significance import corrector, paired_test
+from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, rows_per_pair, topics_by_group
+from ._significance import corrector, mean_differences, t_test_levels, without_rounding_errors
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
 _TOLERANCE = 1e-12
@@ -236,31 +237,21 @@ def multiverse(
     options = _options({label: known[label] for label in labels})
     same_as = _equal_variants(values, labels)
     in_order = frame["name"].unique().tolist()
-    first, second = pairs_of_runs(names, in_order, baseline)
+    first, second, sides = pairs_of_runs(names, in_order, baseline)
+    distinct = np.array([label not in same_as for label in labels])
+    variant_columns = {"measure": labels, "same_as": [same_as.get(label) for label in labels]}
+    choice_columns = {"choice": [*options], "n_options": options.nunique().to_list()}
+    column = labels.index(chosen)
     parts: dict[str, list[pd.DataFrame]] = {"pairs": [], "runs": [], "choices": [], "variants": []}
     for keys, topics in topics_by_group(by, frame, qids):
-        variants = _variants(values[:, topics], first, second, labels, alpha, ci, correct)
-        sides = {side: [names[row] for row in rows] for side, rows in (("a", first), ("b", second))}
-        distinct = np.array([label not in same_as for label in labels])
-        column = labels.index(chosen)
-        tables = {
-            "pairs": {**sides, **_fractions(variants, distinct, column, alpha)},
-            "runs": _ranks(values[:, topics].mean(axis=1), names, in_order, distinct, column),
-        }
-        for name, table in tables.items():
-            parts[name].append(pd.DataFrame({**keys, **table}))
-        same = [same_as.get(label) for label in labels]
+        variants = _variants(values[:, topics], first, second, ci, correct)
+        ranks = _ranks(values[:, topics].mean(axis=1), names, in_order, distinct, column)
         effects = _main_effects(variants["difference"], options)
-        long = {
-            "choices": ({"choice": [*options], "n_options": options.nunique().to_list()}, {"effect": effects}),
-            "variants": ({"measure": labels, "same_as": same}, variants),
-        }
-        for name, (fixed, statistics) in long.items():
-            n_rows = len(next(iter(fixed.values())))
-            table = {side: np.repeat(np.array(runs, dtype=object), n_rows) for side, runs in sides.items()}
-            table |= {column: cells * len(first) for column, cells in fixed.items()}
-            table |= {column: cells.ravel() for column, cells in statistics.items()}
-            parts[name].append(pd.DataFrame({**keys, **table}))
+        pairs = {**keys, **sides}
+        parts["pairs"].append(pd.DataFrame({**pairs, **_fractions(variants, distinct, column, alpha)}))
+        parts["runs"].append(pd.DataFrame({**keys, **ranks}))
+        parts["choices"].append(rows_per_pair(pairs, choice_columns, {"effect": effects}))
+        parts["variants"].append(rows_per_pair(pairs, variant_columns, variants))
     frames = {name: pd.concat(part, ignore_index=True) for name, part in parts.items()}
     return Multiverse(**frames, options=options, reference=chosen, alpha=alpha, correction=correction, ci=ci)
 
@@ -281,35 +272,24 @@ def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
     """Return the variants with the values of an earlier one, and that one."""
     zero = _TOLERANCE * np.abs(values).max(initial=0.0)
     same_as: dict[str, str] = {}
-    for column, label in enumerate(labels):
-        for earlier in range(column):
-            if (
-                labels[earlier] not in same_as
-                and (np.abs(values[:, :, column] - values[:, :, earlier]) <= zero).all()
-            ):
-                same_as[label] = labels[earlier]
-                break
+    for (earlier, a), (later, b) in combinations(enumerate(labels), 2):
+        is_new = a not in same_as and b not in same_as
+        if is_new and (np.abs(values[:, :, later] - values[:, :, earlier]) <= zero).all():
+            same_as[b] = a
     return same_as
 
 
-def _variants(
-    values: Floats, first: Ints, second: Ints, labels: list[str], alpha: float, ci: float, correct: Any
-) -> dict[str, Floats]:
+def _variants(values: Floats, first: Ints, second: Ints, ci: float, correct: Any) -> dict[str, Floats]:
     """Return the difference, interval and level of each pair by each variant, pairs × variants."""
-    shape = (len(first), len(labels))
-    result = {name: np.full(shape, np.nan) for name in ("difference", "low", "high", "p")}
-    zero = _TOLERANCE * np.abs(values).max(axis=(0, 1))
-    difference = values.mean(axis=1)[first] - values.mean(axis=1)[second]
-    result["difference"] = np.where(np.abs(difference) <= zero, 0.0, difference)
-    if values.shape[1] < 2:
-        return result
-    levels = paired_test(values, "t", n_resamples=1, alpha=alpha, seed=0)
-    for column in range(len(labels)):
-        differences, asl, _ = levels(column, first, second)
-        mean, half = result["difference"][:, column], half_width(differences, ci)
-        result["p"][:, column] = correct(asl)
-        result["low"][:, column], result["high"][:, column] = mean - half, mean + half
-    return result
+    mean = mean_differences(values, first, second)
+    half: Floats = np.full_like(mean, np.nan)
+    if values.shape[1] > 1:
+        for column in range(half.shape[1]):
+            variant = values[:, :, [column]]
+            differences = without_rounding_errors(variant[first] - variant[second], variant)
+            half[:, column] = half_width(differences[:, :, 0], ci)
+    p = t_test_levels(values, first, second, correct)
+    return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
 
 
 def _fractions(variants: dict[str, Floats], distinct: Any, reference: int, alpha: float) -> dict[str, Any]:
@@ -330,15 +310,9 @@ def _ranks(means: Floats, names: list[Any], in_order: list[Any], distinct: Any, 
     """Return the rank of each run by the reference, and the range of its ranks over the distinct variants."""
     zero = _TOLERANCE * np.abs(means).max(initial=0.0)
     ranks = 1 + (means[None] > means[:, None] + zero).sum(axis=1)  # runs × variants
-    rows = [names.index(name) for name in in_order]
-    ranks = ranks[rows]
-    counted = ranks[:, distinct]
-    return {
-        "name": in_order,
-        "rank": ranks[:, reference],
-        "best": counted.min(axis=1),
-        "worst": counted.max(axis=1),
-    }
+    ranks = ranks[[names.index(name) for name in in_order]]
+    best, worst = ranks[:, distinct].min(axis=1), ranks[:, distinct].max(axis=1)
+    return {"name": in_order, "rank": ranks[:, reference], "best": best, "worst": worst}
 
 
 def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:

@@ -17,13 +17,7 @@ from ..evaluation.long_frames import read_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View
 from ._frames import directions, matrix, select_measures
 from ._pairs import topics_by_group
-from ._significance import paired_test, resample_counts
-
-#: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
-_TOLERANCE = 1e-12
-
-#: Maximum size of a temporary array.
-_CHUNK = 4_000_000
+from ._significance import mean_differences, resample_counts, slices, t_test_levels, without_rounding_errors
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,7 +189,7 @@ def ranks(
         of_topics = values[:, topics]
         means = of_topics.mean(axis=1)
         low, high = _rank_intervals(of_topics, alpha)
-        rank = 1 + (_margins(means[None], _zeros(of_topics))[0] < 0).sum(axis=1)
+        rank = 1 + (_signs(means[None], of_topics)[0] < 0).sum(axis=1)
         for column, label in enumerate(labels):
             statistics = {"mean": means, "rank": rank, "low": low, "high": high}
             by_run = {name: table[in_order, column] for name, table in statistics.items()}
@@ -206,61 +200,44 @@ def ranks(
     return Ranks(pd.concat(tables, ignore_index=True), pd.concat(consensus, ignore_index=True), alpha, ci)
 
 
-def _zeros(values: Floats) -> Floats:
-    return np.asarray(_TOLERANCE * np.abs(values).max(axis=(0, 1), initial=0.0))
-
-
 def _rank_intervals(values: Floats, alpha: float) -> tuple[Ints, Ints]:
     """Return the first and last rank of each run that paired tests do not exclude, runs × measures."""
-    n_runs, n_topics, n_measures = values.shape
-    low = np.ones((n_runs, n_measures), dtype=np.intp)
-    high = np.full((n_runs, n_measures), n_runs, dtype=np.intp)
-    if n_topics < 2:
-        return low, high
-    levels = paired_test(values, "t", n_resamples=1, alpha=alpha, seed=0)
+    n_runs = len(values)
     first, second = np.triu_indices(n_runs, 1)
-    for column in range(n_measures):
-        differences, asl, _ = levels(column, first, second)
-        sign = np.sign(differences.mean(axis=1)) * (asl < alpha / (n_runs - 1))
-        better = np.concatenate([first[sign > 0], second[sign < 0]])
-        worse = np.concatenate([second[sign > 0], first[sign < 0]])
-        low[:, column] += np.bincount(worse, minlength=n_runs)
-        high[:, column] -= np.bincount(better, minlength=n_runs)
-    return low, high
+    is_significant = t_test_levels(values, first, second, lambda levels: levels) < alpha / (n_runs - 1)
+    signs = np.zeros((n_runs, n_runs, values.shape[2]))
+    signs[first, second] = np.sign(mean_differences(values, first, second)) * is_significant
+    signs -= signs.transpose(1, 0, 2)
+    return 1 + (signs < 0).sum(axis=1), n_runs - (signs > 0).sum(axis=1)
 
 
 def _consensus(values: Floats, ci: float, n_resamples: int, seed: int) -> dict[str, Floats]:
     """Return Borda's and Copeland's values of each run, and their intervals, NaN for a single topic."""
-    n_runs, n_topics, _ = values.shape
-    zero = _zeros(values)
-    drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
-    whole = dict(zip(("borda", "copeland"), _scores(values.mean(axis=1)[None], zero), strict=True))
-    samples: dict[str, list[Floats]] = {name: [] for name in whole}
-    size = max(1, _CHUNK // (n_runs * n_runs * values.shape[2]))
-    for start in range(0, n_resamples if n_topics > 1 else 0, size):
-        means = np.einsum("stm,tr->rsm", values, drawn[:, start : start + size], optimize=True)
-        for name, scores in zip(samples, _scores(means, zero), strict=True):
-            samples[name].append(scores)
-    result = {}
-    for name, scores in whole.items():
-        result[name] = scores[0]
-        ends = np.full((2, n_runs), np.nan)
-        if samples[name]:
-            ends = np.quantile(np.concatenate(samples[name]), [(1 - ci) / 2, (1 + ci) / 2], axis=0)
-        result[f"{name}_low"], result[f"{name}_high"] = ends
-    return result
+    n_runs, n_topics, n_measures = values.shape
+    ends = np.full((2, 2, n_runs), np.nan)
+    if n_topics > 1:
+        drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
+        samples = np.empty((2, n_resamples, n_runs))
+        for part in slices(n_resamples, n_runs * n_runs * n_measures):
+            means = np.einsum("stm,tr->rsm", values, drawn[:, part], optimize=True)
+            samples[:, part] = _scores(_signs(means, values))
+        ends = np.quantile(samples, [(1 - ci) / 2, (1 + ci) / 2], axis=1)
+    scores = _scores(_signs(values.mean(axis=1)[None], values))[:, 0]
+    columns = {"": scores, "_low": ends[0], "_high": ends[1]}
+    return {
+        f"{name}{suffix}": columns[suffix][row]
+        for row, name in enumerate(("borda", "copeland"))
+        for suffix in columns
+    }
 
 
-def _scores(means: Floats, zero: Floats) -> tuple[Floats, Floats]:
-    """Return Borda's and Copeland's values from means, samples × runs × measures."""
-    signs = np.sign(_margins(means, zero))
+def _signs(means: Floats, values: Floats) -> Floats:
+    """Return the signs of the differences of means, samples × runs × others × measures."""
+    return np.sign(without_rounding_errors(means[:, :, None] - means[:, None], values))
+
+
+def _scores(signs: Floats) -> Floats:
+    """Return Borda's and Copeland's values, 2 × samples × runs."""
     # Ties share the mean of their ranks, so that a run has the middle rank less half of what it wins less it loses.
-    borda = (means.shape[1] + 1) / 2 - signs.sum(axis=2).mean(axis=-1) / 2
-    return borda, np.sign(signs.sum(axis=-1)).sum(axis=2)
-
-
-def _margins(means: Floats, zero: Floats) -> Floats:
-    """Return the differences of means, samples × runs × others × measures, 0 where they are rounding errors."""
-    differences: Floats = means[:, :, None] - means[:, None]
-    differences[np.abs(differences) <= zero] = 0.0
-    return differences
+    borda = (signs.shape[1] + 1) / 2 - signs.sum(axis=2).mean(axis=-1) / 2
+    return np.stack([borda, np.sign(signs.sum(axis=-1)).sum(axis=2)])

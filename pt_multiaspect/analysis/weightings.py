@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -20,22 +20,26 @@ from ..evaluation.aggregation import ALL
 from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.parsing import parse_one
-from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, weighted_sum
+from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
 from ..measures.means import CAM, AspectMean
 from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, Table, View, decimals, percent
 from ._frames import directions, matrix, select_measures
-from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, topics_by_group
-from ._significance import corrector, paired_test, resample_counts
+from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, rows_per_pair, topics_by_group
+from ._significance import (
+    corrector,
+    mean_differences,
+    resample_counts,
+    slices,
+    t_test_levels,
+    without_rounding_errors,
+)
 
 #: Number of sampled weightings: of measures that are linear in their weights, and of others, each computed anew.
 N_SAMPLED, N_EVALUATED = 4096, 256
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
 _TOLERANCE = 1e-12
-
-#: Maximum size of a temporary array.
-_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,18 +264,16 @@ def weightings(
     mean = _read_mean(measure)
     frame = read_long_frame(perquery)
     world = _read_values(frame, mean, measures, at_least, runs, qrels, seed)
-    first, second = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
-    options = _Options(alpha, corrector("t", correction, alpha), correction, ci, n_resamples, seed)
+    first, second, sides = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
+    aspects = {"aspect": world.aspects, "weight": world.weights.tolist()}
     pairs, parts, covariances = [], [], []
     for keys, topics in topics_by_group(by, frame, world.qids):
-        sides = {side: [world.names[row] for row in rows] for side, rows in (("a", first), ("b", second))}
-        keys_of: dict[str, Any] = {**keys, **sides}
-        columns, by_aspect, covariance = _compare(world.on_topics(topics), first, second, options)
+        group = world.on_topics(topics)
+        interval = _interval(group, first, second, ci, n_resamples, seed)
+        columns, by_aspect, covariance = _compare(group, first, second, interval, alpha, correction)
+        pairs.append(pd.DataFrame({**keys, **sides, "n_topics": len(topics), **columns}))
+        parts.append(rows_per_pair({**keys, **sides}, aspects, by_aspect))
         covariances.append(covariance)
-        pairs.append(pd.DataFrame({**keys_of, "n_topics": len(topics), **columns}))
-        part = pairs[-1].loc[:, list(keys_of)].loc[np.repeat(np.arange(len(first)), len(world.aspects))]
-        part["aspect"], part["weight"] = np.tile(world.aspects, len(first)), np.tile(world.weights, len(first))
-        parts.append(part.assign(**{name: table.ravel() for name, table in by_aspect.items()}))
     return Weightings(
         pd.concat(pairs, ignore_index=True),
         pd.concat(parts, ignore_index=True),
@@ -319,18 +321,6 @@ def measures_of_aspects(measure: ir_measures.Measure | str, qrels: Any) -> dict[
 
 
 @dataclass(frozen=True)
-class _Options:
-    """The options of `weightings` that concern statistics."""
-
-    alpha: float
-    correct: Callable[[Floats], Floats]
-    correction: str | None
-    ci: float
-    n_resamples: int
-    seed: int
-
-
-@dataclass(frozen=True)
 class _World:
     """The values of the aspects, or those of a measure under sampled weightings; higher is better."""
 
@@ -339,17 +329,31 @@ class _World:
     aspects: list[str]
     weights: Floats
     least: Floats
-    #: systems × topics × aspects; no aspects if only the combined values are known.
+    #: systems × topics × aspects; no aspects if they are not known.
     values: Floats
-    #: systems × topics × weightings, the first under `weights`; None if the measure is linear in its weights.
-    combined: Floats | None
+    #: systems × topics × 1: the values of the measure under `weights`.
+    declared: Floats
+    #: systems × topics × weightings; None if the measure is linear in its weights.
+    sampled: Floats | None
     #: weightings × aspects.
     points: Floats
 
+    @property
+    def basis(self) -> Floats:
+        """The values whose means determine the order of runs under all weightings."""
+        return self.values if self.sampled is None else self.sampled
+
     def on_topics(self, topics: Ints) -> _World:
         """Return the values on some topics."""
-        combined = None if self.combined is None else self.combined[:, topics]
-        return replace(self, values=self.values[:, topics], combined=combined)
+        sampled = None if self.sampled is None else self.sampled[:, topics]
+        return replace(self, values=self.values[:, topics], declared=self.declared[:, topics], sampled=sampled)
+
+    def positive_fraction(self, differences: Floats) -> Floats:
+        """Return the fraction of weightings under which differences of the means of `basis` are positive."""
+        if self.sampled is not None:
+            return np.asarray((differences > 0).mean(axis=-1))
+        at_corners = (differences @ self.least)[..., None] + (1 - self.least.sum()) * differences
+        return positive_fraction(at_corners)
 
 
 def _read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
@@ -400,17 +404,19 @@ def _read_values(
         raise MultiAspectError(f"expected at least two aspects, got only {choices(aspects)}")
     least = _least_weights(at_least, aspects)
     weights = _weights(mean, aspects, least)
-    if mean.IS_WEIGHTED_SUM and not evaluates:
-        points = least + (1 - least.sum()) * simplex_points(N_SAMPLED, len(aspects), seed)
-        return _World(names, qids, aspects, weights, least, values, None, points)
-    points = np.vstack([weights, least + (1 - least.sum()) * simplex_points(N_EVALUATED, len(aspects), seed)])
+    is_linear = mean.IS_WEIGHTED_SUM and not evaluates
+    draws = simplex_points(N_SAMPLED if is_linear else N_EVALUATED, len(aspects), seed)
+    points = least + (1 - least.sum()) * draws
+    if is_linear:
+        return _World(names, qids, aspects, weights, least, values, (values @ weights)[:, :, None], None, points)
+    declared_first = np.vstack([weights, points])
     if evaluates:
-        combined = _evaluate_points(mean, points, aspects, names, qids, runs, qrels)
+        combined = _evaluate_points(mean, declared_first, aspects, names, qids, runs, qrels)
     else:
         by_aspect = np.moveaxis(values, 2, 0).reshape(len(aspects), -1)
-        combined = np.stack([_combine(mean, by_aspect, point) for point in points], axis=-1)
-        combined = combined.reshape(*values.shape[:2], len(points))
-    return _World(names, qids, aspects, weights, least, values, combined, points)
+        combined = np.stack([_combine(mean, by_aspect, point) for point in declared_first], axis=-1)
+        combined = combined.reshape(*values.shape[:2], -1)
+    return _World(names, qids, aspects, weights, least, values, combined[:, :, :1], combined[:, :, 1:], points)
 
 
 def _combine(mean: AspectMean, values: Floats, weights: Floats) -> Floats:
@@ -503,33 +509,33 @@ def _weights(mean: AspectMean, aspects: list[str], least: Floats) -> Floats:
 
 
 def _compare(
-    world: _World, first: Ints, second: Ints, options: _Options
+    world: _World, first: Ints, second: Ints, interval: Floats, alpha: float, correction: str | None
 ) -> tuple[dict[str, Any], dict[str, Floats], Floats]:
     """Return the columns of pairs of runs, those of pairs and aspects, pairs × aspects, and covariances."""
-    by_aspect = world.values[first] - world.values[second]
-    by_aspect[np.abs(by_aspect) <= _zeros(world.values)] = 0.0  # pairs × topics × aspects
-    differences = by_aspect.mean(axis=1)
-    covariances = np.full((len(first), *[len(world.aspects)] * 2), np.nan)
-    if world.combined is None:
-        declared = (world.values @ world.weights)[:, :, None]
-        fraction = positive_fraction(_within(differences, world.least))
-        covariances = _covariances(by_aspect, world)
-        significant = _significant_fraction(differences, covariances, world, options)
+    correct = corrector("t", correction, alpha)
+    differences = mean_differences(world.basis, first, second)
+    difference = mean_differences(world.declared, first, second)[:, 0]
+    columns: dict[str, Any] = {
+        "difference": difference,
+        "p": t_test_levels(world.declared, first, second, correct)[:, 0],
+        "fraction": world.positive_fraction(differences),
+        "low": interval[0],
+        "high": interval[1],
+    }
+    by_aspect = without_rounding_errors(world.values[first] - world.values[second], world.values)
+    unknown = np.full((len(first), len(world.aspects)), np.nan)
+    if world.sampled is None:
+        covariances = _covariances(by_aspect, world.values)
+        significant = _significant_fraction(differences, difference, covariances, world, alpha, correction)
         nearest = nearest_reversal(differences, world.weights, world.least)
         reverses_at = reversing_weight(differences, world.weights, world.least)
     else:
-        declared = world.combined[:, :, :1]
-        fraction, significant = _sampled_fractions(world.combined, first, second, options)
-        nearest = reverses_at = np.full((len(first), len(world.aspects)), np.nan)
-    tested = declared[first, :, 0] - declared[second, :, 0]
-    difference, p = tested.mean(axis=1), np.full(len(first), np.nan)
-    if declared.shape[1] > 1:
-        tested, asl, _ = paired_test(declared, "t", n_resamples=1, alpha=options.alpha, seed=0)(0, first, second)
-        difference, p = tested.mean(axis=1), options.correct(asl)
-    if world.combined is None:
-        difference = weighted_sum(differences, world.weights)
-    low, high = _interval(world, first, second, options)
-    columns: dict[str, Any] = {"difference": difference, "p": p, "fraction": fraction, "low": low, "high": high}
+        covariances = np.full((*unknown.shape, len(world.aspects)), np.nan)
+        p = t_test_levels(world.sampled, first, second, correct)
+        kept = (p < alpha) & (np.sign(differences) == np.sign(difference)[:, None])
+        significant = np.where(np.isnan(p[:, 0]), np.nan, kept.mean(axis=1))
+        nearest = reverses_at = unknown
+    on_aspects = mean_differences(world.values, first, second) if world.values.shape[2] else unknown
     columns["fraction_significant"] = significant
     columns["distance"] = np.abs(nearest - world.weights).sum(axis=1) / 2
     columns["reversal"] = [_reversal_in_words(weights, world) for weights in nearest]
@@ -537,65 +543,44 @@ def _compare(
         better, worse = ((by_aspect * sign >= 0).all(axis=2) & by_aspect.any(axis=2) for sign in (1, -1))
         columns["uir"] = (better.sum(axis=1) - worse.sum(axis=1)) / by_aspect.shape[1]
         columns["n_better"], columns["n_worse"] = better.sum(axis=1), worse.sum(axis=1)
-    else:
-        differences = np.full(nearest.shape, np.nan)
-    return columns, {"difference": differences, "nearest": nearest, "reverses_at": reverses_at}, covariances
+    return columns, {"difference": on_aspects, "nearest": nearest, "reverses_at": reverses_at}, covariances
 
 
-def _zeros(values: Floats) -> Floats:
-    """Return the maximum difference of each measure that counts as 0."""
-    return np.asarray(_TOLERANCE * np.abs(values).max(axis=(0, 1), initial=0.0))
+def _interval(world: _World, first: Ints, second: Ints, ci: float, n_resamples: int, seed: int) -> Floats:
+    """Return the percentile intervals of the fractions, 2 × pairs, NaN for a single topic."""
+    n_topics = world.basis.shape[1]
+    ends = np.full((2, len(first)), np.nan)
+    if n_topics > 1:
+        drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
+        means = np.einsum("stk,tr->srk", world.basis, drawn, optimize=True)
+        for part in slices(len(first), means[0].size):
+            differences = without_rounding_errors(means[first[part]] - means[second[part]], world.basis)
+            fractions = world.positive_fraction(differences)
+            ends[:, part] = np.quantile(fractions, [(1 - ci) / 2, (1 + ci) / 2], axis=1)
+    return ends
 
 
-def _within(differences: Floats, least: Floats) -> Floats:
-    """Return the differences at the corners of the weightings that respect the least weights."""
-    return np.asarray((differences @ least)[..., None] + (1 - least.sum()) * differences)
-
-
-def _interval(world: _World, first: Ints, second: Ints, options: _Options) -> tuple[Floats, Floats]:
-    """Return the percentile intervals of the fractions, NaN for a single topic."""
-    n_topics = len(world.values[0])
-    if n_topics < 2:
-        return np.full(len(first), np.nan), np.full(len(first), np.nan)
-    drawn = resample_counts(n_topics, options.n_resamples, np.random.default_rng(options.seed)) / n_topics
-    values = world.values if world.combined is None else world.combined
-    means = np.einsum("stk,tr->srk", values, drawn, optimize=True)
-    zero, ends = _zeros(values), np.empty((2, len(first)))
-    size = max(1, _CHUNK // (means.shape[1] * means.shape[2]))
-    for start in range(0, len(first), size):
-        part = slice(start, start + size)
-        differences = means[first[part]] - means[second[part]]
-        differences[np.abs(differences) <= zero] = 0.0
-        if world.combined is None:
-            fractions = positive_fraction(_within(differences, world.least))
-        else:
-            fractions = (differences[..., 1:] > 0).mean(axis=-1)
-        ends[:, part] = np.quantile(fractions, [(1 - options.ci) / 2, (1 + options.ci) / 2], axis=1)
-    return ends[0], ends[1]
-
-
-def _covariances(by_aspect: Floats, world: _World) -> Floats:
+def _covariances(by_aspect: Floats, values: Floats) -> Floats:
     """Return the covariances of means of differences, pairs × aspects × aspects; NaN for a single topic."""
     n_pairs, n_topics, n_aspects = by_aspect.shape
     if n_topics < 2:
         return np.full((n_pairs, n_aspects, n_aspects), np.nan)
-    centred = by_aspect - by_aspect.mean(axis=1, keepdims=True)
-    centred[np.abs(centred) <= _zeros(world.values)] = 0.0
+    centred = without_rounding_errors(by_aspect - by_aspect.mean(axis=1, keepdims=True), values)
     return np.asarray(centred.transpose(0, 2, 1) @ centred / ((n_topics - 1) * n_topics))
 
 
-def _significant_fraction(means: Floats, covariances: Floats, world: _World, options: _Options) -> Floats:
-    """Return the fraction of sampled weightings with p < alpha and the sign of the weights of the measure."""
+def _significant_fraction(
+    means: Floats, declared: Floats, covariances: Floats, world: _World, alpha: float, correction: str | None
+) -> Floats:
+    """Return the fraction of weightings with p < alpha and the sign of the declared one; NaN for a single topic."""
     n_topics = world.values.shape[1]
     if n_topics < 2:
         return np.full(len(means), np.nan)
-    sign = np.sign(weighted_sum(means, world.weights))
     times = np.zeros(len(means))
-    size = max(1, _CHUNK // len(means))
-    for start in range(0, len(world.points), size):
-        points = world.points[start : start + size]
-        is_significant = significant_at(points, means, covariances, n_topics, options.alpha, options.correction)
-        times += (is_significant & (np.sign(means @ points.T) == sign[:, None])).sum(axis=1)
+    for part in slices(len(world.points), len(means)):
+        points = world.points[part]
+        is_significant = significant_at(points, means, covariances, n_topics, alpha, correction)
+        times += (is_significant & (np.sign(means @ points.T) == np.sign(declared)[:, None])).sum(axis=1)
     return times / len(world.points)
 
 
@@ -632,24 +617,6 @@ def significant_at(
     n_rejected = np.logical_and.accumulate(ordered > critical, axis=0).sum(axis=0)
     last = ordered[np.maximum(n_rejected, 1) - 1, np.arange(len(points))]
     return np.asarray((statistic >= last) & (n_rejected > 0))
-
-
-def _sampled_fractions(combined: Floats, first: Ints, second: Ints, options: _Options) -> tuple[Floats, Floats]:
-    """Return the fractions of sampled weightings under which a is higher, and significant with the same sign."""
-    higher, times = np.zeros((2, len(first)))
-    if combined.shape[1] < 2:
-        means = combined[:, 0]
-        return (means[first, 1:] - means[second, 1:] > _zeros(combined)[1:]).mean(axis=1), np.full(
-            len(first), np.nan
-        )
-    levels = paired_test(combined, "t", n_resamples=1, alpha=options.alpha, seed=0)
-    sign = np.sign(levels(0, first, second)[0].mean(axis=1))
-    for point in range(1, combined.shape[2]):
-        differences, asl, _ = levels(point, first, second)
-        mean = differences.mean(axis=1)
-        higher += mean > 0
-        times += (options.correct(asl) < options.alpha) & (np.sign(mean) == sign)
-    return higher / (combined.shape[2] - 1), times / (combined.shape[2] - 1)
 
 
 def _interval_in_percent(low: float, high: float) -> str:
