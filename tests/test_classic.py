@@ -224,6 +224,16 @@ def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wa
     assert value == {"q": pytest.approx(statistics.fmean(lengths), abs=1e-9)}
 
 
+def test_documents_of_different_topics_are_not_tied():
+    """The last score of each topic is the first one of the next."""
+    qrels = {"q1": {"a": 0, "b": 1, "c": 1}, "q2": {"a": 0, "b": 1, "c": 0}, "q3": {"a": 1, "b": 0}}
+    run = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"a": 1.0, "b": 1.0, "c": 0.5}, "q3": {"b": 0.5, "a": 0.25}}
+    for wanted in (1, 2):
+        alone = {qid: perquery(ESL(wanted=wanted), {qid: qrels[qid]}, {qid: run[qid]})[qid] for qid in qrels}
+        assert perquery(ESL(wanted=wanted), qrels, run) == alone
+    assert perquery(ESL(wanted=2), qrels, run)["q1"] == 1
+
+
 # --- compatibility ----------------------------------------------------------------------------
 
 
