@@ -19,6 +19,7 @@ from ..bases.standard import StandardMeasures, standard_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
+from ..io.runs import as_repeatable
 from ..strings.identifiers import is_arrow
 from .provider import LastJudgments
 
@@ -129,7 +130,7 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
         wanted = set(measures) if isinstance(measures, Iterator) else measures
         ours = frozenset(measure for measure in wanted if _is_accelerated(measure))
         if ours:
-            qrels = _as_repeatable(qrels)
+            qrels = as_repeatable(qrels)
             prepared = self._prepare(ours, qrels)
             if prepared is not None:
                 return _AcceleratedEvaluator(wanted, prepared)
@@ -183,7 +184,7 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         return _order_of_pytrec_eval(self.measures)
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
-        run = _as_repeatable(run)
+        run = as_repeatable(run)
         frame = _plain_run(run)
         if frame is None:
             yield from self._original._iter_calc(run)
@@ -223,11 +224,6 @@ def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasur
     by_query = [list(metrics) for _, metrics in groupby(metrics, lambda metric: metric.query_id)]
     # Queries alternate within each group: q1 q2 q1 q2.
     return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
-
-
-def _as_repeatable(data: Any) -> object:
-    """Return qrels or a run in a form that can be read repeatedly."""
-    return list(data) if isinstance(data, Iterator) else data
 
 
 def _plain_qrels(qrels: Any) -> pd.DataFrame | None:

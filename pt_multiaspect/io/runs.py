@@ -208,10 +208,10 @@ def read_if_file(run: object) -> object:
     return read_run(run) if isinstance(run, str | PathLike) else run
 
 
-def as_repeatable(run: object) -> object:
-    """Return a run in a form that can be read repeatedly."""
-    run = materialise(run)
-    return list(run) if isinstance(run, Iterator) else run
+def as_repeatable(data: object) -> object:
+    """Return a run or qrels in a form that can be read repeatedly."""
+    data = materialise(data)
+    return list(data) if isinstance(data, Iterator) else data
 
 
 def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
