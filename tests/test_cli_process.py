@@ -164,7 +164,9 @@ def test_signals_end_the_workers_without_tracebacks(tmp_path, number, code, erro
 
 def _children(process: int) -> str:
     """Return the commands of the child processes."""
-    listed = subprocess.run(["ps", "-A", "-o", "ppid,args"], capture_output=True, text=True).stdout.splitlines()
+    listed = subprocess.run(
+        ["ps", "-A", "-ww", "-o", "ppid,args"], capture_output=True, text=True
+    ).stdout.splitlines()
     return "".join(line for line in listed if line.split()[0] == str(process))
 
 

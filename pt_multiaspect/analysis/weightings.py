@@ -404,10 +404,10 @@ def _read_values(
         raise MultiAspectError(f"expected at least two aspects, got only {choices(aspects)}")
     least = _least_weights(at_least, aspects)
     weights = _weights(mean, aspects, least)
-    is_linear = mean.IS_WEIGHTED_SUM and not evaluates
-    draws = simplex_points(N_SAMPLED if is_linear else N_EVALUATED, len(aspects), seed)
+    is_weighted_sum = mean.IS_WEIGHTED_SUM and not evaluates
+    draws = simplex_points(N_SAMPLED if is_weighted_sum else N_EVALUATED, len(aspects), seed)
     points = least + (1 - least.sum()) * draws
-    if is_linear:
+    if is_weighted_sum:
         return _World(names, qids, aspects, weights, least, values, (values @ weights)[:, :, None], None, points)
     declared_first = np.vstack([weights, points])
     if evaluates:
