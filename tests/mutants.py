@@ -52,7 +52,8 @@ TESTS = {
     "prediction_powered intuitiveness quality bounds axioms system_front attainable_front",
     "answers": "answers",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
-    "ir_measures rag one_experiment last_judgments lists missing_labels names aspect_files multiverse cli_suites judges",
+    "ir_measures rag one_experiment last_judgments lists missing_labels names aspect_files multiverse "
+    "cli_suites judges",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
     "collection": "values join topics lists labels missing_labels judges subtopics swapped label_warnings "
