@@ -1,4 +1,4 @@
-"""Whether conclusions depend on the variant of a measure: multiverse analysis."""
+"""Dependence of conclusions on the variant of a measure: multiverse analysis."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Multiverse(View):
 
     @property
     def summary(self) -> str:
-        """How many variants there are, and for how many pairs they agree, in sentences."""
+        """The number of variants, and of the pairs for which they agree, in sentences."""
         n_variants, n_same = len(self.options), len(self.same_as)
         pairs = self.pairs
         unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
@@ -93,7 +93,7 @@ class Multiverse(View):
 
     @property
     def notes(self) -> list[str]:
-        """What the effects of choices do not tell."""
+        """Variants that count once, and the limits of the effects of choices."""
         notes = []
         if self.same_as:
             notes.append(

@@ -1,4 +1,4 @@
-"""Whether conclusions depend on the weights of the aspects."""
+"""Dependence of conclusions on the weights of the aspects."""
 
 from __future__ import annotations
 
