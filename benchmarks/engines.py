@@ -37,6 +37,8 @@ WORKERS = {
     "Ray": "ray::",
 }
 ENGINES = list(WORKERS)
+#: A part of the command of Spark's JVM, in which the table is.
+JVM = "SparkSubmit"
 
 
 def write_table(folder: Path, n_runs: int) -> None:
@@ -104,7 +106,7 @@ def measure(engine: str, folder: Path, rounds: int) -> dict[str, float]:
     """The seconds of the engine's start and the first evaluation, and of the fastest later one; memory in MB."""
     qrels = pd.read_parquet(folder / "qrels.parquet")
     ev = ma.evaluator(qrels, MEASURES)
-    peaks: dict[int, float] = {}
+    peaks: dict[str, float] = {WORKERS[engine]: 0, JVM: 0}
     ended = threading.Event()
     watching = threading.Thread(target=watch, args=(peaks, engine, ended))
     watching.start()
@@ -120,20 +122,22 @@ def measure(engine: str, folder: Path, rounds: int) -> dict[str, float]:
         ended.set()
         watching.join()
     mean = float(np.mean(perquery["value"]))
-    return {"cold": seconds[0], "warm": min(seconds[1:]), "memory": max(peaks.values()), "mean": mean}
+    memory = {"memory": peaks[WORKERS[engine]], "jvm": peaks[JVM]}
+    return {"cold": seconds[0], "warm": min(seconds[1:]), "mean": mean, **memory}
 
 
-def watch(peaks: dict[int, float], engine: str, ended: threading.Event) -> None:
-    """Keep the largest memory, in MB, of this process or of the workers below it."""
+def watch(peaks: dict[str, float], engine: str, ended: threading.Event) -> None:
+    """Keep the largest memory, in MB, of a process by a part of its command: this one, or one below it."""
     import psutil
 
     this = psutil.Process()
     while not ended.wait(0.3):
         for process in [this] if engine == "one process" else this.children(recursive=True):
             try:
-                if WORKERS[engine] in " ".join(process.cmdline()):
-                    found = process.memory_full_info().uss / 2**20
-                    peaks[process.pid] = max(found, peaks.get(process.pid, 0))
+                command = " ".join(process.cmdline())
+                for part in peaks:
+                    if part in command:
+                        peaks[part] = max(peaks[part], process.memory_full_info().uss / 2**20)
             except psutil.Error:  # it has ended
                 continue
 
@@ -150,9 +154,7 @@ def main() -> None:
     if given.measure:
         print(json.dumps(measure(given.engines[0], Path(given.measure), given.rounds)))
         return
-    print(
-        "| runs | rows | engine | seconds | the first time | MB per worker |\n|--:|--:|---|--:|--:|--:|", flush=True
-    )
+    print("| runs | by | seconds | with the start | MB per worker |\n|--:|---|--:|--:|--:|", flush=True)
     for n_runs in given.runs:
         with tempfile.TemporaryDirectory(prefix="engines", dir="/tmp") as folder:
             write_table(Path(folder), n_runs)
@@ -161,6 +163,7 @@ def main() -> None:
                 found = in_a_process(engine, folder, given.rounds)
                 means.add(found["mean"])
                 figures = f"{found['warm']:.1f} | {found['cold']:.1f} | {found['memory']:.0f}"
+                figures += f", and {found['jvm']:.0f} of the JVM" if found["jvm"] else ""
                 print(f"| {n_runs} | {engine} | {figures} |", flush=True)
             if len(means) > 1:
                 raise SystemExit(f"expected the same values from all engines, got the means {means}")
