@@ -1,15 +1,11 @@
-"""Runs evaluated as parts of a table, by pandas, Polars, Spark, Dask and Ray."""
+"""Runs evaluated as parts of a table."""
 
 from __future__ import annotations
 
 import inspect
-import os
 import pickle
 import shutil
-import sys
-import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -311,86 +307,3 @@ def test_complete_runs_are_silent(qrels, runs):
         assert warnings_of(lambda ev=ev: ev.complete(ev(pd.concat([runs, extra])))) == []
     ev = evaluator(qrels, MEASURES, by="query")
     assert warnings_of(lambda: ev.complete(parts_by_query(ev, pd.concat([runs, extra])))) == []
-
-
-# -- engines ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def worker_path() -> str:
-    """The paths on which worker processes find the package and these tests."""
-    root = Path(__file__).resolve().parent.parent
-    return os.pathsep.join([str(root), str(root / "tests")])
-
-
-def test_spark(ev, runs, expected, tmp_path, worker_path, monkeypatch):
-    pytest.importorskip("pyspark")
-    pytest.importorskip("pyarrow")
-    from pyspark.sql import SparkSession
-
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    monkeypatch.setenv("PYTHONPATH", worker_path)
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.local.dir", str(tmp_path))
-    session = builder.config("spark.sql.warehouse.dir", str(tmp_path)).getOrCreate()
-    try:
-        rows = [tuple(row) for row in runs.itertuples(index=False)]
-        table = session.createDataFrame(rows, "name string, qid string, docno string, score double")
-        result = table.groupBy(*keys_of(ev)).applyInPandas(ev, ev.schema).collect()
-    finally:
-        session.stop()
-    check(ev, pd.DataFrame([row.asDict() for row in result]), expected)
-
-
-def test_dask_frames(ev, runs, expected):
-    dataframe = pytest.importorskip("dask.dataframe")
-    table = dataframe.from_pandas(runs, npartitions=3).shuffle(keys_of(ev), npartitions=2)
-    result = table.map_partitions(ev, meta=ev.meta).compute(scheduler="threads")
-    check(ev, result, expected)
-
-
-def test_ray(ev, runs, expected, worker_path):
-    ray = pytest.importorskip("ray")
-    environment = {"env_vars": {"PYTHONPATH": worker_path}}
-    ray.init(num_cpus=2, include_dashboard=False, runtime_env=environment, log_to_driver=False)
-    try:
-        table = ray.data.from_pandas(runs.astype({"name": object, "qid": object, "docno": object}))
-        groups = table.groupby(keys_of(ev), num_partitions=2)
-        result = groups.map_groups(ev, batch_format="pandas").to_pandas()
-    finally:
-        ray.shutdown()
-    check(ev, result, expected)
-
-
-def test_dask_workers_of_joblib_one_of_which_dies(qrels, worker_path, monkeypatch):
-    """1000 runs on two processes; the task of the dead worker is done again."""
-    distributed = pytest.importorskip("distributed")
-    import threading
-
-    import joblib
-
-    monkeypatch.setenv("PYTHONPATH", worker_path)
-    names = [f"run-{number}" for number in range(1000)]
-    parts = [qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]].assign(score=1.0) for seed in range(10)]
-    runs = {name: parts[number % 10].assign(score=lambda f: np.arange(len(f))) for number, name in enumerate(names)}
-    whole = evaluate(runs, qrels, MEASURES, progress=False)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        killed: list[int] = []
-
-        def kill() -> None:
-            while not any(client.processing().values()):
-                time.sleep(0.01)
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], 9)
-
-        assassin = threading.Thread(target=kill)
-        assassin.start()
-        with joblib.parallel_config(backend="dask"):
-            result = evaluate(runs, qrels, MEASURES, progress=False)
-        assassin.join()
-        assert killed
-        assert killed[0] not in client.run(os.getpid).values()
-    pd.testing.assert_frame_equal(result, whole, check_exact=True)

@@ -122,6 +122,17 @@ def test_published_figures_may_not_be_skipped_where_their_folder_is_named(monkey
     assert 'PT_MULTIASPECT_EXAMPLES=1 "$work/dev/bin/pytest" -q -m ""' in run
 
 
+def test_engines_are_tested_alike_here_and_on_github():
+    """By one script, in environments of the same extras, which no job skips."""
+    run, job = ((ROOT / path).read_text(encoding="utf-8") for path in (".ci/run", ".github/workflows/test.yml"))
+    for text, command in ((run, '.ci/engines "$work/engines/bin/python"'), (job, ".ci/engines python")):
+        assert text.count(command) == 1
+        assert text.index("[test,engines]") < text.index(command)
+    assert {"pyspark", "dask", "ray", "duckdb"} < {
+        re.match(r"[\w-]+", line)[0] for line in PROJECT["optional-dependencies"]["engines"]
+    }
+
+
 def run_code(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout.strip()
