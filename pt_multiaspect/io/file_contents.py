@@ -15,6 +15,9 @@ from ..errors import MultiAspectError
 #: Bytes decompressed at once.
 _BLOCK = 1 << 22
 
+#: Number of bytes by which `read_head` recognises a file.
+_HEAD = 1 << 12
+
 
 class Content(NamedTuple):
     """The content of a file, decompressed, and its name."""
@@ -71,10 +74,38 @@ def load(source: Source) -> Content:
     if isinstance(source, Content):
         return source
     name, data = _read_bytes(source)
+    if data.startswith(_LZ4):
+        raise MultiAspectError(
+            f"{name}: LZ4 files cannot be read; write a run of ranx by Run.save('run.json'), or decompress the file"
+        )
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
             return Content(name, _decompress(name, data, form, decompress))
     return Content(name, data)
+
+
+def read_head(path: str) -> bytes:
+    """Return the first bytes of a file, at least 4096 if it has them; none if it cannot be read.
+
+    Of compressed files, only those of JSON are read, as this takes time.
+    """
+    if not os.path.isfile(path):  # what can be read once is left
+        return b""
+    data = b""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+            parts = next((parts for magic, parts in _COMPRESSED.values() if head.startswith(magic)), None)
+            if parts is None:
+                return head
+            if ".json" in os.path.basename(path).lower():
+                for piece in parts(head + file.read()):
+                    data += piece
+                    if len(data) >= _HEAD:
+                        break
+    except (ImportError, OSError, EOFError, ValueError, zlib.error):
+        pass  # reading the whole file explains it
+    return data
 
 
 def as_text(name: str, data: bytes) -> Text:
@@ -188,7 +219,7 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
 
 
 #: The first bytes of files and of their members.
-_GZIP = b"\x1f\x8b"
+_GZIP, _LZ4 = b"\x1f\x8b", b"\x04\x22\x4d\x18"
 
 #: Number of bytes that are decompressed at once.
 _GZIP_PIECE = 1 << 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -30,7 +31,7 @@ def is_json(data: bytes) -> bool:
 class JsonTable:
     """Numbers by query and document, in the order of the file."""
 
-    #: The distinct queries, also those without documents.
+    #: The distinct queries that have documents.
     qids: NDArray[np.object_]
     #: The query of each row, as a position in `qids`.
     query: Ints
@@ -39,18 +40,14 @@ class JsonTable:
 
 
 class RepeatedKey(dict[str, Any]):
-    """An object in which keys are repeated, with the first of these."""
+    """An object in which keys are repeated, and one of these."""
 
-    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
-        super().__init__()
-        for key, value in pairs:
-            if key in self:
-                self.key = key
-                return
-            self[key] = value
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.key = Counter(key for key, _ in pairs).most_common(1)[0][0]
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object, or a `RepeatedKey`: its reader knows the query and the document."""
     content = dict(pairs)
     return content if len(content) == len(pairs) else RepeatedKey(pairs)
@@ -65,7 +62,7 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
         If the file is not valid JSON.
     """
     content = text.data.decode()
-    decoder = json.JSONDecoder(object_pairs_hook=_object)
+    decoder = json.JSONDecoder(object_pairs_hook=json_object)
     values: list[tuple[int, Any]] = []
     position, line = 0, 1
     try:
@@ -130,6 +127,7 @@ def json_table(name: str, content: Any, what: str = "score") -> JsonTable:
                 f"{name}: expected each document of a query once, got document {documents.key} several times for "
                 f"query {qid}"
             )
+    content = {qid: documents for qid, documents in content.items() if documents}
     docnos = list(chain.from_iterable(content.values()))
     if not docnos:
         raise MultiAspectError(f"{name}: expected {form} with at least one document, got none")
