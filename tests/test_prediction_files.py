@@ -161,7 +161,7 @@ def test_parts_of_predictions_of_mteb():
             "expected distinct keys",
         ),
         ('{"query_id": "q", "query_id": "r", "results": []}', "expected distinct keys"),
-        (jsonl(*LINES)[:-10], "x:3: not valid JSON"),
+        (jsonl(*LINES)[:-10], "x: not valid JSON, or an incomplete file: "),
         (jsonl({"_id": "d1", "text": "a"}, {"_id": "d2", "text": "b"}), "got 2 JSON values, the first of which is"),
         (jsonl({"_id": "d1", "text": "a"}), "expected {qid: {docno: score}}, got 'd1' for query _id"),
         ("{}", "with at least one document, got none"),

@@ -182,17 +182,15 @@ def read_runs(
     if STDIN in runs.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
     parts = {key: value for key, value in (("subset", subset), ("split", split)) if value is not None}
-    has_parts = {
-        label for label, file in runs.items() if parts and (file == STDIN or model_in_file(file) is not None)
-    }
-    if parts and not has_parts:
+    from_mteb = {label for label, file in runs.items() if file == STDIN or model_in_file(file) is not None}
+    if parts and not from_mteb:
         raise MultiAspectError(f"--{next(iter(parts))}: expected predictions of MTEB among the runs, got none")
-    contents: dict[str, object] = {}
+    contents: dict[str, object] = {**runs}
     for label, file in runs.items():
-        contents[label] = file
-        if file == STDIN or (parts and label in has_parts) or drop_identical_ids is not None:
+        chosen = parts if label in from_mteb else {}
+        if file == STDIN or chosen or drop_identical_ids is not None:
             with name_run_in_errors(run_title(label)):
-                source, chosen = sys.stdin.buffer if file == STDIN else file, parts if label in has_parts else {}
+                source = sys.stdin.buffer if file == STDIN else file
                 contents[label] = read_run(source, drop_identical_ids=drop_identical_ids, **chosen)
     return named_runs(contents)
 

@@ -85,27 +85,19 @@ def load(source: Source) -> Content:
 
 
 def read_head(path: str) -> bytes:
-    """Return the first bytes of a file, at least 4096 if it has them; none if it cannot be read.
+    """Return at least the first bytes of a file, nothing if it cannot be read, or not repeatedly.
 
-    Of compressed files, only those of JSON are read, as this takes time.
+    Only compressed files of JSON are decompressed, as this takes time.
     """
-    if not os.path.isfile(path):  # what can be read once is left
+    if not os.path.isfile(path):
         return b""
-    data = b""
     try:
         with open(path, "rb") as file:
             head = file.read(_HEAD)
-            parts = next((parts for magic, parts in _COMPRESSED.values() if head.startswith(magic)), None)
-            if parts is None:
-                return head
-            if ".json" in os.path.basename(path).lower():
-                for piece in parts(head + file.read()):
-                    data += piece
-                    if len(data) >= _HEAD:
-                        break
-    except (ImportError, OSError, EOFError, ValueError, zlib.error):
-        pass  # reading the whole file explains it
-    return data
+        is_compressed = head.startswith(tuple(magic for magic, _ in _COMPRESSED.values()))
+        return load(path).data if is_compressed and ".json" in os.path.basename(path) else head
+    except (OSError, MultiAspectError):
+        return b""
 
 
 def as_text(name: str, data: bytes) -> Text:

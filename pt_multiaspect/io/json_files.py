@@ -21,6 +21,8 @@ from .file_contents import Text
 #: The beginning of a JSON object or array. A field of a TREC file would have to begin with such brackets.
 _JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\{\s*([\"}]|\Z)|\[\s*([\[\]{\"]|\Z))")
 
+_NOT_BLANK = re.compile(r"[^ \t\r\n]")
+
 
 def is_json(data: bytes) -> bool:
     """Return whether a file contains a JSON object or array."""
@@ -64,28 +66,16 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
     content = text.data.decode()
     decoder = json.JSONDecoder(object_pairs_hook=json_object)
     values: list[tuple[int, Any]] = []
-    position, line = 0, 1
+    start, end, line = 0, 0, 1
     try:
-        while (start := _next(content, position)) < len(content):
-            line += content.count("\n", position, start)
-            value, position = decoder.raw_decode(content, start)
+        while match := _NOT_BLANK.search(content, end):
+            line += content.count("\n", start, match.start())
+            start = match.start()
+            value, end = decoder.raw_decode(content, start)
             values.append((line, value))
-            line += content.count("\n", start, position)
-    except json.JSONDecodeError as error:
-        raise MultiAspectError(
-            f"{text.name}:{error.lineno}: not valid JSON: {error.msg} at character {error.colno} of the line; the "
-            "file may be incomplete: write, copy or download it again"
-        ) from error
-    except (ValueError, RecursionError) as error:  # integers of thousands of digits, nested lists
-        raise MultiAspectError(f"{text.name}:{line}: cannot be read as JSON: {error}") from error
+    except (ValueError, RecursionError) as error:  # also for integers of thousands of digits
+        raise MultiAspectError(f"{text.name}: not valid JSON, or an incomplete file: {error}") from error
     return values
-
-
-def _next(content: str, position: int) -> int:
-    """Return the position of the next character that is not white space."""
-    match = re.compile(r"[ \t\r\n]*").match(content, position)
-    assert match is not None
-    return match.end()
 
 
 def read_json_table(text: Text, what: str = "score") -> JsonTable:

@@ -60,39 +60,29 @@ def read_predictions(text: Text, subset: str | None = None, split: str | None = 
         and split are not those of one part.
     """
     values = read_json(text)
-    first = values[0][1]
-    is_mteb = isinstance(first, Mapping) and isinstance(first.get(_META), Mapping)
-    if not is_mteb and not (subset is None and split is None):
-        raise refuse_parts(text.name)
-    if isinstance(first, Mapping) and {"query_id", "results"} <= first.keys():
+    first = values[0][1] if isinstance(values[0][1], Mapping) else {}
+    if {"query_id", "results"} <= first.keys():
         return Predictions(_as_run(text.name, _join_lines(text.name, values)))
     if len(values) > 1:
         raise MultiAspectError(
             f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, got "
-            f"{number_of(len(values), 'JSON value')}, the first of which is {shown(first)}"
+            f"{number_of(len(values), 'JSON value')}, the first of which is {shown(values[0][1])}"
         )
-    if is_mteb:
-        part = _select_part(text.name, first, subset, split)
+    if isinstance(first.get(_META), Mapping):
         model = first[_META].get("model_name")
+        part = _select_part(text.name, first, subset, split)
         return Predictions(_as_run(text.name, part), True, model if isinstance(model, str) else None)
-    if isinstance(first, Mapping) and "mteb_version" in first:
+    if "mteb_version" in first:
         raise MultiAspectError(
             f"{text.name}: expected a run, got results of MTEB: the runs are in TASK_predictions.json in the "
             "directory that mteb.evaluate(…, prediction_folder=…) writes"
         )
-    return Predictions(_as_run(text.name, first))
+    return Predictions(_as_run(text.name, values[0][1]))
 
 
 def _as_run(name: str, content: Any) -> Run:
     table = json_table(name, content)
     return Run(table.qids, table.query, table.docnos, table.values)
-
-
-def refuse_parts(name: str) -> MultiAspectError:
-    """Return the error for a file whose parts cannot be chosen."""
-    return MultiAspectError(
-        f"{name}: expected predictions of MTEB, as a subset or split is chosen, got another file; omit both"
-    )
 
 
 def _select_part(name: str, content: Mapping[str, Any], subset: str | None, split: str | None) -> Any:
@@ -109,12 +99,12 @@ def _select_part(name: str, content: Mapping[str, Any], subset: str | None, spli
             parts |= {(key, own): predictions for own, predictions in splits.items()}
     matching = [part for part in parts if subset in (None, part[0]) and split in (None, part[1])]
     if len(matching) != 1:
-        wanted = " and ".join(
+        wanted = [
             f"{what} {value!r}" for what, value in (("subset", subset), ("split", split)) if value is not None
-        )
+        ]
         raise MultiAspectError(
-            f"{name}: expected one subset and split, got {wanted or 'none'}; choose one by subset= and split=. The "
-            f"file has (subset, split): {choices(f'({own}, {other})' for own, other in parts)}"
+            f"{name}: expected one subset and split, got {' and '.join(wanted) or 'none'}; choose one by subset= "
+            f"and split=. The file has (subset, split): {choices(f'({own}, {other})' for own, other in parts)}"
         )
     return parts[matching[0]]
 
@@ -127,15 +117,13 @@ def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str,
             results = value["results"]
             if RepeatedKey in map(type, (value, *results)):
                 raise MultiAspectError(f"{name}:{line}: expected distinct keys in an object, got one several times")
-            qid, docnos = _identifier(value["query_id"]), [result["corpus_id"] for result in results]
-            if {*map(type, docnos)} - {str}:
-                docnos = list(map(_identifier, docnos))
-            scores = [result["score"] for result in results]
+            qid = _identifier(value["query_id"])
+            pairs = [(_identifier(result["corpus_id"]), result["score"]) for result in results]
         except (TypeError, KeyError):
             raise MultiAspectError(f"{name}:{line}: expected a line {_LINE}, got {shown(value)}") from None
         if qid in queries:
             raise MultiAspectError(f"{name}:{line}: expected one line per query, got a second one of query {qid}")
-        queries[qid] = json_object(list(zip(docnos, scores, strict=True)))
+        queries[qid] = json_object(pairs)
     return queries
 
 

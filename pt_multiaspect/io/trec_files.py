@@ -17,7 +17,7 @@ from ..errors import MultiAspectError, choices, shown, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .file_contents import Source, Text, as_text, load
 from .json_files import is_json
-from .prediction_files import read_predictions, refuse_parts, warn_of_identical_ids
+from .prediction_files import read_predictions, warn_of_identical_ids
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
 #: The remedy for a file with more label columns than aspects; the command line has a different one.
@@ -189,6 +189,7 @@ def read_run(
     0  q1    d3    0.5
     """
     name, data = load(source)
+    is_mteb = False
     if is_json(data):
         run, is_mteb, model = read_predictions(as_text(name, data), subset, split)
         if is_mteb and drop_identical_ids is None:
@@ -196,10 +197,12 @@ def read_run(
         rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
         if model:
             rows["name"] = model
-    elif subset is None and split is None:
-        rows = _read_rows(name, data)
     else:
-        raise refuse_parts(name)
+        rows = _read_rows(name, data)
+    if not is_mteb and not (subset is None and split is None):
+        raise MultiAspectError(
+            f"{name}: expected predictions of MTEB, as a subset or split is chosen, got another file; omit both"
+        )
     return rows[rows["qid"] != rows["docno"]].reset_index(drop=True) if drop_identical_ids else rows
 
 
