@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import tempfile
 import time
 import warnings
@@ -132,6 +133,37 @@ def reading(small: bool) -> float:
 @case("the same file compressed by gzip", "Polars on the file that is not compressed", 1.5)
 def reading_gzip(small: bool) -> float:
     return _reading(small, gzip.compress)
+
+
+@case("reading a run of 10^6 scores in JSON", "json.load of the file", 3.0)
+def reading_json(small: bool) -> float:
+    content = json.dumps(_scores(small)).encode()
+    return ratio(lambda: load_run(io.BytesIO(content)), lambda: json.load(io.BytesIO(content)), rounds=5)
+
+
+@case("reading predictions of sentence-transformers, 10^6 scores", "json.loads of each line", 3.0)
+def reading_lines_of_json(small: bool) -> float:
+    content = b"".join(
+        json.dumps(
+            {
+                "query_id": qid,
+                "query": "",
+                "results": [{"corpus_id": docno, "score": score} for docno, score in documents.items()],
+            }
+        ).encode()
+        + b"\n"
+        for qid, documents in _scores(small).items()
+    )
+    return ratio(
+        lambda: load_run(io.BytesIO(content)), lambda: [json.loads(line) for line in io.BytesIO(content)], rounds=5
+    )
+
+
+def _scores(small: bool) -> dict[str, dict[str, float]]:
+    _, run = collection(n_queries=300 if small else 1000)
+    return {
+        qid: dict(zip(rows["doc_id"], rows["score"].tolist(), strict=True)) for qid, rows in run.groupby("query_id")
+    }
 
 
 def _twelve(small: bool, order: str) -> float:

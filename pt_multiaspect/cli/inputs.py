@@ -15,13 +15,15 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
+from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken
 from ..evaluation.aggregation import read_topic_names
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
-from ..io.runs import named_runs, run_files
+from ..io.prediction_files import model_in_file
+from ..io.runs import name_of_file, named_runs, run_files, run_title
 from ..io.trec_files import read_qrels, read_run
 from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite
@@ -125,8 +127,15 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     return qrels.rename(columns={column: "correctness"}).assign(correctness=labels)
 
 
-def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
-    """Return the runs by name: their paths, and the content of standard input.
+def read_runs(
+    items: Sequence[str],
+    qrels: Sequence[str] = (),
+    *,
+    subset: str | None = None,
+    split: str | None = None,
+    drop_identical_ids: bool | None = None,
+) -> dict[str, object]:
+    """Return the runs by name: their paths, and the content of standard input and of files with parameters.
 
     Parameters
     ----------
@@ -134,11 +143,16 @@ def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
         Files, directories, patterns such as ``runs/*.run``, ``-`` for standard input, or ``NAME=`` one of these.
     qrels : sequence of str
         The arguments for qrels, which may also be read from standard input.
+    subset, split : str, optional
+        As for `read_run`, for the runs that are predictions of MTEB.
+    drop_identical_ids : bool, optional
+        As for `read_run`, for all runs.
 
     Raises
     ------
     MultiAspectError
-        If there is no run, a run is given twice, or two runs have the same name.
+        If there is no run, a run is given twice, or two runs have the same name; if a subset or split is given, but
+        no predictions of MTEB.
     """
     runs: dict[str, str] = {}
     seen: dict[str, str] = {}
@@ -152,7 +166,7 @@ def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
         if os.path.isdir(os.path.expanduser(path)):
             directories.update(dict.fromkeys(files, path.rstrip("/")))
         for file in files:
-            label = name or ("stdin" if file == STDIN else Path(file).name)
+            label = name or ("stdin" if file == STDIN else name_of_file(file))
             real = file if file == STDIN else os.path.realpath(file)
             if real in seen:
                 raise MultiAspectError(f"the run {seen[real]} is given twice; omit one")
@@ -167,7 +181,18 @@ def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
         raise MultiAspectError("expected at least one run, got none")
     if STDIN in runs.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
-    return named_runs({name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in runs.items()})
+    parts = {key: value for key, value in (("subset", subset), ("split", split)) if value is not None}
+    from_mteb = {label for label, file in runs.items() if file == STDIN or model_in_file(file) is not None}
+    if parts and not from_mteb:
+        raise MultiAspectError(f"--{next(iter(parts))}: expected predictions of MTEB among the runs, got none")
+    contents: dict[str, object] = {**runs}
+    for label, file in runs.items():
+        chosen = parts if label in from_mteb else {}
+        if file == STDIN or chosen or drop_identical_ids is not None:
+            with name_run_in_errors(run_title(label)):
+                source = sys.stdin.buffer if file == STDIN else file
+                contents[label] = read_run(source, drop_identical_ids=drop_identical_ids, **chosen)
+    return named_runs(contents)
 
 
 def _name_and_path(item: str) -> tuple[str | None, str]:

@@ -31,6 +31,7 @@ from .options import (
     MEASURES,
     QRELS,
     QRELS_ONLY,
+    RUN_FILES,
     STDIN,
     Command,
     OutputFile,
@@ -40,11 +41,14 @@ from .options import (
 from .tables import SUFFIXES, choose_format, write
 from .wording import NAME, tell
 
+#: The names of the parameters of run files.
+RUN_PARAMETERS = tuple(str(param.name) for param in RUN_FILES)
+
 #: The names of the parameters that commands share and receive as `Inputs`; see `options`.
 _SHARED = frozenset(
     (
         "qrels", "no_check", "human", "stances", "measures", "suite", "groups", "aspects", "average_over",
-        "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs",
+        "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs", *RUN_PARAMETERS,
     )
 )  # fmt: skip
 
@@ -96,7 +100,8 @@ class Inputs:
     @cached_property
     def runs(self) -> dict[str, object]:
         """The runs by name."""
-        return read_runs(self.values["runs"], [*self.values["qrels"], *self.values.get("human", ())])
+        qrels = [*self.values["qrels"], *self.values.get("human", ())]
+        return read_runs(self.values["runs"], qrels, **{name: self.values[name] for name in RUN_PARAMETERS})
 
     @cached_property
     def by(self) -> dict[str, str] | None:
@@ -205,6 +210,8 @@ def verb(
     """
     if {QRELS, QRELS_ONLY} & set(params):
         params = (*params[:1], CHECK, *params[1:])
+    if any(param.name == "runs" for param in params):
+        params = (*params, *RUN_FILES)
     shared = {str(param.name) for param in params} & _SHARED
     formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
     states_inputs = formats is SUFFIXES and {"qrels", "measures"} <= shared

@@ -30,6 +30,9 @@ WORDS = {
     "that ci= or over= adds": "that --ci adds",
     "name those of the aspects by measures=[...]": "name those of the aspects by -m",
     "omit ci=": "omit --ci",
+    "choose one by subset= and split=": "choose one by --subset and --split",
+    "drop_identical_ids=True of read_run drops": "--drop-identical-ids drops",
+    "drop_identical_ids=False keeps": "--keep-identical-ids keeps",
     "Omit out=": "Omit --resume",
     "upper_bound is undefined": "the upper bound is undefined",
     "name the label columns of one file by aspects=[…]": "name the label columns of one file, as in --qrels "

@@ -17,6 +17,9 @@ from ..errors import MultiAspectError, choices, refuse_repeated
 
 QUERY_COLUMNS = ("qid", "query_id")
 
+#: The same in runs, which ranx calls q_id.
+RUN_QUERY_COLUMNS = (*QUERY_COLUMNS, "q_id")
+
 
 DOCUMENT_COLUMNS = ("docno", "doc_id")
 

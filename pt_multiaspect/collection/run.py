@@ -16,7 +16,7 @@ from .._typing import Floats, Ints
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown, tally
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts, as_bytes
-from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
+from .columns import DOCUMENT_COLUMNS, RUN_QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
 from .frames import materialise, to_pandas
 from .inputs import check_strings, describe_row
 
@@ -61,7 +61,7 @@ class Run:
         with refuse_surrogates("the run"):
             frame = _frame(run)
         check_distinct_columns(frame, "a run")
-        queries, documents = (id_column(frame, names, "a run") for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
+        queries, documents = (id_column(frame, names, "a run") for names in (RUN_QUERY_COLUMNS, DOCUMENT_COLUMNS))
         for column in (queries, documents):
             if not is_arrow(column):  # bytes of Arrow strings are compared
                 check_strings(column, "a run")
@@ -172,7 +172,8 @@ def _read_polars(frame: Any) -> Run | None:
     if not hasattr(frame, "iter_columns") or type(frame).__module__.partition(".")[0] != "polars":
         return None
     queries, documents = (
-        [column for column in columns if column in frame.columns] for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
+        [column for column in columns if column in frame.columns]
+        for columns in (RUN_QUERY_COLUMNS, DOCUMENT_COLUMNS)
     )
     if not len(frame) or len(queries) != 1 or len(documents) != 1 or "score" not in frame.columns:
         return None

@@ -14,6 +14,7 @@ from ..collection.columns import (
     DOCUMENT_COLUMNS,
     NOT_ASPECTS,
     QUERY_COLUMNS,
+    RUN_QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
     check_distinct_columns,
     id_column,
@@ -89,7 +90,8 @@ def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
 
 def frame_of_run(name: str, table: Any) -> pd.DataFrame:
     """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
-    others = [column for column in table.column_names if column not in ("score", *QUERY_COLUMNS, *DOCUMENT_COLUMNS)]
+    ids_and_scores = (*RUN_QUERY_COLUMNS, *DOCUMENT_COLUMNS, "score")
+    others = [column for column in table.column_names if column not in ids_and_scores]
     run = run_of_table(name, table, others)
     result = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
     first = [column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns]

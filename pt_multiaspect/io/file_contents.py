@@ -15,6 +15,9 @@ from ..errors import MultiAspectError
 #: Bytes decompressed at once.
 _BLOCK = 1 << 22
 
+#: Number of bytes by which `read_head` recognises a file.
+_HEAD = 1 << 12
+
 
 class Content(NamedTuple):
     """The content of a file, decompressed, and its name."""
@@ -71,10 +74,30 @@ def load(source: Source) -> Content:
     if isinstance(source, Content):
         return source
     name, data = _read_bytes(source)
+    if data.startswith(_LZ4):
+        raise MultiAspectError(
+            f"{name}: LZ4 files cannot be read; write a run of ranx by Run.save('run.json'), or decompress the file"
+        )
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
             return Content(name, _decompress(name, data, form, decompress))
     return Content(name, data)
+
+
+def read_head(path: str) -> bytes:
+    """Return at least the first bytes of a file, nothing if it cannot be read, or not repeatedly.
+
+    Only compressed files of JSON are decompressed, as this takes time.
+    """
+    if not os.path.isfile(path):
+        return b""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+        is_compressed = head.startswith(tuple(magic for magic, _ in _COMPRESSED.values()))
+        return load(path).data if is_compressed and ".json" in os.path.basename(path) else head
+    except (OSError, MultiAspectError):
+        return b""
 
 
 def as_text(name: str, data: bytes) -> Text:
@@ -188,7 +211,7 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
 
 
 #: The first bytes of files and of their members.
-_GZIP = b"\x1f\x8b"
+_GZIP, _LZ4 = b"\x1f\x8b", b"\x04\x22\x4d\x18"
 
 #: Number of bytes that are decompressed at once.
 _GZIP_PIECE = 1 << 16

@@ -22,6 +22,7 @@ from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
 from .file_contents import Content, name_in_utf8
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
+from .prediction_files import model_in_file
 from .trec_files import load_run, read_run
 
 
@@ -97,7 +98,7 @@ class NamedRuns:
             expanded += run_files(run) if isinstance(run, str | PathLike) else [run]
         paths = [Path(run) for run in expanded if isinstance(run, str | PathLike)]
         # Run files in different folders often have the same name.
-        alike = len({path.name for path in paths}) < len(paths)
+        alike = len({name_of_file(path) for path in paths}) < len(paths)
         return cls._from_pairs(
             [
                 (str(run), run) if alike and isinstance(run, str | PathLike) else _name_run(run, position)
@@ -180,7 +181,12 @@ def _name_run(run: Any, position: int) -> tuple[str, object]:
         return run
     if is_pipeline(run):
         return str(run), run  # as in pt.Experiment
-    return (Path(run).name if isinstance(run, str | PathLike) else f"run {position}"), run
+    return (name_of_file(run) if isinstance(run, str | PathLike) else f"run {position}"), run
+
+
+def name_of_file(path: str | os.PathLike[str]) -> str:
+    """Return the name of the run in a file: that of the model in predictions of MTEB, else that of the file."""
+    return model_in_file(path) or Path(path).name
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:

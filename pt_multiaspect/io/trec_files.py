@@ -16,6 +16,8 @@ from ..collection.run import Run
 from ..errors import MultiAspectError, choices, shown, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .file_contents import Source, Text, as_text, load
+from .json_files import is_json
+from .prediction_files import read_predictions, warn_of_identical_ids
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
 #: The remedy for a file with more label columns than aspects; the command line has a different one.
@@ -116,17 +118,31 @@ def read_qrels(
     return qrels
 
 
-def read_run(source: Source) -> pd.DataFrame:
-    r"""Read a run in TREC format, ready to be a system in ``pt.Experiment``.
+def read_run(
+    source: Source, *, subset: str | None = None, split: str | None = None, drop_identical_ids: bool | None = None
+) -> pd.DataFrame:
+    r"""Read a run, ready to be a system in ``pt.Experiment``. The format is recognised by content.
 
     Parameters
     ----------
     source : path or open file
         Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
         files compressed by gzip, bzip2 or Zstandard are recognised by content, text is
-        UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before. Or a
-        Parquet or Arrow (Feather) file with the columns ``qid docno score`` or ``query_id doc_id
-        score``, recognised by content too.
+        UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before.
+
+        Or a Parquet or Arrow (Feather) file with the columns ``qid docno score``, ``query_id doc_id
+        score`` or, as ranx writes it, ``q_id doc_id score``.
+
+        Or JSON: ``{qid: {docno: score}}``, as pytrec_eval, ranx and BEIR have it; predictions of MTEB
+        (``TASK_predictions.json``); lines ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``, which
+        evaluators of sentence-transformers write with ``write_predictions=True``. Scores are finite numbers; a
+        query without documents has no row.
+    subset, split : str, optional
+        The part of predictions of MTEB, which may be left out if the file has only one.
+    drop_identical_ids : bool, optional
+        Whether to drop a document whose id is that of the query, as MTEB does in some tasks before it scores a run,
+        but not before it writes predictions. By default, it is kept, with a warning if they are predictions of
+        MTEB.
 
     Returns
     -------
@@ -134,14 +150,22 @@ def read_run(source: Source) -> pd.DataFrame:
         The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's order. Ids and
         ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
         evaluation sorts by score. Of Parquet and Arrow files, all columns; they need not have ``rank`` and
-        ``name``. ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
+        ``name``. Of JSON, ``qid docno score`` and, in predictions of MTEB, the model as ``name``.
+        ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
 
     Raises
     ------
     MultiAspectError
         For a file that is missing, empty or not text, and for a malformed
         line: wrong number of fields, a rank that is not a whole number, a
-        score that is not a number or is ``nan``; for a header without an end.
+        score that is not a number or is ``nan``; for a header without an end; for JSON that is no
+        run or repeats a query or document; if `subset` and `split` do not choose one part.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If queries in predictions of MTEB retrieve the document with their own id, and `drop_identical_ids` is not
+        given.
 
     See Also
     --------
@@ -159,8 +183,31 @@ def read_run(source: Source) -> pd.DataFrame:
       qid docno  rank   score  name
     0  q1    d7     1  12.500  bm25
     1  q1    d3     2   0.001  bm25
+
+    >>> read_run(StringIO('{"q1": {"q1": 2.0, "d3": 0.5}}'), drop_identical_ids=True)
+      qid docno  score
+    0  q1    d3    0.5
     """
     name, data = load(source)
+    is_mteb = False
+    if is_json(data):
+        run, is_mteb, model = read_predictions(as_text(name, data), subset, split)
+        if is_mteb and drop_identical_ids is None:
+            warn_of_identical_ids(name, run)
+        rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
+        if model:
+            rows["name"] = model
+    else:
+        rows = _read_rows(name, data)
+    if not is_mteb and not (subset is None and split is None):
+        raise MultiAspectError(
+            f"{name}: expected predictions of MTEB, as a subset or split is chosen, got another file; omit both"
+        )
+    return rows[rows["qid"] != rows["docno"]].reset_index(drop=True) if drop_identical_ids else rows
+
+
+def _read_rows(name: str, data: bytes) -> pd.DataFrame:
+    """Return the rows of a run in a TREC, Parquet or Arrow file."""
     table = read_arrow(name, data)
     if table is not None:
         return frame_of_run(name, table)
@@ -174,6 +221,11 @@ def read_run(source: Source) -> pd.DataFrame:
 def load_run(source: Source) -> Run:
     """Read a run like `read_run`, for the join with judgments."""
     name, data = load(source)
+    if is_json(data):
+        run, is_mteb, _ = read_predictions(as_text(name, data))
+        if is_mteb:
+            warn_of_identical_ids(name, run)
+        return run
     table = read_arrow(name, data)
     if table is not None:
         return run_of_table(name, table)

@@ -1,0 +1,150 @@
+"""Runs in JSON: of pytrec_eval, ranx and BEIR, predictions of MTEB and of sentence-transformers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..collection.run import Run
+from ..errors import MultiAspectError, choices, number_of, shown, warn_of_run
+from ..strings.texts import Texts
+from .file_contents import Text, read_head
+from .json_files import RepeatedKey, json_object, json_table, read_json
+
+#: The key of the model in predictions of MTEB; the other keys are subsets.
+_META = "mteb_model_meta"
+
+#: The beginning of predictions of MTEB, and the name of the model.
+_HEAD = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*\{\s*"mteb_model_meta"\s*:\s*\{(?:[^{}]*?"model_name"\s*:\s*("(?:[^"\\]|\\.)*"))?'
+)
+
+#: The form of the lines of sentence-transformers.
+_LINE = '{"query_id": …, "results": [{"corpus_id": …, "score": …}, …]}'
+
+
+class Predictions(NamedTuple):
+    """A run, and where it comes from."""
+
+    run: Run
+    is_mteb: bool = False
+    #: The name of the model, which only MTEB writes.
+    model: str | None = None
+
+
+def model_in_file(path: str | os.PathLike[str]) -> str | None:
+    """Return the name of the model in predictions of MTEB, None for other files. Only the head is read."""
+    match = _HEAD.match(read_head(os.path.expanduser(os.fspath(path))))
+    return None if match is None else json.loads(match[1] or b'""')
+
+
+def read_predictions(text: Text, subset: str | None = None, split: str | None = None) -> Predictions:
+    """Read a run in JSON.
+
+    Parameters
+    ----------
+    text : Text
+        The content of the file.
+    subset, split : str, optional
+        The part of predictions of MTEB, which may be left out if there is only one.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file is not valid JSON or no run, a key is repeated, or a score is not a finite number; if the subset
+        and split are not those of one part.
+    """
+    values = read_json(text)
+    first = values[0][1] if isinstance(values[0][1], Mapping) else {}
+    if {"query_id", "results"} <= first.keys():
+        return Predictions(_as_run(text.name, _join_lines(text.name, values)))
+    if len(values) > 1:
+        raise MultiAspectError(
+            f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, got "
+            f"{number_of(len(values), 'JSON value')}, the first of which is {shown(values[0][1])}"
+        )
+    if isinstance(first.get(_META), Mapping):
+        model = first[_META].get("model_name")
+        part = _select_part(text.name, first, subset, split)
+        return Predictions(_as_run(text.name, part), True, model if isinstance(model, str) else None)
+    if "mteb_version" in first:
+        raise MultiAspectError(
+            f"{text.name}: expected a run, got results of MTEB: the runs are in TASK_predictions.json in the "
+            "directory that mteb.evaluate(…, prediction_folder=…) writes"
+        )
+    return Predictions(_as_run(text.name, values[0][1]))
+
+
+def _as_run(name: str, content: Any) -> Run:
+    table = json_table(name, content)
+    return Run(table.qids, table.query, table.docnos, table.values)
+
+
+def _select_part(name: str, content: Mapping[str, Any], subset: str | None, split: str | None) -> Any:
+    """Return the predictions of one subset and split of a file of MTEB."""
+    parts: dict[tuple[str, str], Any] = {}
+    for key, splits in [(_META, content), *content.items()]:
+        if isinstance(splits, RepeatedKey):
+            raise MultiAspectError(f"{name}: expected distinct keys, got {splits.key} several times")
+        if not isinstance(splits, Mapping):
+            raise MultiAspectError(
+                f"{name}: expected an object {{split: predictions}} for {key}, got {shown(splits)}"
+            )
+        if key != _META:
+            parts |= {(key, own): predictions for own, predictions in splits.items()}
+    matching = [part for part in parts if subset in (None, part[0]) and split in (None, part[1])]
+    if len(matching) != 1:
+        wanted = [
+            f"{what} {value!r}" for what, value in (("subset", subset), ("split", split)) if value is not None
+        ]
+        raise MultiAspectError(
+            f"{name}: expected one subset and split, got {' and '.join(wanted) or 'none'}; choose one by subset= "
+            f"and split=. The file has (subset, split): {choices(f'({own}, {other})' for own, other in parts)}"
+        )
+    return parts[matching[0]]
+
+
+def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the lines of sentence-transformers as one object ``{qid: {docno: score}}``."""
+    queries: dict[str, dict[str, Any]] = {}
+    for line, value in values:
+        try:
+            results = value["results"]
+            if RepeatedKey in map(type, (value, *results)):
+                raise MultiAspectError(f"{name}:{line}: expected distinct keys in an object, got one several times")
+            qid = _identifier(value["query_id"])
+            pairs = [(_identifier(result["corpus_id"]), result["score"]) for result in results]
+        except (TypeError, KeyError):
+            raise MultiAspectError(f"{name}:{line}: expected a line {_LINE}, got {shown(value)}") from None
+        if qid in queries:
+            raise MultiAspectError(f"{name}:{line}: expected one line per query, got a second one of query {qid}")
+        queries[qid] = json_object(pairs)
+    return queries
+
+
+def _identifier(value: object) -> str:
+    if type(value) in (str, int):
+        return str(value)
+    raise TypeError
+
+
+def warn_of_identical_ids(name: str, run: Run) -> None:
+    """Warn if queries of predictions of MTEB retrieve the document that has their id."""
+    is_own = Texts.from_strings(run.qids).take(run.query).equals(run.docnos)
+    n_own = len(np.unique(run.query[is_own]))
+    if n_own:
+        warn_of_run(
+            f"{n_own} of {number_of(len(run.qids), 'query')} of predictions of MTEB retrieve the document with "
+            f"their own id, such as {run.qids[run.query[np.argmax(is_own)]]}",
+            "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these documents before it "
+            "scores a run, but not from the file: drop_identical_ids=True of read_run drops them here as well, and "
+            "drop_identical_ids=False keeps them without this warning",
+            run=name,
+            key=f"{name} {n_own} {len(run)}",
+            group="identical ids",
+        )

@@ -1,0 +1,427 @@
+"""Runs in JSON and Parquet that other tools write: MTEB, sentence-transformers, ranx, pytrec_eval, BEIR."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
+from pt_multiaspect.io.runs import run_of
+
+RUN = {"q1": {"d1": 1.5, "d2": 0.5}, "q2": {"d2": 3.0, "d9": 2.0}, "none": {}}
+QRELS = pd.DataFrame(
+    {"qid": ["q1", "q1", "q2"], "docno": ["d1", "d2", "d9"], "label": [0, 1, 2], "credibility": [1, 0, 1]}
+)
+META = {"mteb_model_meta": {"model_name": "tests/echo", "revision": "1"}}
+LINES = [
+    {
+        "query_id": "q1",
+        "query": "?",
+        "results": [{"corpus_id": "d1", "score": 1.5}, {"corpus_id": "d2", "score": 0.5}],
+    },
+    {
+        "query_id": "q2",
+        "query": "?",
+        "results": [{"corpus_id": "d2", "score": 3.0}, {"corpus_id": "d9", "score": 2}],
+    },
+    {"query_id": "none", "query": "?", "results": []},
+]
+
+
+def jsonl(*lines: Any) -> str:
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+#: The same run as different tools write it.
+TEXTS = {
+    "pytrec_eval.json": json.dumps(RUN),
+    "indented.json": json.dumps(RUN, indent=2),
+    "mark.json": "\ufeff" + json.dumps(RUN),
+    "mteb_predictions.json": json.dumps({**META, "default": {"test": RUN}}),
+    "sorted_predictions.json": json.dumps({**META, "default": {"test": RUN}}, sort_keys=True),
+    "sentences.jsonl": jsonl(*LINES),
+    "a run": json.dumps(RUN),
+}
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress])
+def test_every_form_is_the_same_run(name, compress, tmp_path):
+    path = write(tmp_path / name, compress(TEXTS[name].encode()))
+    frame = ma.read_run(path)
+    assert frame[["qid", "docno", "score"]].values.tolist() == [
+        ["q1", "d1", 1.5],
+        ["q1", "d2", 0.5],
+        ["q2", "d2", 3.0],
+        ["q2", "d9", 2.0],
+    ]
+    assert frame["score"].dtype == np.float64
+    scales = ma.Aspects({"relevance": 2, "credibility": 1})
+    measures = ["nDCG@10", ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales) @ 10]
+    expected = ma.evaluate({"x": RUN}, QRELS, measures)
+    for run in (path, str(path), frame):
+        pd.testing.assert_frame_equal(ma.evaluate({"x": run}, QRELS, measures), expected)
+    with path.open("rb") as file:
+        pd.testing.assert_frame_equal(ma.evaluate({"x": file}, QRELS, measures), expected)
+
+
+def test_a_query_without_documents_is_left_out_as_in_a_dict():
+    for run in (io.StringIO(json.dumps(RUN)), io.StringIO(jsonl(*LINES))):
+        assert run_of("x", run).qids.tolist() == ["q1", "q2"]
+
+
+def test_the_name_of_predictions_of_mteb_is_the_model(tmp_path):
+    other = json.dumps(
+        {"mteb_model_meta": {"model_name": "tests/other", "revision": "1"}, "default": {"test": RUN}}
+    )
+    for folder, text in {"a": TEXTS["mteb_predictions.json"], "b": other}.items():
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "Tiny_predictions.json", text)
+        write(tmp_path / folder / "Tiny_predictions.json.gz", gzip.compress(text.encode()))
+    for pattern in ("*/*.json", "*/*.gz"):
+        values = ma.evaluate(tmp_path / pattern, QRELS, ["AP"])
+        assert list(dict.fromkeys(values["name"])) == ["tests/echo", "tests/other"]
+    assert ma.read_run(tmp_path / "a" / "Tiny_predictions.json")["name"].unique().tolist() == ["tests/echo"]
+    # Two tasks of one model: the files tell them apart.
+    paths = [str(tmp_path / "a" / name) for name in ("Tiny_predictions.json", "Tiny_predictions.json.gz")]
+    assert ma.evaluate(paths, QRELS, ["AP"])["name"].unique().tolist() == paths
+
+
+@pytest.mark.parametrize("meta", [{}, {"model_name": None}, {"revision": "1", "model_name": ""}, {"model_name": 3}])
+def test_predictions_of_a_model_without_a_name(meta, tmp_path):
+    path = write(tmp_path / "x.json", json.dumps({"mteb_model_meta": meta, "default": {"test": RUN}}))
+    assert list(ma.read_run(path).columns) == ["qid", "docno", "score"]
+    assert ma.evaluate(path, QRELS, ["AP"])["name"].unique().tolist() == ["x.json"]
+
+
+PARTS = {**META, "en": {"test": RUN, "dev": {"q1": {"d2": 1}}}, "de": {"test": {"q2": {"d9": 1}}}}
+
+
+def test_parts_of_predictions_of_mteb():
+    def read(**part):
+        return ma.read_run(io.StringIO(json.dumps(PARTS)), **part)["docno"].tolist()
+
+    assert read(subset="de") == read(subset="de", split="test") == ["d9"]
+    assert read(split="dev") == read(subset="en", split="dev") == ["d2"]
+    there = re.escape("(subset, split): (en, test), (en, dev), (de, test)")
+    for part, got in (
+        ({}, "none"),
+        ({"subset": "en"}, "subset 'en'"),
+        ({"subset": "fr"}, "subset 'fr'"),
+        ({"subset": "de", "split": "dev"}, "subset 'de' and split 'dev'"),
+    ):
+        with pytest.raises(MultiAspectError, match=f"expected one subset and split, got {got}; .* {there}"):
+            read(**part)
+    for text in (json.dumps(RUN), jsonl(*LINES), "q1 Q0 d1 1 1 x\n"):
+        with pytest.raises(MultiAspectError, match="expected predictions of MTEB, as a subset or split is chosen"):
+            ma.read_run(io.StringIO(text), split="test")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (json.dumps({"task_name": "T", "mteb_version": "2", "scores": {}}), "expected a run, got results of MTEB"),
+        (json.dumps(META), "The file has (subset, split): none"),
+        (json.dumps({**META, "default": [1]}), "{split: predictions} for default, got [1]"),
+        (json.dumps({**META, "default": {"test": [1, 2]}}), "expected {qid: {docno: score}}, got [1, 2]"),
+        (
+            '{"mteb_model_meta": {}, "a": {"test": {}, "test": {}}}',
+            "expected distinct keys, got test several times",
+        ),
+        ('{"mteb_model_meta": {}, "a": {}, "a": {}}', "expected distinct keys, got a several times"),
+        ('{"mteb_model_meta": {}, "a": {"t": {"q": {"d": 1, "d": 2}}}}', "document d several times for query q"),
+        (jsonl(LINES[0], LINES[1], LINES[0]), "x:3: expected one line per query, got a second one of query q1"),
+        (jsonl({**LINES[0], "results": LINES[0]["results"] * 2}), "document d1 several times for query q1"),
+        (jsonl({**LINES[0], "results": [{"corpus_id": "d1"}]}), "x:1: expected a line"),
+        (jsonl({**LINES[0], "results": ["d1"]}), "x:1: expected a line"),
+        (jsonl({**LINES[0], "results": 1}), "x:1: expected a line"),
+        (jsonl({**LINES[0], "results": [{"corpus_id": 1.5, "score": 1}]}), "x:1: expected a line"),
+        (jsonl({**LINES[0], "query_id": True}), "x:1: expected a line"),
+        (jsonl(LINES[0], {"_id": "d1", "text": "…"}), "x:2: expected a line"),
+        (jsonl(LINES[0], [1]), "x:2: expected a line"),
+        (jsonl({**LINES[0], "results": [{"corpus_id": "d1", "score": "1"}]}), "got '1' (query q1, document d1)"),
+        (
+            '{"query_id": "q", "results": [{"corpus_id": "a", "corpus_id": "b", "score": 1}]}',
+            "expected distinct keys",
+        ),
+        ('{"query_id": "q", "query_id": "r", "results": []}', "expected distinct keys"),
+        (jsonl(*LINES)[:-10], "x: not valid JSON, or an incomplete file: "),
+        (jsonl({"_id": "d1", "text": "a"}, {"_id": "d2", "text": "b"}), "got 2 JSON values, the first of which is"),
+        (jsonl({"_id": "d1", "text": "a"}), "expected {qid: {docno: score}}, got 'd1' for query _id"),
+        ("{}", "with at least one document, got none"),
+    ],
+)
+def test_json_that_is_no_run(text, message, tmp_path):
+    source = io.StringIO(text)
+    source.name = "x"
+    for read in (ma.read_run, lambda run: run_of("x", run)):
+        source.seek(0)
+        with pytest.raises(MultiAspectError, match=re.escape(message)):
+            read(source)
+
+
+def test_ids_that_are_numbers_in_lines_are_text():
+    line = {"query_id": 7, "results": [{"corpus_id": 7, "score": 1}, {"corpus_id": "x", "score": 0}]}
+    assert ma.read_run(io.StringIO(jsonl(line)))[["qid", "docno"]].values.tolist() == [["7", "7"], ["7", "x"]]
+
+
+def test_lz4_files_name_the_remedy(tmp_path):
+    path = write(tmp_path / "run.lz4", b"\x04\x22\x4d\x18" + bytes(20))
+    with pytest.raises(MultiAspectError, match=r"Run\.save\('run\.json'\)"):
+        ma.read_run(path)
+
+
+def test_frames_and_parquet_of_ranx(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"q_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "score": [1.5, 0.5]})
+    frame.to_parquet(tmp_path / "run.parquet", index=False)
+    expected = ma.evaluate({"x": {"q1": RUN["q1"]}}, QRELS, ["AP"])
+    for run in (frame, tmp_path / "run.parquet"):
+        pd.testing.assert_frame_equal(ma.evaluate({"x": run}, QRELS, ["AP"]), expected)
+    assert list(ma.read_run(tmp_path / "run.parquet").columns) == ["qid", "docno", "score"]
+    assert list(ma.read_run(tmp_path / "run.parquet", drop_identical_ids=True)["docno"]) == ["d1", "d2"]
+
+
+# -- documents with the id of their query --------------------------------------------------------
+
+#: Three queries that retrieve themselves first and their relevant document second.
+OWN = {qid: {qid: 2.0, f"answer {qid}": 1.0, "other": 0.1} for qid in ("a", "b", "c")}
+OWN_QRELS = pd.DataFrame({"qid": list(OWN), "docno": [f"answer {qid}" for qid in OWN], "label": 1})
+AS_WRITTEN = 1 / math.log2(3)
+
+
+def ndcg(run: Any) -> float:
+    return float(ma.evaluate({"x": run}, OWN_QRELS, ["nDCG@10"])["value"].mean())
+
+
+@pytest.fixture
+def own(tmp_path) -> Path:
+    return write(tmp_path / "Tiny_predictions.json", json.dumps({**META, "default": {"test": OWN}}))
+
+
+def test_dropping_gives_the_figure_of_mteb(own):
+    with pytest.warns(MultiAspectWarning, match="3 of 3 queries .* own id, such as a.* drop_identical_ids=True"):
+        assert ndcg(own) == pytest.approx(AS_WRITTEN, abs=1e-12)
+    assert ndcg(ma.read_run(own, drop_identical_ids=True)) == 1.0
+    assert ndcg(ma.read_run(own, drop_identical_ids=False)) == pytest.approx(AS_WRITTEN, abs=1e-12)
+    with pytest.warns(MultiAspectWarning, match="Tiny_predictions.json: 3 of 3 queries"):
+        ma.read_run(own)
+
+
+def test_only_some_queries_retrieve_themselves(tmp_path):
+    run = {"a": OWN["a"], "b": {"answer b": 1.0}, "c": {"c": 1}}
+    path = write(tmp_path / "x.json", json.dumps({**META, "default": {"test": run}}))
+    with pytest.warns(MultiAspectWarning, match="2 of 3 queries"):
+        ma.read_run(path)
+    dropped = ma.read_run(path, drop_identical_ids=True)
+    assert dropped[["qid", "docno"]].values.tolist() == [["a", "answer a"], ["a", "other"], ["b", "answer b"]]
+    assert dropped.index.tolist() == [0, 1, 2]
+    assert ndcg(dropped) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("text", [json.dumps(OWN), "a Q0 a 1 2 x\na Q0 d 2 1 x\n"])
+def test_other_files_are_read_without_a_warning_and_can_drop_as_well(text):
+    with_own = ma.read_run(io.StringIO(text))
+    dropped = ma.read_run(io.StringIO(text), drop_identical_ids=True)
+    assert (with_own["qid"] == with_own["docno"]).any()
+    assert not (dropped["qid"] == dropped["docno"]).any()
+    assert len(dropped) == len(with_own) - with_own["qid"].eq(with_own["docno"]).sum()
+
+
+def test_dropping_keeps_the_header_of_a_run():
+    text = "# ir_metadata.start\n# a: 1\n# ir_metadata.end\na Q0 a 1 2 x\na Q0 d 2 1 x\n"
+    assert ma.read_run(io.StringIO(text), drop_identical_ids=True).attrs == {"ir_metadata": "a: 1\n"}
+
+
+def test_several_processes_warn_once_for_all_runs(own, tmp_path):
+    other = write(tmp_path / "y.json", own.read_text().replace("tests/echo", "tests/other"))
+    with pytest.warns(MultiAspectWarning) as caught:
+        ma.evaluate([own, other], OWN_QRELS, ["AP"], n_jobs=2)
+    (message,) = [str(warning.message) for warning in caught]
+    assert "run tests/echo: 3 of 3" in message
+    assert "run tests/other: 3 of 3" in message
+
+
+@pytest.fixture
+def mteb_files(trec_files, own):
+    """Qrels, predictions of MTEB and a run of TREC in the directory of the command line."""
+    write(trec_files / "own.txt", "".join(f"{qid} 0 {docno} 1\n" for qid, docno, _ in OWN_QRELS.values))
+    write(trec_files / "parts.json", json.dumps({**META, "en": {"test": OWN, "dev": RUN}}))
+    lines = [f"{qid} Q0 {d} 1 {s} x\n" for qid, docs in OWN.items() for d, s in docs.items() if " " not in d]
+    write(trec_files / "bm25.run", "".join(lines))
+    text = own.read_text().replace("answer ", "answer-")
+    write(own, text)
+    write(trec_files / "own.txt", (trec_files / "own.txt").read_text().replace("answer ", "answer-"))
+    return own
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [((), AS_WRITTEN), (("--drop-identical-ids",), 1.0), (("--keep-identical-ids",), AS_WRITTEN)],
+)
+def test_the_command_line_drops(cli, mteb_files, options, value):
+    code, out, err = cli("evaluate", "-m", "nDCG@10", *options, str(mteb_files), qrels=["own.txt"])
+    assert code == 0
+    name, figure = out.splitlines()[-1].split()
+    assert (name, float(figure)) == ("tests/echo", pytest.approx(value, abs=1e-4))
+    warned = "run tests/echo: 3 of 3 queries" in err and "--drop-identical-ids drops" in err
+    assert warned == (not options)
+    assert "drop_identical_ids" not in err
+
+
+def test_the_command_line_chooses_parts_beside_other_runs(cli, mteb_files):
+    code, _, err = cli("evaluate", "-m", "AP", "parts.json", "bm25.run", qrels=["own.txt"])
+    assert code == 2
+    assert "choose one by --subset and --split. The file has (subset, split): (en, test), (en, dev)" in err
+    arguments = ("--split", "test", "--drop-identical-ids", "parts.json", "bm25.run")
+    code, out, err = cli("evaluate", "-m", "AP", *arguments, qrels=["own.txt"])
+    assert (code, [line.split()[0] for line in out.splitlines()[1:]]) == (0, ["tests/echo", "bm25.run"]), err
+    code, _, err = cli("evaluate", "-m", "AP", "--split", "test", "bm25.run", qrels=["own.txt"])
+    assert (code, "--split: expected predictions of MTEB among the runs, got none" in err) == (2, True)
+
+
+def test_resuming_sees_that_documents_are_dropped(cli, mteb_files):
+    """Values of the file as written are not reused."""
+    figures = []
+    for options in (("--keep-identical-ids",), ("--drop-identical-ids",), ("--drop-identical-ids",)):
+        arguments = ("-m", "nDCG@10", "--resume", "values", *options, str(mteb_files))
+        code, out, err = cli("evaluate", *arguments, qrels=["own.txt"])
+        assert code == 0, err
+        figures.append(float(out.split()[-1]))
+    assert figures == [pytest.approx(AS_WRITTEN, abs=1e-4), 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "command", ["describe", "compare -m AP", "report -m AP -o page.html", "explain -m AP --query a"]
+)
+def test_other_commands_read_predictions(cli, mteb_files, command):
+    files = [str(mteb_files)] if command.startswith("explain") else [str(mteb_files), "bm25.run"]
+    code, _, err = cli(*command.split(), "--drop-identical-ids", *files, qrels=["relevance=own.txt"])
+    assert code == 0, err
+
+
+# -- files written by the libraries --------------------------------------------------------------
+
+
+def test_predictions_of_the_real_mteb(tmp_path):
+    mteb = pytest.importorskip("mteb")
+    datasets = pytest.importorskip("datasets")
+    from mteb.abstasks.retrieval import AbsTaskRetrieval
+    from mteb.abstasks.task_metadata import TaskMetadata
+    from mteb.models.model_meta import ModelMeta
+
+    optional = "date domains task_subtypes license annotations_creators dialect sample_creation bibtex_citation"
+    texts = {qid: qid for qid in OWN} | {f"answer {qid}": f"answer {qid}" for qid in OWN}
+
+    class Task(AbsTaskRetrieval):  # type: ignore[misc]
+        ignore_identical_ids = True
+        metadata = TaskMetadata(
+            name="TinyArguments", description="x", dataset={"path": "none/none", "revision": "1"},
+            type="Retrieval", category="t2t", modalities=["text"], eval_splits=["test"], eval_langs=["eng-Latn"],
+            main_score="ndcg_at_10", reference=None, **dict.fromkeys(optional.split()),
+        )  # fmt: skip
+
+        def load_data(self, num_proc: Any = None, **_: Any) -> None:
+            self.dataset = {
+                "default": {
+                    "test": {
+                        "corpus": datasets.Dataset.from_list(
+                            [{"id": docno, "title": "", "text": text} for docno, text in texts.items()]
+                        ),
+                        "queries": datasets.Dataset.from_list([{"id": qid, "text": qid} for qid in OWN]),
+                        "relevant_docs": {qid: {f"answer {qid}": 1} for qid in OWN},
+                        "top_ranked": None,
+                    }
+                }
+            }
+            self.data_loaded = True
+
+    class Model:
+        mteb_model_meta = ModelMeta.create_empty(overwrites={"name": "tests/echo", "revision": "1"})
+
+        def index(self, corpus: Any, **_: Any) -> None:
+            self.docnos = list(corpus["id"])
+
+        def search(self, queries: Any, **_: Any) -> dict[str, dict[str, float]]:
+            scores = {qid: {qid: 2.0, f"answer {qid}": 1.0} for qid in queries["id"]}
+            return {qid: {docno: own.get(docno, 0.1) for docno in self.docnos} for qid, own in scores.items()}
+
+    result = mteb.evaluate(Model(), Task(), prediction_folder=tmp_path, cache=None, show_progress_bar=False)
+    scores = result.task_results[0].scores["test"][0]
+    path = tmp_path / "TinyArguments_predictions.json"
+    with pytest.warns(MultiAspectWarning, match="3 of 3 queries"):
+        assert ndcg(path) == pytest.approx(AS_WRITTEN, abs=1e-12)
+    dropped = ma.read_run(path, drop_identical_ids=True)
+    values = ma.aggregate(ma.evaluate({"x": dropped}, OWN_QRELS, ["nDCG@10", "AP@10", "R@5", "P@1"])).iloc[0]
+    for measure, key in {"nDCG@10": "ndcg", "AP@10": "map", "R@5": "recall", "P@1": "precision"}.items():
+        cutoff = measure.partition("@")[2]
+        assert values[measure] == pytest.approx(scores[f"{key}_at_{cutoff}"], abs=1e-5)
+    assert scores["ndcg_at_10"] == 1.0
+    result.task_results[0].to_disk(tmp_path / "result.json")
+    with pytest.raises(MultiAspectError, match=r"result\.json: expected a run, got results of MTEB"):
+        ma.read_run(tmp_path / "result.json")
+
+
+def test_predictions_of_the_real_sentence_transformers(tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+
+    class Model:
+        """An encoder of text by its letters."""
+
+        similarity_fn_name = "cosine"
+        similarity = None
+        model_card_data = type("Card", (), {"set_evaluation_metrics": lambda *_: None})()
+
+        def encode(self, texts: Any, **_: Any) -> Any:
+            return torch.tensor([[float(text.count(c)) + 0.01 for c in "abcdefgh"] for text in texts])
+
+    corpus = {"d1": "abc", "d2": "abcd", "d9": "efgh"}
+
+    def cosine(queries: Any, documents: Any) -> Any:
+        return torch.nn.functional.normalize(queries) @ torch.nn.functional.normalize(documents).T
+
+    evaluator = InformationRetrievalEvaluator(
+        {"q1": "abcd", "q2": "eeg"}, corpus, {"q1": {"d2"}, "q2": {"d9"}}, write_predictions=True, ndcg_at_k=[10],
+        score_functions={"cosine": cosine},
+    )  # fmt: skip
+    model = Model()
+    model.encode_query = model.encode_document = model.encode
+    scores = evaluator(model, output_path=str(tmp_path))
+    (path,) = tmp_path.glob("*.jsonl")
+    qrels = pd.DataFrame({"qid": ["q1", "q2"], "docno": ["d2", "d9"], "label": 1})
+    (value,) = [value for key, value in scores.items() if key.endswith("ndcg@10")]
+    assert float(ma.evaluate(path, qrels, ["nDCG@10"])["value"].mean()) == pytest.approx(float(value))
+    assert len(ma.read_run(path)) == 6
+
+
+@pytest.mark.parametrize("suffix", ["json", "parquet", "lz4", "trec"])
+def test_runs_of_the_real_ranx(suffix, tmp_path):
+    ranx = pytest.importorskip("ranx")
+    run = ranx.Run({qid: docs for qid, docs in RUN.items() if docs}, name="x")
+    path = tmp_path / f"run.{suffix}"
+    run.save(str(path))
+    if suffix == "lz4":
+        with pytest.raises(MultiAspectError, match=r"Run\.save\('run\.json'\)"):
+            ma.read_run(path)
+        return
+    expected = ma.evaluate({"x": RUN}, QRELS, ["AP", "nDCG@10"])
+    for source in (path, run.to_dataframe(), run.to_dict()):
+        pd.testing.assert_frame_equal(ma.evaluate({"x": source}, QRELS, ["AP", "nDCG@10"]), expected)
