@@ -135,6 +135,7 @@ DRAW = {
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
     "weightings": lambda ax=None: plots.weightings(WEIGHTINGS, ax=ax),
     "specification_curve": lambda ax=None: plots.specification_curve(MULTIVERSE, ax=ax),
+    "values": lambda ax=None: plots.values(PERQUERY, baseline="run 3", ax=ax),
 }
 
 
@@ -179,6 +180,17 @@ def test_axes(name):
             MultiAspectError, match=f"ax: expected one matplotlib Axes, .* got a {type(wrong).__name__}$"
         ):
             DRAW[name](wrong)
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_text_can_be_read(name):
+    """It has at least 6 points, the smallest size that publishers accept."""
+    figure = DRAW[name]().figure
+    texts = [
+        text for text in figure.findobj(matplotlib.text.Text) if text.get_text().strip() and text.get_visible()
+    ]
+    assert texts
+    assert min(text.get_fontsize() for text in texts) >= 6
 
 
 @pytest.mark.parametrize("name", DRAW)
@@ -232,7 +244,7 @@ def test_systems_to_name():
     assert [text.get_text().rsplit(" ", 1)[0] for text in ax.texts] == ["run 3", "run 5"]
     assert len(offsets(ax)) == 8
     same = frame(np.repeat(np.random.default_rng(1).random((5, 4, 1)), 2, axis=2))
-    assert not plots.systems(same, "AP", "RR").texts  # nothing moves
+    assert [text.get_text() for text in plots.systems(same, "AP", "RR").texts] == [f"run {n} =" for n in range(5)]
     ax = plots.systems(same, "AP", "RR", label=["run 1"])
     assert [text.get_text() for text in ax.texts] == ["run 1 ="]
 
@@ -259,6 +271,65 @@ def test_names_do_not_hide_each_other():
     boxes = [matplotlib.text.Text.get_window_extent(text) for text in ax.texts]
     assert len(boxes) == 8
     assert not any(box.overlaps(earlier) for n, box in enumerate(boxes) for earlier in boxes[:n])
+
+
+# -- values ---------------------------------------------------------------------------------
+
+
+def panels_of(figure) -> dict[str, object]:
+    """The panels by measure."""
+    return {ax.get_xlabel().split("\n")[0]: ax for ax in figure.axes}
+
+
+def test_values():
+    shuffled = PERQUERY.sample(frac=1, random_state=1)
+    ax = plots.values(shuffled, ["AP", "RR", "P"], baseline="run 3", ci=0.9)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == MEANS["AP"].sort_values(ascending=False).index.tolist()
+    panels = panels_of(ax.figure)
+    assert list(panels) == ["AP", "RR", "P"]
+    expected = ma.aggregate(PERQUERY, ci=0.9).set_index("name").loc[names]
+    for measure, panel in panels.items():
+        *points, line = panel.lines
+        drawn = {row: mean for marks in points for mean, row in zip(*marks.get_data(), strict=True)}
+        assert [drawn[row] for row in range(8)] == pytest.approx(expected[measure].tolist())
+        assert line.get_xdata() == pytest.approx([expected.loc["run 3", measure]] * 2)
+        ends = {left[1]: (left[0], right[0]) for bars in panel.collections for left, right in bars.get_segments()}
+        columns = [f"{measure} 90% low", f"{measure} 90% high"]
+        assert np.array([ends[row] for row in range(8)]) == pytest.approx(expected[columns].to_numpy())
+
+
+def test_values_where_lower_is_better():
+    measures = {"AP": "higher", "RR": "lower"}
+    ax = plots.values(PERQUERY, {"RR": "lower", "AP": "higher"}, ci=None)
+    assert [text.get_text() for text in ax.get_yticklabels()] == MEANS["RR"].sort_values().index.tolist()
+    panels = panels_of(ax.figure)
+    assert {name: panel.xaxis.get_inverted() for name, panel in panels.items()} == {"AP": False, "RR": True}
+    assert set(panels) == set(measures)
+    assert not any(panel.collections for panel in panels.values())
+
+
+@pytest.mark.parametrize("n_systems", [3, 12, 40])
+def test_values_fit_in_a_column(n_systems):
+    values = frame(np.random.default_rng(3).random((n_systems, 5, 2))).assign(
+        name=lambda rows: "a_long_name_of_a_" + rows["name"]
+    )
+    figure = plots.values(values, baseline="a_long_name_of_a_run 1").figure
+    figure.canvas.draw()
+    assert figure.get_figwidth() == 3.3
+    boxes = [text.get_window_extent() for text in figure.axes[0].get_yticklabels()]
+    assert not any(box.overlaps(other) for box, other in pairwise(boxes))
+    widths = [ax.get_window_extent().width / figure.dpi for ax in figure.axes]
+    assert min(widths) > 0.7
+
+
+def test_values_name_what_is_wrong():
+    with pytest.raises(MultiAspectError, match="baseline: .*got 'run 9'|baseline.*run 9"):
+        plots.values(PERQUERY, baseline="run 9")
+    with pytest.raises(MultiAspectError, match="nDCG"):
+        plots.values(PERQUERY, ["nDCG"])
+    with pytest.raises(MultiAspectError, match="at least two topics"):
+        plots.values(PERQUERY[PERQUERY["qid"] == "q1"])
 
 
 # -- level sets -----------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from .significance import asl_curves
 from .specification_curve import specification_curve
 from .systems import systems
 from .upper_bounds import upper_bounds
+from .values import values
 from .weightings import weightings
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "specification_curve",
     "systems",
     "upper_bounds",
+    "values",
     "weightings",
 ]
 

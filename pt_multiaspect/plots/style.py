@@ -115,7 +115,7 @@ def format_fixed(value: float) -> str:
 
 def number_size(area: float, text: str) -> float:
     """Return the font size of a number in a round marker of this area."""
-    return float(np.clip(0.85 * math.sqrt(area) / max(0.62 * len(text), 1.1), 4.5, 10))
+    return float(np.clip(0.85 * math.sqrt(area) / max(0.62 * len(text), 1.1), 6, 10))
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -172,6 +172,28 @@ def add_axes_below(ax: Axes, height: float) -> Axes:
     ax.set_subplotspec(cells[0])
     below: Axes = figure.add_subplot(cells[1], sharex=ax)
     return below
+
+
+def add_axes_beside(ax: Axes, n_panels: int) -> list[Axes]:
+    """Divide the cell of `ax` in the figure's grid into panels side by side that share the vertical axis."""
+    cell, figure = ax.get_subplotspec(), ax.get_figure()
+    if cell is None or figure is None:  # axes outside a grid
+        width = 1.04 / n_panels
+        ax.set_axis_off()
+        bounds = [(column * width, 0, width - 0.04, 1) for column in range(n_panels)]
+        first = ax.inset_axes(bounds[0])
+        return [first, *(ax.inset_axes(place, sharey=first) for place in bounds[1:])]
+    cells = cell.subgridspec(1, n_panels, wspace=0.05)
+    ax.set_subplotspec(cells[0])
+    panels = [ax]
+    for column in range(1, n_panels):
+        panel: Axes = figure.add_subplot(cells[column], sharey=ax)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.set_axisbelow(True)
+        panel.grid(axis="x", color="0.93")
+        panel.tick_params(labelleft=False)
+        panels.append(panel)
+    return panels
 
 
 def points_of(ax: Axes) -> tuple[float, float]:

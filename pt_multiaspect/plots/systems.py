@@ -20,13 +20,16 @@ from .style import BLUE, GREY, add_legend, annotate, axes_or_new, rows_to_label,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Number of systems whose names find room on a figure.
+_MOST_NAMED = 20
+
 
 def systems(
     perquery: Any,
     x: Measure | str,
     y: Measure | str,
     *,
-    label: int | Sequence[Hashable] = 5,
+    label: int | Sequence[Hashable] = _MOST_NAMED,
     measures: Mapping[str, Measure | str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -40,10 +43,10 @@ def systems(
         inverted, so that better systems are always at the top right.
     x, y : measure or str
         Two measures of the frame, for the horizontal and the vertical axis.
-    label : int or sequence of names, default 5
-        The systems to label: the names of systems, or the number of those whose ranks differ most between
-        the measures (systems with equal ranks are not labelled). The number after a name is the number of ranks
-        by which the system is higher (↑) or lower (↓) under `y` than under `x`; ties have their mean rank.
+    label : int or sequence of names, default 20
+        The systems to name: their names, or a number of systems, of which those whose ranks differ most between the
+        measures come first. The number after a name is the number of ranks by which the system is higher (↑) or
+        lower (↓) under `y` than under `x`; ties have their mean rank.
     measures : mapping of str to measure or str, optional
         The measures that the labels refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
         those read from files. For values that are not those of a measure, give 'higher' or 'lower', whichever is
@@ -95,8 +98,7 @@ def systems(
     means = values.mean(axis=1)
     ranks = rankdata(-round_scores(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
-    moved = np.argsort(-np.abs(moves), kind="stable")[: np.count_nonzero(moves)]
-    named = rows_to_label(label, names, moved)
+    named = rows_to_label(label, names, np.argsort(-np.abs(moves), kind="stable"))
     tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
     ax = axes_or_new(ax, 6.4, 5.2, grid="both")
     plain = np.setdiff1d(np.arange(len(names)), named)
