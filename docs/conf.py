@@ -51,7 +51,7 @@ html_theme_options = {
         page: ["page-toc"]
         for page in ("api", "before_you_report", "changelog", "measures/*", "start", "which_measure")
     },
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -61,10 +61,12 @@ html_sidebars: dict[str, list[str]] = {"howto/[!i]*": ["sidebar-collapse", "page
     page: []
     for page in (
         "index",
+        "install",
         "start",
         "which_measure",
         "api",
         "before_you_report",
+        "comparison",
         "conventions",
         "changelog",
     )
