@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -223,22 +222,6 @@ _SEVERAL: dict[str, Callable[[str], bool]] = {
     "-m": looks_like_measure,
     "--measure": looks_like_measure,
 }
-
-
-class Group(click.Group):
-    """A group of commands that suggests the nearest one for an unknown name."""
-
-    command_class = Command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the named command, or raise an error if it is unknown."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            known = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(self.list_commands(ctx))}"
-            raise click.UsageError(f"unknown command {args[0]!r}; {known}", ctx)
-        return super().resolve_command(ctx, args)
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import click
 
+from pt_multiaspect_commands import NAME
+
 from ..errors import choices, did_you_mean
 from ..views import printable
-
-NAME = "pt-multiaspect"
 
 #: Parts of messages for Python, and their replacements on the command line.
 WORDS = {
