@@ -31,6 +31,8 @@ WORDS = {
     "name those of the aspects by measures=[...]": "name those of the aspects by -m",
     "omit ci=": "omit --ci",
     "Omit out=": "Omit --resume",
+    "; register a function with register_distance(name), or pass an Order, its name or "
+    "Order.from_distance(aspects, function) as order=": ", as in 'TOMA(distance=manhattan)'",
     "upper_bound is undefined": "the upper bound is undefined",
     "name the label columns of one file by aspects=[…]": "name the label columns of one file, as in --qrels "
     "relevance,credibility=FILE",
@@ -161,6 +163,7 @@ _REMEDIES = {
     "qrels": ": give ASPECT=FILE for each aspect, as in --qrels relevance=qrels.txt credibility=qcred.txt",
     "runs": ": give run files, directories, or patterns in quotes",
     "qid": ": give the id of a query",
+    "shell": ": give bash, zsh or fish, as in pt-multiaspect completion bash",
     "output": ": give the file to write",
 }
 
