@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 
 def main() -> int:
@@ -11,6 +12,11 @@ def main() -> int:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:  # it is ignored by processes in the background of some shells
         signal.signal(signal.SIGINT, _end)
+    from pt_multiaspect_commands import answer_alone
+
+    code = answer_alone(sys.argv[1:])
+    if code is not None:
+        return code
     from pt_multiaspect.cli import main as run
 
     signal.signal(signal.SIGINT, handler)

@@ -25,13 +25,8 @@ def main(output: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "source")
         source.mkdir()
-        for name in (
-            "pyproject.toml",
-            "README.md",
-            "LICENSE",
-            "pt_multiaspect_pyterrier.py",
-            "pt_multiaspect_shell.py",
-        ):
+        modules = [path.name for path in ROOT.glob("pt_multiaspect_*.py")]
+        for name in ("pyproject.toml", "README.md", "LICENSE", *modules):
             shutil.copy(ROOT / name, source)
         shutil.copytree(
             ROOT / "pt_multiaspect", source / "pt_multiaspect", ignore=shutil.ignore_patterns("__pycache__")

@@ -283,6 +283,7 @@ def test_qrels_that_are_none(call: Callable[[], object], parts: list[str]) -> No
 
 # --- runs, and runs beside qrels --------------------------------------------------------------
 
+DOCNOS = "{qid: {docno: -rank for rank, docno in enumerate(docnos)}}"
 NAN = ["invalid score", "document d1, query q1", "expected a number", "(2 such rows in all)"]
 
 
@@ -320,7 +321,9 @@ def test_infinite_scores_are_scores() -> None:
     ("a number", lambda: evaluate(TOMA, QRELS, 3), ["DataFrame", "{qid: {docno: score}}", "namedtuples", "got int"]),
     ("a path", lambda: evaluate(TOMA, QRELS, "run.txt"), ["got str", "read_run"]),
     ("plain tuples", lambda: evaluate(TOMA, QRELS, [("q1", "d1", 1.0)]), ["namedtuples", "('q1', 'd1', 1.0)"]),
-    ("a list of documents", lambda: evaluate(TOMA, QRELS, {"q1": ["d1", "d2"]}), ["{qid: {docno: score}}", "got ['d1', 'd2'] for query 'q1'"]),
+    ("a list of documents", lambda: evaluate(TOMA, QRELS, {"q1": ["d1", "d2"]}), ["{qid: {docno: score}}", "got ['d1', 'd2'] for query 'q1'", DOCNOS]),
+    ("docnos of one query", lambda: ma.evaluate({"a": ["d1", "d2"]}, QRELS, AP, progress=False), ["run a", "namedtuples", "'d1'", DOCNOS]),
+    ("docnos of queries", lambda: ma.evaluate({"q1": {"a": ["d1"]}}, QRELS, AP, progress=False), ["invalid score ['d1']", DOCNOS]),
 )  # fmt: skip
 def test_runs_that_are_none(call: Callable[[], object], parts: list[str]) -> None:
     refusal(call, *parts)

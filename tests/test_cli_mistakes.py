@@ -95,6 +95,13 @@ MISTAKES = [
         "evaluate --suite multi-aspect --aspects scales.json --judged runs",
         "--judged: 'judged@10 relevance' is the label of a measure; omit --judged, or relabel it",
     ),
+    ("evaluate -m nDCG10 runs", "unknown measure 'nDCG10'; write nDCG@10"),
+    ("evaluate -m AP cam_cut_10 runs", "unknown measure 'cam_cut_10'; write CAM@10"),
+    ("evaluate -m toma runs", "unknown measure 'toma'; the nearest names are TOMA"),
+    ("evaluate -measure AP runs", "no such option -measure. Did you mean --measure?"),
+    ("evaluate -m suite:touche-2021 runs", "got 'suite:touche-2021'; write --suite touche-2021"),
+    ("evaluate suite:touche-2021 runs", "got 'suite:touche-2021'; write --suite touche-2021"),
+    ("axioms -m 'TOMA(distance=cosine)'", "or a number p > 0 (Minkowski), as in 'TOMA(distance=manhattan)'"),
     # scales
     ("evaluate -m TOMA --aspects broken.json runs", "expected valid JSON, got '{relevance: 2}'"),
     ("evaluate -m TOMA --aspects relevance=2 runs", 'or JSON such as \'{"relevance": 2'),
@@ -127,6 +134,8 @@ MISTAKES = [
     ("report --base nDGC -o x.html runs", "--base: On: unknown base 'nDGC'"),
     ("explain -m AP runs/beta.run", "missing --query: give the id of a query"),
     # output
+    ("evaluate -m AP -o x.pdf runs", "got x.pdf; write x.csv, or add --format"),
+    ("report -o x.pdf runs", "got x.pdf; write x.html, which browsers print as PDF"),
     ("evaluate -m AP -o nowhere/x.csv runs", "--output: there is no directory nowhere; create it first"),
     ("evaluate -m AP -o runs runs", "--output: expected a file, got the directory runs"),
     ("evaluate -m AP -o - --format csv runs", "omit the option to print"),
@@ -170,6 +179,7 @@ MISTAKES = [
         "read them anyway with --no-check",
     ),
     ("measures TOMA CAM", "unexpected argument CAM"),
+    ("completion", "missing SHELL: give bash, zsh or fish, as in pt-multiaspect completion bash"),
     ("completion powershell", "SHELL: expected one of bash, zsh, fish, got 'powershell'"),
 ]
 

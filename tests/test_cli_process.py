@@ -86,7 +86,7 @@ def test_ctrl_c_during_imports_is_no_traceback(tmp_path):
     slow = tmp_path / "pt_multiaspect"
     slow.mkdir()
     (slow / "__init__.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
-    process = start(paths=(tmp_path, ROOT), cwd=tmp_path)
+    process = start("evaluate", paths=(tmp_path, ROOT), cwd=tmp_path)
     assert process.stdout.readline() == "importing\n"
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30) == ("", "\npt-multiaspect: error: interrupted\n")
@@ -107,7 +107,7 @@ def test_an_ignored_ctrl_c_stays_ignored(tmp_path):
     )
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=tmp_path
+        [sys.executable, "-c", code, "evaluate"], capture_output=True, text=True, env=environment, cwd=tmp_path
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, "SIG_IGN\n", "")
 

@@ -159,6 +159,33 @@ def test_single_columns_are_named_by_the_target(data: Data) -> None:
         assert (ma.aggregate_labels(labels, target).values == relevance).all()
 
 
+@pytest.mark.parametrize("form", ["frame", "series", "array", "several columns"])
+@pytest.mark.parametrize(
+    ("target", "remedy"), [("CAMM", "the nearest names are CAM"), ("toma", "TOMA"), ("nDCG10", "write nDCG@10")]
+)
+def test_a_target_that_is_neither_a_measure_nor_an_aspect(data: Data, form: str, target: str, remedy: str) -> None:
+    """A column without a name took that of the target."""
+    labels, aspects = {
+        "frame": (data.Y, None),
+        "series": (data.Y["relevance"], None),
+        "array": (data.Y["relevance"].to_numpy(), None),
+        "several columns": (data.Y.to_numpy(), list(data.Y)),
+    }[form]
+    message = f"target: expected a measure or an aspect.*, got '{target}'.*{remedy}"
+    with pytest.raises(MultiAspectError, match=message):
+        AspectRanker(Ridge(), target, aspects=aspects).fit(data.X, labels, qid=data.qid)
+    with pytest.raises(MultiAspectError, match=message):
+        ma.aggregate_labels(labels, target, aspects=aspects)
+
+
+@no_warnings()
+def test_a_column_may_have_the_name_of_a_measure_nearly(data: Data) -> None:
+    labels = data.Y["relevance"].to_numpy()
+    for target, aspects in (("CAMM", {"CAMM": 3}), ("trust", {"trust": 3})):
+        AspectRanker(Ridge(), target, aspects=aspects).fit(data.X, labels, qid=data.qid)
+    AspectRanker(Ridge(), ma.On(aspect="trust", aspects={"trust": 3})).fit(data.X, labels, qid=data.qid)
+
+
 @pytest.mark.parametrize("aspects", [None, {"credibility": 3}], ids=["undeclared", "declared"])
 def test_the_single_column_of_a_target_on_an_aspect_has_its_name(data: Data, aspects: Any) -> None:
     # Without scales, it was named relevance, which the target does not have.

@@ -109,11 +109,6 @@ def test_the_readme_lists_the_extras():
     assert set(re.findall(r"`(\w+)`", listed)) == set(project["optional-dependencies"])
 
 
-def test_the_page_of_the_command_line_shows_every_command():
-    page = (HOW_TO / "command_line.md").read_text(encoding="utf-8")
-    assert [name for name in program.commands if not re.search(rf"`{name}`|pt-multiaspect {name}\b", page)] == []
-
-
 def test_the_help_of_output_lists_the_suffixes():
     output = next(param for param in program.commands["evaluate"].params if param.name == "output")
     beside = ".ir_metadata.yml"

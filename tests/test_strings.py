@@ -121,6 +121,12 @@ def test_reads_lists_and_negative_numbers() -> None:
         ("AP(level=2)", "AP: expected parameters"),
         ("AP(rel='x')", "AP: expected rel to be int, got 'x'"),
         ("ndcg@10", "unknown measure 'ndcg'; the nearest names are NDCG, nDCG, DnDCG"),
+        ("nDCG10", "unknown measure 'nDCG10'; write nDCG@10"),
+        ("cam_cut_10", "unknown measure 'cam_cut_10'; write CAM@10"),
+        ("precision_at_5", "unknown measure 'precision_at_5'; write P@5"),
+        ("toma", "unknown measure 'toma'; the nearest names are TOMA"),
+        ("Bpref10", "unknown measure 'Bpref10'; the nearest names are"),  # it has no cutoff
+        ("nDCG0", "unknown measure 'nDCG0'; the nearest names are"),
         ("TOMO@10", "unknown measure 'TOMO'; the nearest names are TOMA"),
         ("gm_map", "ir-measures does not support trec_eval's measure 'gm_map'"),
         ("x" * 5000, "unknown measure 'xxx"),

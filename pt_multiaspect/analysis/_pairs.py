@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from ..evaluation.aggregation import ALL, read_topic_groups
+from ..views import Cell, Column, Table, decimals
 from .baseline import read_baselines
 
 #: Maximum number of pairs that printed results contain.
@@ -79,11 +80,37 @@ def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterato
     yield {"group": ALL}, everything
 
 
-def contested_first(pairs: pd.DataFrame, balance: pd.Series[float]) -> pd.DataFrame:
-    """Return pairs as results print them: if there are too many, those with a balance near 0 come first."""
-    if len(pairs) <= MAX_SHOWN:
-        return pairs
-    return pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
+def pairs_table(
+    pairs: pd.DataFrame,
+    balance: pd.Series[float],
+    columns: Sequence[Column],
+    further_cells: Callable[[dict[Any, Any]], Sequence[str | Cell]],
+    elsewhere: str = "",
+) -> Table:
+    """Return the table of pairs that results print.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        One row per pair, with the columns ``a b difference p`` and, of groups of topics, ``group``.
+    balance : Series of float
+        How much the choices agree on each pair; if there are too many, those with a balance near 0 come first.
+    columns : sequence of Column
+        The columns after those of the names: the difference, p and further ones.
+    further_cells : callable
+        Returns the further cells of a row.
+    elsewhere : str, optional
+        Where all rows are.
+    """
+    if len(pairs) > MAX_SHOWN:
+        pairs = pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
+    keys = [key for key in ("group", "a", "b") if key in pairs]
+    rows = [
+        [*(str(row[key]) for key in keys), decimals(row["difference"]), decimals(row["p"]), *further_cells(row)]
+        for row in pairs.to_dict("records")
+    ]
+    heads = [*(Column(key, left=True, shorten=12) for key in keys), *columns]
+    return Table(heads, rows, elsewhere=elsewhere, most=MAX_SHOWN)
 
 
 def rest(pairs: pd.DataFrame) -> str:

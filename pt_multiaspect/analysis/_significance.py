@@ -79,7 +79,7 @@ def paired_test(
     return levels
 
 
-def without_rounding_errors(differences: Floats, values: Floats) -> Floats:
+def remove_rounding_errors(differences: Floats, values: Floats) -> Floats:
     """Return differences of values, or of their means, and 0 where they are rounding errors.
 
     Parameters
@@ -96,7 +96,7 @@ def without_rounding_errors(differences: Floats, values: Floats) -> Floats:
 def mean_differences(values: Floats, first: Ints, second: Ints) -> Floats:
     """Return the differences of the means of pairs of systems, pairs × measures."""
     means = values.mean(axis=1)
-    return without_rounding_errors(means[first] - means[second], values)
+    return remove_rounding_errors(means[first] - means[second], values)
 
 
 def t_test_levels(values: Floats, first: Ints, second: Ints, correct: Callable[[Floats], Floats]) -> Floats:

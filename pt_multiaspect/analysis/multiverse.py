@@ -18,10 +18,10 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
-from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
+from ..views import Block, Column, Heading, Sentence, View, percent
 from ._frames import Direction, directions, matrix, select_measures
-from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, rows_per_pair, topics_by_group
-from ._significance import corrector, mean_differences, t_test_levels, without_rounding_errors
+from ._pairs import pairs_of_runs, pairs_table, rest, rows_per_pair, topics_by_group
+from ._significance import corrector, mean_differences, remove_rounding_errors, t_test_levels
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
 _TOLERANCE = 1e-12
@@ -112,24 +112,18 @@ class Multiverse(View):
         return "Variants"
 
     def _blocks(self) -> list[Block]:
-        keys = [key for key in ("group", "a", "b") if key in self.pairs]
         fractions = ["better", "worse", "significantly_better", "significantly_worse"]
-        rows = [
-            [
-                *(str(row[key]) for key in keys),
-                decimals(row["difference"]),
-                decimals(row["p"]),
-                *(percent(row[key]) for key in fractions),
-            ]
-            for row in contested_first(self.pairs, self.pairs["better"] - self.pairs["worse"]).to_dict("records")
-        ]
         heads = ("difference", "p", "better", "worse", "sig. better", "sig. worse")
-        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, heads)]
         about = f"Difference and p: a minus b by the reference, {self.reference}. Others: fractions of variants."
         return [
             Heading(self._title()),
             Sentence(self.summary),
-            Table(columns, rows, most=MAX_SHOWN),
+            pairs_table(
+                self.pairs,
+                self.pairs["better"] - self.pairs["worse"],
+                [Column(head) for head in heads],
+                lambda row: [percent(row[key]) for key in fractions],
+            ),
             Sentence(about + rest(self.pairs)),
             *map(Sentence, self.notes),
         ]
@@ -286,7 +280,7 @@ def _variants(values: Floats, first: Ints, second: Ints, ci: float, correct: Any
     if values.shape[1] > 1:
         for column in range(half.shape[1]):
             variant = values[:, :, [column]]
-            differences = without_rounding_errors(variant[first] - variant[second], variant)
+            differences = remove_rounding_errors(variant[first] - variant[second], variant)
             half[:, column] = half_width(differences[:, :, 0], ci)
     p = t_test_levels(values, first, second, correct)
     return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}

@@ -17,7 +17,7 @@ from ..evaluation.long_frames import read_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View
 from ._frames import directions, matrix, select_measures
 from ._pairs import topics_by_group
-from ._significance import mean_differences, resample_counts, slices, t_test_levels, without_rounding_errors
+from ._significance import mean_differences, remove_rounding_errors, resample_counts, slices, t_test_levels
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,7 +233,7 @@ def _consensus(values: Floats, ci: float, n_resamples: int, seed: int) -> dict[s
 
 def _signs(means: Floats, values: Floats) -> Floats:
     """Return the signs of the differences of means, samples × runs × others × measures."""
-    return np.sign(without_rounding_errors(means[:, :, None] - means[:, None], values))
+    return np.sign(remove_rounding_errors(means[:, :, None] - means[:, None], values))
 
 
 def _scores(signs: Floats) -> Floats:

@@ -23,16 +23,16 @@ from ..integration.parsing import parse_one
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
 from ..measures.means import CAM, AspectMean
 from ..measures.on import On
-from ..views import Block, Cell, Column, Heading, Sentence, Table, View, decimals, percent
+from ..views import Block, Cell, Column, Heading, Sentence, View, percent
 from ._frames import directions, matrix, select_measures
-from ._pairs import MAX_SHOWN, contested_first, pairs_of_runs, rest, rows_per_pair, topics_by_group
+from ._pairs import pairs_of_runs, pairs_table, rest, rows_per_pair, topics_by_group
 from ._significance import (
     corrector,
     mean_differences,
+    remove_rounding_errors,
     resample_counts,
     slices,
     t_test_levels,
-    without_rounding_errors,
 )
 
 #: Number of sampled weightings: of measures that are linear in their weights, and of others, each computed anew.
@@ -106,21 +106,7 @@ class Weightings(View):
         return f"Weightings of {self.measure}"
 
     def _blocks(self) -> list[Block]:
-        keys = [key for key in ("group", "a", "b") if key in self.pairs]
-        rows = [
-            [
-                *(str(row[key]) for key in keys),
-                decimals(row["difference"]),
-                decimals(row["p"]),
-                Cell(percent(row["fraction"]), after=_interval_in_percent(row["low"], row["high"])),
-                percent(row["fraction_significant"]),
-                percent(row["distance"]),
-                row["reversal"] or "-",
-            ]
-            for row in contested_first(self.pairs, self.pairs["fraction"] - 0.5).to_dict("records")
-        ]
         columns = [
-            *(Column(key, left=True, shorten=12) for key in keys),
             Column("difference", in_text="diff."),
             *map(Column, ("p", "a higher")),
             Column("significant", in_text="sig."),
@@ -133,7 +119,18 @@ class Weightings(View):
             f"higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction with "
             f"the same sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
         )
-        table = Table(columns, rows, elsewhere="`.pairs`", most=MAX_SHOWN)
+        table = pairs_table(
+            self.pairs,
+            self.pairs["fraction"] - 0.5,
+            columns,
+            lambda row: [
+                Cell(percent(row["fraction"]), after=_interval_in_percent(row["low"], row["high"])),
+                percent(row["fraction_significant"]),
+                percent(row["distance"]),
+                row["reversal"] or "-",
+            ],
+            elsewhere="`.pairs`",
+        )
         return [Heading(self._title()), Sentence(self.summary), table, Sentence(note + rest(self.pairs))]
 
 
@@ -522,7 +519,7 @@ def _compare(
         "low": interval[0],
         "high": interval[1],
     }
-    by_aspect = without_rounding_errors(world.values[first] - world.values[second], world.values)
+    by_aspect = remove_rounding_errors(world.values[first] - world.values[second], world.values)
     unknown = np.full((len(first), len(world.aspects)), np.nan)
     if world.sampled is None:
         covariances = _covariances(by_aspect, world.values)
@@ -554,7 +551,7 @@ def _interval(world: _World, first: Ints, second: Ints, ci: float, n_resamples: 
         drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
         means = np.einsum("stk,tr->srk", world.basis, drawn, optimize=True)
         for part in slices(len(first), means[0].size):
-            differences = without_rounding_errors(means[first[part]] - means[second[part]], world.basis)
+            differences = remove_rounding_errors(means[first[part]] - means[second[part]], world.basis)
             fractions = world.positive_fraction(differences)
             ends[:, part] = np.quantile(fractions, [(1 - ci) / 2, (1 + ci) / 2], axis=1)
     return ends
@@ -565,7 +562,7 @@ def _covariances(by_aspect: Floats, values: Floats) -> Floats:
     n_pairs, n_topics, n_aspects = by_aspect.shape
     if n_topics < 2:
         return np.full((n_pairs, n_aspects, n_aspects), np.nan)
-    centred = without_rounding_errors(by_aspect - by_aspect.mean(axis=1, keepdims=True), values)
+    centred = remove_rounding_errors(by_aspect - by_aspect.mean(axis=1, keepdims=True), values)
     return np.asarray(centred.transpose(0, 2, 1) @ centred / ((n_topics - 1) * n_topics))
 
 

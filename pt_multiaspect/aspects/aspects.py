@@ -57,7 +57,8 @@ class Aspects(Named, Mapping[str, Aspect]):
     ) -> None:
         if not isinstance(aspects, Mapping) or not aspects:
             raise MultiAspectError(
-                f"aspects: expected a mapping of at least one aspect name to its scale, got {shown(aspects)}"
+                f"aspects: expected a mapping of at least one aspect name to its scale, got {shown(aspects)}; "
+                "give each aspect its highest grade or all its grades, as in {'relevance': 2}"
             )
         if "grades" in aspects and set(aspects) <= set(_KEYS) and len(aspects) > 1:
             raise MultiAspectError(

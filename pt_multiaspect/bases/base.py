@@ -182,7 +182,7 @@ class Base(ABC):
         MultiAspectError
             If `score` does not return one finite number per query.
         """
-        values: Floats = rankings.cached(("base", self, target), lambda: self._values(rankings, target))
+        values: Floats = rankings.compute_once(("base", self, target), lambda: self._values(rankings, target))
         return values
 
     def _values(self, rankings: Rankings, target: Target) -> Floats:
@@ -196,7 +196,7 @@ class Base(ABC):
 
     def empty(self, target: Target) -> Bools:
         """Return a mask of the queries without a judged document with a positive gain."""
-        return target.cached(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
+        return target.compute_once(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
@@ -270,7 +270,7 @@ class LinearBase(Base):
 
     def additive(self, target: Target) -> Linear:
         """Return the linear form, cached per target."""
-        return target.cached(("form", self), lambda: self.linear(target))
+        return target.compute_once(("form", self), lambda: self.linear(target))
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings; values are clipped to the maximum of the range."""

@@ -49,7 +49,7 @@ class ReciprocalRank(Adapter):
 
 def _stop(target: Target) -> Floats:
     """Return the probability of stopping at each judged document; the last element is for unjudged documents."""
-    return target.cached(
+    return target.compute_once(
         "stop", lambda: relevance.stop_probability(np.append(target.gain, target.unjudged), target.top)
     )
 
@@ -130,7 +130,7 @@ UTILITIES: dict[str, Callable[[Ints], Floats]] = {"ERR": Reciprocal(), "iRBU": _
 
 def linear_stop(target: Target) -> Floats:
     """Return the probability gain / (1 + maximum gain) of stopping at each judged document."""
-    return target.cached("linear stop", lambda: target.gain / (1.0 + target.top))
+    return target.compute_once("linear stop", lambda: target.gain / (1.0 + target.top))
 
 
 class _Term(Base):

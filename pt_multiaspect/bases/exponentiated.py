@@ -63,7 +63,7 @@ class Exponentiated(Base):
             changed = target.with_gain(gain, float(top))
             return replace(changed, unjudged=float(unjudged), bottom=float(bottom))
 
-        return target.cached("2^g - 1", make)
+        return target.compute_once("2^g - 1", make)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""

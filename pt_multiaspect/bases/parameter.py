@@ -10,7 +10,7 @@ from ..errors import MultiAspectError, choices, did_you_mean, shown
 from .base import Base, is_measure
 from .delegated import as_base
 from .diversity import is_diversity_measure
-from .strings import UnknownMeasureError, check_params, nearest, read_measure
+from .strings import UnknownMeasureError, check_params, read_measure, similar_names
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _parse(base: object, by_subtopic: bool = False) -> Base:
             base = read_measure(base)
         except UnknownMeasureError as error:
             raise MultiAspectError(
-                f"unknown base {base!r}; the nearest names are {nearest(error.name)}; expected a measure such as "
+                f"unknown base {base!r}; {similar_names(error.name)}; expected a measure such as "
                 "nDCG@10, AP(rel=2) or Compat(p=0.8)"
             ) from None
     # Multi-aspect measures, and measures defined by their aggregate, have a reason.

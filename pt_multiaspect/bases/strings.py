@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
@@ -34,7 +35,7 @@ class UnknownMeasureError(MultiAspectError):
     """The name of a measure is unknown."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"unknown measure {cut(name)!r}; the nearest names are {nearest(name)}")
+        super().__init__(f"unknown measure {cut(name)!r}; {similar_names(name)}")
         self.name = name
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -239,14 +240,30 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
 
 
-def nearest(name: str) -> str:
-    """Return the three names of registered measures most similar to `name`, ignoring case."""
+def similar_names(name: str) -> str:
+    """Return how to write a measure and its cutoff, or the three names most similar to `name`, ignoring case."""
+    with_cutoff = measure_with_cutoff(name)
+    if with_cutoff is not None:
+        return f"write {with_cutoff}"
     start = name[:_LONGEST].lower()
 
     def unlike(known: str) -> tuple[float, str]:
         return -SequenceMatcher(None, start, known.lower()).ratio(), known
 
-    return choices(sorted(ir_measures.measures.registry, key=unlike)[:3])
+    return f"the nearest names are {choices(sorted(ir_measures.measures.registry, key=unlike)[:3])}"
+
+
+def measure_with_cutoff(name: str) -> Measure | None:
+    """Return the measure that is meant by a name such as ``nDCG10`` or ``cam_cut_10``; None if there is none."""
+    parts = re.fullmatch(r"(\w*?)(?:_cut|_at)?_?(\d{1,9})", name)
+    if parts is None:
+        return None
+    registry = ir_measures.measures.registry
+    known = sorted((other for other in registry if other.lower() == parts[1].lower()), key=lambda n: n != parts[1])
+    try:
+        return read_measure(f"{registry[known[0]].NAME}@{int(parts[2])}") if known else None
+    except MultiAspectError:  # the measure has no cutoff
+        return None
 
 
 #: Checks of parameters that ir-measures lacks.

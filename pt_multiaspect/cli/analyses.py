@@ -43,7 +43,6 @@ from .verb import Incomplete, Inputs, verb
 
 
 @verb(
-    "Correlate the system rankings of measures.",
     r"""
     Examples:
       pt-multiaspect correlate --qrels relevance=qrels.txt credibility=qcred.txt \
@@ -92,7 +91,6 @@ def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bo
 
 
 @verb(
-    "Show for which weights of the aspects one run is better than another.",
     r"""
     Examples:
       pt-multiaspect weightings --qrels relevance=qrels.txt trust=trust.txt \
@@ -179,7 +177,6 @@ def _read_weights(texts: Sequence[str]) -> dict[str, float]:
 
 
 @verb(
-    "Show the maximum attainable values.",
     r"""
     Examples:
       pt-multiaspect bounds --qrels relevance=qrels.txt credibility=qcred.txt \
@@ -244,7 +241,6 @@ def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[s
 
 
 @verb(
-    "Search for counterexamples to properties of measures.",
     """
     Examples:
       pt-multiaspect axioms -m TOMA CAM MM

@@ -10,7 +10,8 @@ from typing import Any
 import click
 import ir_measures
 import pandas as pd
-from click.shell_completion import get_completion_class
+
+from pt_multiaspect_commands import completion_script
 
 from .._writing import write_file
 from ..aspects import Aspects
@@ -31,7 +32,6 @@ _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 @verb(
-    "List the measures, or show the help of one.",
     """
     Examples:
       pt-multiaspect measures
@@ -115,7 +115,7 @@ def _parameter(name: str, param: Param) -> str:
     return f"{name}={value}  {param.desc}"
 
 
-@verb("Evaluate and tune three rankers on the package's collection.", "Example:\n  pt-multiaspect demo")
+@verb("Example:\n  pt-multiaspect demo")
 def demo() -> None:
     """Evaluate and tune three rankers on the collection that the package contains."""
     from ..demo import run_demo
@@ -124,7 +124,6 @@ def demo() -> None:
 
 
 @verb(
-    "List the test collections, or write one to files.",
     """
     Examples:
       pt-multiaspect datasets
@@ -244,7 +243,6 @@ def _write_lines(path: Path, lines: Any) -> None:
 
 
 @verb(
-    "Print the script for completion in a shell.",
     r"""
     Examples:
       bash: add to ~/.bashrc
@@ -259,8 +257,4 @@ def _write_lines(path: Path, lines: Any) -> None:
 )
 def completion(shell: str) -> str:
     """Print the script that completes commands, options, measures and files in a shell."""
-    program = click.get_current_context().find_root()
-    kind = get_completion_class(shell)
-    assert kind is not None  # ensured by the choices of the argument
-    variable = f"_{program.info_name}_COMPLETE".replace("-", "_").upper()
-    return kind(program.command, {}, str(program.info_name), variable).source()
+    return completion_script(shell)

@@ -21,7 +21,6 @@ _TEST, _, _ALPHA = SIGNIFICANCE
 
 
 @verb(
-    "Compare two runs, query by query.",
     r"""
     Examples:
       pt-multiaspect compare --qrels relevance=qrels.txt credibility=qcred.txt \

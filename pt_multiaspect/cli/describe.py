@@ -14,7 +14,6 @@ from .wording import tell
 
 
 @verb(
-    "Describe judgments, runs and scales, and list oddities.",
     r"""
     Examples:
       pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt

@@ -50,7 +50,6 @@ CONFIDENCE = 0.95
 
 
 @verb(
-    "Evaluate TREC run files.",
     r"""
     Examples:
       pt-multiaspect evaluate qrels.txt runs/*.run -m nDCG@10 AP

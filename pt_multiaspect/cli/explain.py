@@ -15,7 +15,6 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
 
 
 @verb(
-    "Explain the value of one query, rank by rank.",
     r"""
     Examples:
       pt-multiaspect explain --qrels relevance=qrels.txt credibility=qcred.txt \

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import ir_measures
 from click.shell_completion import CompletionItem
 
 from ..analysis._significance import TESTS
+from ..bases.strings import measure_with_cutoff
 from ..errors import MultiAspectError
 from ..evaluation.topics import TOPICS
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
@@ -72,10 +72,24 @@ class Command(click.Command):
         """Parse arguments, where one --qrels, --human or -m may have several values."""
         ctx.meta[ARGUMENTS] = list(args)
         try:
+            self._check_hyphens(args)
             return super().parse_args(ctx, insert_options(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def _check_hyphens(self, args: list[str]) -> None:
+        """Raise an error for ``-measure`` and ``suite:``, which would be read as ``-m easure`` and as a run."""
+        options = {name for param in self.params for name in param.opts}
+        for arg in args:
+            if arg == "--":
+                return
+            name = arg.partition("=")[0]
+            if len(name) > 2 and f"-{name}" in options:
+                raise click.NoSuchOption(name)
+            option, is_colon, value = arg.partition(":")
+            if is_colon and f"--{option}" in options and not os.path.exists(arg):
+                raise click.UsageError(f"--{option}: expected a blank, got {arg!r}; write --{option} {value}")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, after checking that it does not overwrite its input."""
@@ -212,8 +226,8 @@ def looks_like_measure(text: str) -> bool:
         return False
     try:
         return bool(parse_list([text]))
-    except MultiAspectError:
-        return re.fullmatch(r"[\w.()=,]+@\d+", text) is not None  # probably a misspelt measure
+    except MultiAspectError:  # probably a misspelt measure
+        return re.fullmatch(r"[\w.()=,]+@\d+", text) is not None or measure_with_cutoff(text) is not None
 
 
 #: Options with several values, and functions that tell whether an argument is a further value.
@@ -223,22 +237,6 @@ _SEVERAL: dict[str, Callable[[str], bool]] = {
     "-m": looks_like_measure,
     "--measure": looks_like_measure,
 }
-
-
-class Group(click.Group):
-    """A group of commands that suggests the nearest one for an unknown name."""
-
-    command_class = Command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the named command, or raise an error if it is unknown."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            known = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(self.list_commands(ctx))}"
-            raise click.UsageError(f"unknown command {args[0]!r}; {known}", ctx)
-        return super().resolve_command(ctx, args)
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

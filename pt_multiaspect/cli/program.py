@@ -12,67 +12,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from importlib import import_module
 
 import click
 
-from .._version import __version__
+from pt_multiaspect_commands import COMMANDS, NAME, build_program
+
 from ..errors import MultiAspectError, MultiAspectWarning
 from ..tables.content import MINUS
-from .analyses import axioms, bounds, correlate, weightings
-from .catalogue import completion, datasets, demo, measures
-from .compare import compare
-from .completion import add_completion
-from .describe import describe
-from .evaluate import evaluate
-from .explain import explain
-from .options import Group
-from .report import report
-from .wording import NAME, reword, tell, usage_message
+from .wording import reword, tell, usage_message
 
-_EPILOG = """\b
-Start with your own files:
-  pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt
-  pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\
-    -m nDCG@10 TOMA@10 bm25.run other.run
-or with files to try: pt-multiaspect datasets health --output health
-
-\b
-Exit codes: 0 success, 1 results are incomplete or could not be written,
-2 invalid arguments or input.
-"""
-
-
-@click.group(
-    NAME,
-    cls=Group,
-    epilog=_EPILOG,
-    no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+program = build_program(
+    getattr(import_module(f".{module}", __package__), name) for module, names in COMMANDS.items() for name in names
 )
-@click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")
-def program() -> None:
-    """Evaluate rankings on several aspects of their documents."""
-
-
-for command in (
-    evaluate,
-    describe,
-    explain,
-    compare,
-    report,
-    correlate,
-    weightings,
-    bounds,
-    axioms,
-    measures,
-    demo,
-    datasets,
-    completion,
-):
-    program.add_command(command)
-
-
-add_completion()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

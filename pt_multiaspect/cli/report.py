@@ -28,7 +28,6 @@ from .verb import Inputs, verb
 
 
 @verb(
-    "Write a report as one HTML file.",
     r"""
     Examples:
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \

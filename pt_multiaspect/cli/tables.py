@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -95,8 +96,12 @@ def choose_format(name: str | None, output: str | None, formats: Mapping[str, st
         return "text" if formats is not SUFFIXES else "table" if sys.stdout.isatty() else "tsv"
     suffix = Path(output).suffix.lower()
     if suffix not in formats:
-        remedy = "; use one, or --format" if formats is SUFFIXES else ""
-        raise MultiAspectError(f"--output: expected a file that ends in {choices(formats)}, got {output}{remedy}")
+        kept, other = os.path.splitext(output)[0], next(iter(formats))
+        remedy = "which browsers print as PDF" if other == ".html" else "or add --format"
+        raise MultiAspectError(
+            f"--output: expected a file that ends in {choices(formats)}, got {output}; write {kept}{other}, "
+            f"{remedy}"
+        )
     if formats[suffix] == "parquet" and find_spec("pyarrow") is None:
         raise MultiAspectError(
             "--output: writing Parquet files requires PyArrow, which is part of the extra parquet: "

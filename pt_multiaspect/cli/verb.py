@@ -17,6 +17,8 @@ import click
 import ir_measures
 import pandas as pd
 
+from pt_multiaspect_commands import NAME, SUMMARIES
+
 from .._writing import is_special, write_file
 from ..aspects import Aspects
 from ..collection.judgments import Judgments
@@ -39,7 +41,7 @@ from .options import (
     Significance,
 )
 from .tables import SUFFIXES, choose_format, write
-from .wording import NAME, tell
+from .wording import tell
 
 #: The names of the parameters of run files.
 RUN_PARAMETERS = tuple(str(param.name) for param in RUN_FILES)
@@ -186,21 +188,20 @@ class Incomplete:
 
 
 def verb(
-    summary: str, examples: str, *params: click.Parameter, name: str | None = None
+    examples: str, *params: click.Parameter, name: str | None = None
 ) -> Callable[[Callable[..., object]], Command]:
     """Make a command from a function that returns the output.
 
     Parameters
     ----------
-    summary : str
-        The description in the list of commands.
     examples : str
         The examples at the end of the help.
     *params : click.Parameter
         The options and arguments, in the order of the help. Those that commands share (`options`) are given to the
         function as one `Inputs`, its first argument, if there are any; others by their names.
     name : str, optional
-        The name of the command. By default that of the function, whose docstring is the help.
+        The name of the command. By default that of the function, whose docstring is the help. Its summary in the
+        list of commands is that of `pt_multiaspect_commands`.
 
     Returns
     -------
@@ -245,7 +246,7 @@ def verb(
             callback=callback,
             params=list(params),
             help=inspect.getdoc(function),
-            short_help=summary,
+            short_help=SUMMARIES.get(name or function.__name__),
             epilog="\b\n" + dedent(examples).strip().replace("\n\n", "\n\n\b\n"),
         )
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import click
 
+from pt_multiaspect_commands import NAME
+
 from ..errors import choices, did_you_mean
 from ..views import printable
-
-NAME = "pt-multiaspect"
 
 #: Parts of messages for Python, and their replacements on the command line.
 WORDS = {
@@ -34,6 +34,8 @@ WORDS = {
     "drop_identical_ids=True of read_run drops": "--drop-identical-ids drops",
     "drop_identical_ids=False keeps": "--keep-identical-ids keeps",
     "Omit out=": "Omit --resume",
+    "; register a function with register_distance(name), or pass an Order, its name or "
+    "Order.from_distance(aspects, function) as order=": ", as in 'TOMA(distance=manhattan)'",
     "upper_bound is undefined": "the upper bound is undefined",
     "name the label columns of one file by aspects=[…]": "name the label columns of one file, as in --qrels "
     "relevance,credibility=FILE",
@@ -164,6 +166,7 @@ _REMEDIES = {
     "qrels": ": give ASPECT=FILE for each aspect, as in --qrels relevance=qrels.txt credibility=qcred.txt",
     "runs": ": give run files, directories, or patterns in quotes",
     "qid": ": give the id of a query",
+    "shell": ": give bash, zsh or fish, as in pt-multiaspect completion bash",
     "output": ": give the file to write",
 }
 

@@ -161,7 +161,7 @@ class Judgments(Memo):
     @property
     def docnos(self) -> NDArray[np.object_]:
         """The document of each judged pair."""
-        docnos: NDArray[np.object_] = self.cached("docnos", self._pair_docnos)
+        docnos: NDArray[np.object_] = self.compute_once("docnos", self._pair_docnos)
         return docnos
 
     def _pair_docnos(self) -> NDArray[np.object_]:
@@ -271,7 +271,7 @@ class Judgments(Memo):
     @property
     def docno_codes(self) -> Ints:
         """One number per judged pair, in the order of the docnos, equal for equal docnos."""
-        return self.cached("docno codes", lambda: pd.factorize(self.docnos, sort=True)[0])
+        return self.compute_once("docno codes", lambda: pd.factorize(self.docnos, sort=True)[0])
 
     @property
     def n_queries(self) -> int:
@@ -351,7 +351,7 @@ class Judgments(Memo):
     @property
     def pairs(self) -> PairTable:
         """The judged pairs as a hash table."""
-        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
+        return self.compute_once("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
 
     # -- labels -----------------------------------------------------------------------------
 
@@ -436,7 +436,7 @@ class Judgments(Memo):
             by_column = {column: texts_like_labels(self._frame[column], query) for column in others}
             return {column: texts for column, texts in by_column.items() if texts}
 
-        return self.cached("text columns", make)
+        return self.compute_once("text columns", make)
 
     def _missing_aspect_error(self, missing: Sequence[str]) -> MultiAspectError:
         from multiprocessing import current_process
@@ -489,7 +489,7 @@ class Judgments(Memo):
         """
         # Equal specifications may differ in whether the grades were listed, on which a warning depends.
         by_top = spec.by_top if isinstance(spec, Aspects) else ()
-        return self.cached(("views", spec, by_top), lambda: self._make_views(spec))
+        return self.compute_once(("views", spec, by_top), lambda: self._make_views(spec))
 
     def _make_views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
         names = self.label_names if spec is None else tuple(spec)
@@ -546,7 +546,7 @@ class Judgments(Memo):
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
         key = ("view", name, column, aspect, aspect is not None and aspect.by_top)
-        return self.cached(key, lambda: self._make_view(name, column, aspect))
+        return self.compute_once(key, lambda: self._make_view(name, column, aspect))
 
     def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
         labels = self.labels(column)

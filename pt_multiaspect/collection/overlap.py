@@ -173,7 +173,10 @@ def are_grades(values: Floats) -> bool:
 def warn_if_swapped(rankings: Rankings, name: str) -> None:
     """Warn if the labels of the judgments look like scores, and the scores of the run `name` like labels."""
     judgments, run = rankings.judgments, rankings.source
-    if not judgments.cached("labels like scores", lambda: _has_scores_as_labels(judgments)) or len(run) < _MIN_ROWS:
+    if (
+        not judgments.compute_once("labels like scores", lambda: _has_scores_as_labels(judgments))
+        or len(run) < _MIN_ROWS
+    ):
         return
     pairs = np.unique(np.stack([run.query, run.score]), axis=1).shape[1]
     if are_grades(run.score) and 2 * pairs <= len(run):

@@ -134,7 +134,7 @@ class Rankings(Memo):
     @property
     def _order(self) -> Ints:
         """The rows in the order by query and rank."""
-        order: Ints = self.cached("order", lambda: inverse_permutation(self._position))
+        order: Ints = self.compute_once("order", lambda: inverse_permutation(self._position))
         return order
 
     def with_judgments(self, judgments: Judgments) -> Rankings:
@@ -145,7 +145,9 @@ class Rankings(Memo):
 
     def top(self, cutoff: int | None) -> Ranking:
         """Return the first `cutoff` ranks."""
-        hits: Hits = self.hits if cutoff is None else self.cached(("top", cutoff), lambda: self.hits.top(cutoff))
+        hits: Hits = (
+            self.hits if cutoff is None else self.compute_once(("top", cutoff), lambda: self.hits.top(cutoff))
+        )
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
     def ranked_documents(self, query: int) -> tuple[NDArray[np.object_], Scores]:
@@ -183,7 +185,7 @@ class Rankings(Memo):
             begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
             return np.concatenate([np.zeros(min(len(score), 1), dtype=np.intp), np.cumsum(begins)])
 
-        levels: Ints = self.cached("levels", make)
+        levels: Ints = self.compute_once("levels", make)
         return levels
 
     def frame_by_rank(self) -> pd.DataFrame:

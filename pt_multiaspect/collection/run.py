@@ -117,6 +117,13 @@ def name_run_in_errors(title: str) -> Iterator[None]:
         raise MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}") from None
 
 
+#: The remedy for runs that are lists of docnos.
+_SCORED = (
+    "give the ranking of docnos of each query scores, as in "
+    "{qid: {docno: -rank for rank, docno in enumerate(docnos)}}"
+)
+
+
 def _frame(run: object) -> pd.DataFrame:
     """Return a run in any form as a pandas DataFrame."""
     frame = to_pandas(run)
@@ -127,6 +134,7 @@ def _frame(run: object) -> pd.DataFrame:
             if not isinstance(documents, Mapping):
                 raise MultiAspectError(
                     f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(documents)} for query {qid!r}"
+                    + (f"; {_SCORED}" if isinstance(documents, list | tuple) else "")
                 )
         rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
         return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
@@ -139,6 +147,7 @@ def _frame(run: object) -> pd.DataFrame:
             return pd.DataFrame(documents, columns=list(fields))
         raise MultiAspectError(
             f"run: expected an iterable of namedtuples with the same fields, got {describe_row(documents[0])}"
+            + (f"; {_SCORED}" if isinstance(documents[0], str) else "")
         )
     raise MultiAspectError(
         "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, got "
@@ -163,6 +172,7 @@ def _scores(frame: pd.DataFrame, where: Any) -> Floats:
         raise MultiAspectError(
             f"invalid score {repr(value) if isinstance(value, str) else value} for {where(int(faulty[0]))}: "
             f"expected a number {tally(len(faulty), 'row')}"
+            + (f"; {_SCORED}" if isinstance(value, list | tuple) else "")
         )
     return scores
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from .._validation import choice, count
 from ..errors import MultiAspectError, choices, refuse_repeated, tally
+from ..readability import fog
 
 Analyzer = Literal["word", "char"]
 
@@ -19,18 +19,12 @@ _VECTORIZER: dict[str, dict[str, Any]] = {
     "word": {"analyzer": "word", "stop_words": "english"},
     "char": {"analyzer": "char_wb", "ngram_range": (3, 5)},
 }
-_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-_SENTENCE_END = re.compile(r"[.!?:;]+(?=\s|$)")
-_VOWEL_GROUP = re.compile(r"[aeiouy]+", re.IGNORECASE)
 
 
 def readability(text: str) -> float:
     """Estimate how easy a text is to read, from 0 (hard) to 1 (easy).
 
-    The estimate is 1 − (words per sentence + percentage of long words) / 100, but at
-    least 0. A word is long if it has more than two groups of vowels, an approximation
-    of syllables. The Gunning fog index has the same two components. Sentences
-    also end at colons and semicolons.
+    The estimate is 1 − FOG / 40, but at least 0; see `pt_multiaspect.readability.fog`.
 
     Parameters
     ----------
@@ -50,12 +44,8 @@ def readability(text: str) -> float:
     >>> round(readability("Antipyretic administration ameliorates symptomatology."), 3)
     0.0
     """
-    words = _WORD.findall(text)
-    if not words:
-        return 0.0
-    sentences = max(1, len(_SENTENCE_END.findall(text)))
-    long_words = sum(len(_VOWEL_GROUP.findall(word)) > 2 for word in words)
-    return max(0.0, 1.0 - (len(words) / sentences + 100.0 * long_words / len(words)) / 100.0)
+    index = fog(text)
+    return max(0.0, 1.0 - index / 40.0) if index else 0.0
 
 
 def _check_documents(documents: pd.DataFrame) -> None:

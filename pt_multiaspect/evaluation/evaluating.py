@@ -314,7 +314,7 @@ def _evaluate_in_parallel(
     tasks = (delayed(_evaluate_task)(content, key, task, skip) for task in items)
     try:
         if backend.supports_return_generator:
-            with _blocked_interrupts() if type(backend).__name__ == "LokyBackend" else nullcontext():
+            with _block_interrupts() if type(backend).__name__ == "LokyBackend" else nullcontext():
                 results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks)
             for done in results:
                 yield from done
@@ -331,7 +331,7 @@ def _evaluate_in_parallel(
 
 
 @contextmanager
-def _blocked_interrupts() -> Iterator[None]:
+def _block_interrupts() -> Iterator[None]:
     """Let worker processes inherit that Ctrl-C, after which this process ends them, is blocked: no tracebacks."""
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield

@@ -47,7 +47,7 @@ class LastJudgments(threading.local):
             return Judgments.of(qrels)
         last = self.of(qrels)
         result = copy(last)
-        result.cached("pairs", lambda: last.pairs)
+        result.compute_once("pairs", lambda: last.pairs)
         return result
 
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 class Memo:
     """A base class of objects with a cache of derived results, which copies and pickles do not contain."""
 
-    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+    def compute_once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of `make`, computed once per `key`."""
         results = self.__dict__.setdefault("_results", {})
         if key not in results:

@@ -88,7 +88,7 @@ class Target(Memo):
             highest = self.highest[self.query]
             return self.with_gain(np.exp2(self.gain - highest) - np.exp2(-highest))
 
-        return self.cached("exponentiated", make)
+        return self.compute_once("exponentiated", make)
 
     @property
     def judged(self) -> Bools:
@@ -111,13 +111,13 @@ class Target(Memo):
         """Return a mask of the documents that binary measures count as relevant: label ≥ `rel`, or positive."""
         if rel is not None:
             self.source.check_rel(rel)
-            return self.cached(("rel", rel), lambda: self.source.at_least(rel))
+            return self.compute_once(("rel", rel), lambda: self.source.at_least(rel))
         self.source.check_threshold()
         return self.positive
 
     def n_relevant(self, rel: float | None) -> Floats:
         """Return the number of documents per query that binary measures count as relevant."""
-        return self.cached(("number", rel), lambda: self.total(self.relevant(rel)))
+        return self.compute_once(("number", rel), lambda: self.total(self.relevant(rel)))
 
     def total(self, values: NDArray[np.generic]) -> Floats:
         """Sum `values` of the judged documents per query."""

@@ -98,7 +98,7 @@ class _PreferenceCompat(TermMeasure):
             gain = np.maximum(sign * self._preferences(views), 0.0)
             return Joint(gain).target(views)
 
-        return judgments.cached(("preferences", self.spec, self["order"], sign), make)
+        return judgments.compute_once(("preferences", self.spec, self["order"], sign), make)
 
 
 class _HelpfulCompat(_PreferenceCompat):

@@ -85,7 +85,7 @@ class _CRP(_Displacement):
         return displacement.crp(ranking, target, self.cutoff)
 
     def additive(self, target: Target) -> Displacement:
-        return target.cached(("form", self), lambda: Displacement(target, self.cutoff))
+        return target.compute_once(("form", self), lambda: Displacement(target, self.cutoff))
 
 
 class _nCRP(_Displacement):

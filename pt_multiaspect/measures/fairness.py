@@ -132,7 +132,7 @@ class _GroupMeasure(DirectMeasure):
         A declared target is summed over the other dimensions. Otherwise, the target of each dimension is that of
         the relevant documents with a membership in it, which may lack memberships in other dimensions.
         """
-        return judgments.cached(
+        return judgments.compute_once(
             ("target", self._groups, self.spec, dimension), lambda: self._make_target(judgments, dimension)
         )
 
@@ -258,7 +258,7 @@ class _AWRF(_GroupMeasure):
         return (judgments.view("relevance", None),) if reads else ()
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        fair: Floats = rankings.cached(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
+        fair: Floats = rankings.compute_once(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
         if self._bases is not None:
             if self._bases.one.reads_gains:
                 views[0].check_gains(f"{self.NAME} times {self._bases.one.text}")
@@ -379,7 +379,7 @@ class _GF(_GroupMeasure):
         (view,) = views
         hits = rankings.top(self.cutoff)
         key = ("seen", self._groups, self._dimension, self.cutoff)
-        seen: Floats = rankings.cached(key, lambda: self._mean_membership(rankings))
+        seen: Floats = rankings.compute_once(key, lambda: self._mean_membership(rankings))
         wanted = self._target(rankings.judgments, self._dimension)[hits.query]
         view.check_gains(self.NAME)
         stops = stopping_chance(hits, linear_stop(view.target))

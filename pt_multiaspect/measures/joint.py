@@ -204,7 +204,7 @@ class JointMeasure(TermMeasure):
             views = self.views(judgments)
             return self.joint(views).target(views)
 
-        return judgments.cached(("joint", *self._target_key()), make)
+        return judgments.compute_once(("joint", *self._target_key()), make)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base on the combined gains as the only term."""

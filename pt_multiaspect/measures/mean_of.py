@@ -106,7 +106,7 @@ class MeasureMean(TermMean):
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the terms of all members, with weights; empty if a member is not the weighted sum of its terms."""
-        return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
+        return judgments.compute_once(("terms", self), lambda: self._make_terms(judgments))
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         terms: list[Term] = []

@@ -160,7 +160,7 @@ class AspectMean(TermMean, BasedMeasure):
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base of each aspect on its labels; aspects of weight 0 are left out."""
-        return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
+        return judgments.compute_once(("terms", self), lambda: self._make_terms(judgments))
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         views = self.views(judgments)
@@ -282,7 +282,7 @@ class _CAM(AspectMean):
         if not self["normalized"]:
             return values
         judgments = rankings.judgments
-        best = judgments.cached(("best", self), lambda: self._best(judgments))
+        best = judgments.compute_once(("best", self), lambda: self._best(judgments))
         return np.minimum(ratio(values, best), 1.0)
 
     def _best(self, judgments: Judgments) -> Floats:

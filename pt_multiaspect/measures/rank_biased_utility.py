@@ -100,7 +100,7 @@ class _RBU(TermMeasure):
         return parts
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
+        return judgments.compute_once(("terms", self), lambda: self._make_terms(judgments))
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         stopping, effort = (base(self["p"], self.cutoff) for base in (RankBiasedStopping, Effort))

@@ -88,7 +88,7 @@ class _RankErrors(DirectMeasure):
         """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
         epsilons = [
-            rankings.cached(("rank errors", view, self.cutoff), partial(rank_errors.errors, hits, view.grade))
+            rankings.compute_once(("rank errors", view, self.cutoff), partial(rank_errors.errors, hits, view.grade))
             for view in views
         ]
         # As floats: NumPy cannot represent integers beyond 64 bits.

@@ -220,7 +220,7 @@ class _nMDCU(_MDCU):
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         judgments = rankings.judgments
         values = super().score(rankings, views)
-        ideal = judgments.cached(("ideal", self), lambda: self._ideal(rankings, views))
+        ideal = judgments.compute_once(("ideal", self), lambda: self._ideal(rankings, views))
         endless = np.flatnonzero((values > 0) & (ideal == 0))
         if len(endless):
             raise MultiAspectError(

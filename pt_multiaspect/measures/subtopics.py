@@ -212,7 +212,7 @@ class _Subtopics(BasedMeasure):
         """Return the greedy ranking of the judged documents, computed once for all runs and discounts."""
         judgments = rankings.judgments
         key = ("greedy", self.spec, self._base.rel, alpha, self._base.cutoff)
-        return judgments.cached(
+        return judgments.compute_once(
             key,
             lambda: subtopics.greedy_ideal(rankings.hits, members, alpha, judgments.docno_codes, self._base.cutoff),
         )

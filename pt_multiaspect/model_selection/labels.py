@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple, cast
 
 import ir_measures
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from .._validation import choice
-from ..aspects.aspects import Aspects
+from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
+from ..bases.strings import measure_with_cutoff, similar_names
 from ..collection.columns import DOCUMENT_COLUMNS
 from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
@@ -144,6 +146,7 @@ def aggregate_labels(
             if queries is None:  # documents of unknown queries may have equal names
                 queries, rows = np.zeros(len(rows), dtype=np.intp), rows.reset_index(drop=True)
         judgments = LabelledRows(rows, plain_column(queries)).judgments
+    check_aspect_target(target, judgments.label_names, is_named=what == "qrels" or has_names(y, aspects))
     check_known(missing, measure, judgments, what)
     labels, params = _learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
     if what == "y":
@@ -242,6 +245,31 @@ def _has_gain(measure: object) -> bool:
 
 def _is_aspect(target: object) -> bool:
     return isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry
+
+
+def has_names(y: object, aspects: object) -> bool:
+    """Return whether the columns of labels have names of their own."""
+    return aspects is not None or to_pandas(y) is not None or isinstance(getattr(y, "name", None), str)
+
+
+def check_aspect_target(target: object, names: Sequence[str], is_named: bool) -> None:
+    """Raise an error for a target that is neither the name of a measure nor that of a column of labels.
+
+    A single column without a name takes that of the target, unless it is nearly the name of a measure.
+    """
+    if not (isinstance(target, str) and _is_aspect(target)):
+        return
+    if aspect_name(target) not in names:
+        raise MultiAspectError(
+            f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and there is no column "
+            f"for the aspect {target}; of measures, {similar_names(target)}"
+        )
+    measures = [name.lower() for name in ir_measures.measures.registry]
+    if not is_named and (measure_with_cutoff(target) or get_close_matches(target.lower(), measures, 1, 0.8)):
+        raise MultiAspectError(
+            f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If it is the "
+            f"aspect of y, pass aspects=[{target!r}]"
+        )
 
 
 def _no_gain_error(target: object) -> MultiAspectError:

@@ -32,7 +32,7 @@ from .boosters import (
     query_parameter,
     warn_of_columns,
 )
-from .labels import nested_params, read_target, target_gains, with_params
+from .labels import check_aspect_target, has_names, nested_params, read_target, target_gains, with_params
 from .rows import (
     ADD_QID,
     EvaluatedMeasure,
@@ -320,7 +320,9 @@ class AspectRanker(Wrapper):
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
         sample_weight = materialise(sample_weight)
+        y = materialise(y)
         train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
+        check_aspect_target(self.target, list(train.labels.columns), has_names(y, self.aspects))
         if sample_weight is not None:
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
             train = replace(train, weights=weights)

@@ -237,12 +237,12 @@ class RowRankings(Rankings):
         result._is_expectation = True
         return result
 
-    def cached(self, key: Any, make: Any) -> Any:
+    def compute_once(self, key: Any, make: Any) -> Any:
         """Return the result of `make`, or the expected value of a linear base."""
         if self._is_expectation and isinstance(key, tuple) and key[0] == "base":
             _, base, target = key
-            return super().cached(key, lambda: self._expected_value(base, base.additive(target)))
-        return super().cached(key, make)
+            return super().compute_once(key, lambda: self._expected_value(base, base.additive(target)))
+        return super().compute_once(key, make)
 
     def _expected_value(self, base: Any, form: Linear) -> Floats:
         """Return the value of a linear form if tied rows have the mean of their gains."""
@@ -336,7 +336,7 @@ class LabelledRows:
         """Return the value of each query: the expectation over ties if the measure is linear."""
         if rankings.tied.any():
             judgments = rankings.judgments
-            if judgments.cached(("linear", measure), lambda: _has_linear_terms(measure, judgments)):
+            if judgments.compute_once(("linear", measure), lambda: _has_linear_terms(measure, judgments)):
                 rankings = rankings.expectation
         return measure.evaluate(rankings)
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 from .._validation import choice
 from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, number_of, warn, warn_once
+from ..errors import MultiAspectError, number_of, warn_once
 from .boosters import has_qid_parameter, trained_queries
 from .rows import (
     ADD_QID,
@@ -230,11 +230,14 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
         return  # the training set as a whole, as with return_train_score
     known = [qid for qid in scored if qid in trained]
     if known:
-        warn(
+        name = type(estimator).__name__
+        warn_once(
             f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, "
-            f"{'was' if len(known) == 1 else 'were'} among those that {type(estimator).__name__} was fitted on: "
+            f"{'was' if len(known) == 1 else 'were'} among those that {name} was fitted on: "
             "the values do not hold for other queries. Split by query, as with cv=GroupKFold() and groups=qid, or "
-            "cv=RepeatedQueryKFold()"
+            "cv=RepeatedQueryKFold()",
+            # The folds and candidates of a search have the same queries in all.
+            key=f"{name} fitted on scored queries {hash(frozenset(trained).union(scored))}",
         )
 
 

@@ -18,7 +18,7 @@ from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
 from ..description import describe
-from ..errors import choices, refuse_unknown
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import measures_by_label
@@ -37,7 +37,7 @@ from .payload import payload, rankings_payload
 
 def report(
     runs: object,
-    qrels: object,
+    qrels: object = None,
     measures: ir_measures.Measure
     | str
     | Sequence[ir_measures.Measure | str]
@@ -163,6 +163,8 @@ def report(
     0    one  0.8155
     1  other  0.5000
     """
+    if qrels is None:
+        raise MultiAspectError("qrels: expected the judgments of the runs, got none; write report(runs, qrels)")
     if path is not None:
         _check_page(Path(path).expanduser().parent)
     options = _options(test, correction, alpha, n_resamples, seed, ci)
