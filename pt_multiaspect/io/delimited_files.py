@@ -73,6 +73,8 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
         line = text.data.split(b"\n", lines.line_num)[lines.line_num - 1]
         expected = f"{len(rows[0])} fields, as in the header" if rows else "a header"
         raise MultiAspectError(f"{text.name}:{lines.line_num}: expected {expected}, got {fault}: {excerpt(line)}")
+    if not rows:
+        raise MultiAspectError(f"{text.name}: the file is empty; expected a header and rows")
     header, *rows = rows
     if not all(header):
         raise MultiAspectError(
