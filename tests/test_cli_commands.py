@@ -368,7 +368,7 @@ def test_weightings(cli, trec_files):
     ("options", "part"),
     [
         (["-m", "AP", "runs"], "expected a mean over aspects, such as CAM"),
-        (["-m", "CAM"], "missing values: give --qrels, -m and runs, or --values FORMAT=FILE"),
+        (["-m", "CAM"], "missing values: give --qrels, -m and runs, or --values FILE"),
         (["runs"], "missing values: give --qrels, -m and runs"),
         (["-m", "CAM", "--values", "tot=values.txt"], "omit qrels and runs"),
         (["-m", "CAM", "--at-least", "relevance", "runs"], "--at-least: expected ASPECT=WEIGHT, got 'relevance'"),

@@ -324,7 +324,7 @@ def test_values_fit_in_a_column(n_systems):
 
 
 def test_values_name_what_is_wrong():
-    with pytest.raises(MultiAspectError, match="baseline: .*got 'run 9'|baseline.*run 9"):
+    with pytest.raises(MultiAspectError, match=r"baseline.*run 9"):
         plots.values(PERQUERY, baseline="run 9")
     with pytest.raises(MultiAspectError, match="nDCG"):
         plots.values(PERQUERY, ["nDCG"])

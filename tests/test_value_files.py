@@ -371,7 +371,7 @@ def test_the_name_of_a_run_is_given_where_it_lacks(tmp_path):
         ma.read_values(path, format="tot", name="b")
     with pytest.raises(ma.MultiAspectError, match="expected None without format="):
         ma.read_values(tmp_path, name="b")
-    with pytest.raises(ma.MultiAspectError, match="or a file and its format="):
+    with pytest.raises(ma.MultiAspectError, match="read lines with their format="):
         ma.read_values(path)
     with pytest.raises(ma.MultiAspectError, match="no such file"):
         ma.read_values(tmp_path / "none", format="tot")

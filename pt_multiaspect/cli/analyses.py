@@ -106,10 +106,11 @@ def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bo
     option(
         "--values",
         "values_file",
-        metavar="FORMAT=FILE",
+        metavar="[FORMAT=]FILE",
         type=click.Path(),
         help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE. "
-        f"FORMAT is {choices(VALUE_FORMATS)}. A DIRECTORY is one that evaluate --resume has written.",
+        "It is a table that evaluate -q has written, or a DIRECTORY of evaluate --resume. Lines have a FORMAT, "
+        f"{choices(VALUE_FORMATS)}.",
     ),
     option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
     option(
@@ -135,7 +136,7 @@ def weightings(inputs: Inputs, values_file: str | None, baseline: str | None, at
             raise click.UsageError("--values contains the values: omit qrels and runs")
         values, kept = _read_values(values_file), list(texts) or None
     elif not inputs.requested or not inputs.values["runs"]:
-        raise click.UsageError("missing values: give --qrels, -m and runs, or --values FORMAT=FILE")
+        raise click.UsageError("missing values: give --qrels, -m and runs, or --values FILE")
     elif len(inputs.measures) > 1:
         values, kept = inputs.evaluate(), list(inputs.measures)
     else:

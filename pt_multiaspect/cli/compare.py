@@ -37,7 +37,7 @@ _TEST, _, _ALPHA = SIGNIFICANCE
     _TEST,
     _ALPHA,
     *TABLE,
-    click.Argument(["runs"], nargs=-1, metavar="RUN RUN", type=click.Path()),
+    click.Argument(["runs"], nargs=-1, metavar="RUN RUN [MEASURE...]", type=click.Path()),
 )
 def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
     """Compare the second RUN with the first.

@@ -52,7 +52,7 @@ CONFIDENCE = 0.95
 @verb(
     r"""
     Examples:
-      pt-multiaspect evaluate qrels.txt runs/*.run -m nDCG@10 AP
+      pt-multiaspect evaluate qrels.txt runs/*.run nDCG@10 AP
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
         -m nDCG@10 TOMA@10 --aspects scales.json runs/*.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q -o values.csv bm25.run
@@ -116,7 +116,7 @@ def evaluate(
     """Evaluate TREC run files.
 
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
-    names it in the table.
+    names it in the table. Measures may follow the runs, where no file has such a name.
     """
     as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
     query_options = ["-q"] * perquery + [f"--format {inputs.format}"] * as_lines

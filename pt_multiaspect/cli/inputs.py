@@ -28,7 +28,7 @@ from ..io.trec_files import read_qrels, read_run
 from ..orders.tracks import TRACK_ANSWERS, correctness
 from ..suites import Suite, suite
 from ..suites.catalogue import SUITES, required_settings
-from .options import DIRECTORIES, STDIN, Requested, decode, looks_like_measure
+from .options import DIRECTORIES, STDIN, Requested, decode, explain_argument
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
@@ -210,8 +210,10 @@ def _files(path: str) -> list[str]:
     if path == STDIN:
         return [path]
     files = run_files(path)
-    if looks_like_measure(files[0]):
-        raise MultiAspectError(f"no such file: {path}, which is a measure; write it after -m, as in -m AP {path}")
+    context = click.get_current_context(silent=True)
+    takes_measures = context is not None and any(param.name == "measures" for param in context.command.params)
+    if takes_measures and not os.path.exists(files[0]) and (error := explain_argument(path)):
+        raise MultiAspectError(error)
     return files
 
 

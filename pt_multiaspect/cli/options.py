@@ -73,10 +73,18 @@ class Command(click.Command):
         ctx.meta[ARGUMENTS] = list(args)
         try:
             self._check_hyphens(args)
-            return super().parse_args(ctx, insert_options(args))
+            rest = super().parse_args(ctx, insert_options(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+        params = {param.name: param for param in self.params}
+        if not ctx.resilient_parsing and "measures" in params and "runs" in params and params["runs"].nargs == -1:
+            runs = ctx.params["runs"]
+            end = len(runs)
+            while end and _is_measure(runs[end - 1]):
+                end -= 1
+            ctx.params |= {"runs": runs[:end], "measures": (*ctx.params["measures"], *map(decode, runs[end:]))}
+        return rest
 
     def _check_hyphens(self, args: list[str]) -> None:
         """Raise an error for ``-measure`` and ``suite:``, which would be read as ``-m easure`` and as a run."""
@@ -224,10 +232,39 @@ def looks_like_measure(text: str) -> bool:
     """Return whether an argument is a measure rather than a file."""
     if os.path.exists(os.path.expanduser(text)):
         return False
+    # With a cutoff, it is probably a misspelt measure.
+    is_misspelt = re.fullmatch(r"[\w.()=,]+@\d+", text) is not None or measure_with_cutoff(text) is not None
+    return is_misspelt or not measure_error(text)
+
+
+def measure_error(text: str) -> str:
+    """Return the error of an argument that is not a measure, empty if it is one."""
     try:
-        return bool(parse_list([text]))
-    except MultiAspectError:  # probably a misspelt measure
-        return re.fullmatch(r"[\w.()=,]+@\d+", text) is not None or measure_with_cutoff(text) is not None
+        return "" if parse_list([text]) else "no measure"
+    except MultiAspectError as error:
+        return str(error)
+
+
+def _is_measure(argument: str) -> bool:
+    """Return whether the last argument is a measure; there is neither such a file nor a run with a name."""
+    files = (argument, argument.partition("=")[2])
+    return not any(os.path.exists(os.path.expanduser(file)) for file in files if file) and not measure_error(
+        argument
+    )
+
+
+def explain_argument(argument: str) -> str:
+    """Return what is wrong with an argument for runs that may be meant as a measure, empty for surely a file."""
+    if os.path.exists(os.path.expanduser(argument)):
+        name = os.path.basename(argument)
+        return (
+            "" if measure_error(name) else f"{argument} is read as a run, as there is such a file; write -m {name}"
+        )
+    if argument == STDIN or re.search(r"[/\\*?\[]|\.\w+$", argument):
+        return ""
+    if error := measure_error(argument):
+        return f"there is no file {argument}, and as a measure it is invalid: {error}"
+    return f"no such file: {argument}, which is a measure; write it after -m, as in -m AP {argument}"
 
 
 #: Options with several values, and functions that tell whether an argument is a further value.
@@ -310,7 +347,7 @@ def _measures() -> tuple[click.Option, ...]:
             multiple=True,
             metavar="MEASURE...",
             shell_complete=complete_measure,
-            help="One or more ir-measures or trec_eval names, as in -m nDCG@10 TOMA@10. May be repeated. "
+            help="One or more ir-measures or trec_eval names, as in -m nDCG@10 TOMA@10, or after the runs. "
             "LABEL=MEASURE sets the column head. 'pt-multiaspect measures' lists the measures of this package.",
         ),
         option(
@@ -432,8 +469,8 @@ def _table(of_values: bool) -> tuple[click.Option, ...]:
 
 #: The options of commands that return a table, and of those that may also return lines of values.
 TABLE, TABLE_OR_LINES = _table(False), _table(True)
-RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN...", type=click.Path())
-OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...]", type=click.Path())
+RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN... [MEASURE...]", type=click.Path())
+OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...] [MEASURE...]", type=click.Path())
 RUN = click.Argument(["runs"], metavar="RUN", type=click.Path(), callback=lambda ctx, param, value: (value,))
 #: Part of every command that reads runs.
 RUN_FILES = (

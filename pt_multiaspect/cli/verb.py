@@ -25,7 +25,7 @@ from ..collection.judgments import Judgments
 from ..errors import silence_warnings
 from ..evaluation import evaluate
 from ..evaluation.aggregation import read_topic_groups
-from ..evaluation.provenance import as_yaml, provenance
+from ..evaluation.provenance import SUFFIX, as_yaml, provenance
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
 from .options import (
     ARGUMENTS,
@@ -39,6 +39,7 @@ from .options import (
     OutputFile,
     Requested,
     Significance,
+    explain_argument,
 )
 from .tables import SUFFIXES, choose_format, write
 from .wording import tell
@@ -157,7 +158,7 @@ def _write_provenance(inputs: Inputs, output: str) -> None:
     """Write the provenance of an output file to a second file."""
     context = click.get_current_context()
     command = shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
-    path = f"{output}.ir_metadata.yml"
+    path = f"{output}{SUFFIX}"
     try:
         write_file(path, as_yaml(inputs.provenance(command)))
         tell(f"wrote versions, digests, scales and measures to {path}")
@@ -226,7 +227,9 @@ def verb(
             format = choose_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)
             if MEASURES[0] in params and not inputs.requested:
-                raise click.UsageError("missing measures: give -m MEASURE or --suite NAME")
+                errors_of_runs = filter(None, map(explain_argument, reversed(options.get("runs", ()))))
+                remedy = next(errors_of_runs, "give -m MEASURE or --suite NAME")
+                raise click.UsageError(f"missing measures: {remedy}")
             if not inputs.requested and inputs.requested.groups is not None:
                 raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
             shown = function(inputs, **values) if shared else function(**values)

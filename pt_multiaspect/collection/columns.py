@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..errors import MultiAspectError, choices, refuse_repeated
+from ..errors import SWAPPED, MultiAspectError, choices, refuse_repeated, tally
 
 QUERY_COLUMNS = ("qid", "query_id")
 
@@ -23,6 +23,9 @@ RUN_QUERY_COLUMNS = (*QUERY_COLUMNS, "q_id")
 
 DOCUMENT_COLUMNS = ("docno", "doc_id")
 
+
+#: The columns of judgments in BEIR and MTEB; their column score contains the labels.
+_BEIR_COLUMNS = (("query-id", "corpus-id"), ("query_id", "corpus_id"))
 
 #: The column of TREC qrels that contains the subtopic in diversity collections, and anything else in others.
 ITERATION_COLUMNS = ("iteration", "iter")
@@ -60,10 +63,52 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
         got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
-        raise MultiAspectError(
-            f"{what}: expected one column {' or '.join(candidates)}, got {got}{answers_remedy(frame.columns)}"
-        )
+        is_swapped = what == "a run" and beir_columns(frame.columns) is not None
+        remedy = f". {SWAPPED}" if is_swapped else answers_remedy(frame.columns)
+        raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}{remedy}")
     return frame[present[0]]
+
+
+def beir_columns(columns: Collection[Hashable]) -> tuple[str, str] | None:
+    """Return the columns of queries and documents among `columns` that only judgments of BEIR and MTEB have."""
+    return next((pair for pair in _BEIR_COLUMNS if {*pair} <= {*columns}), None)
+
+
+def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Return qrels with query_id, doc_id and relevance instead of the columns of BEIR and MTEB.
+
+    Runs have scores, too: they are labels only if all are whole numbers, and there are neither other labels nor
+    ranks.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Qrels with any columns; returned unchanged if they are not those of BEIR and MTEB.
+    what : str
+        The name of the qrels in errors.
+
+    Raises
+    ------
+    MultiAspectError
+        If a score is not a whole number.
+    """
+    ids = beir_columns(frame.columns)
+    if ids is None or not {"qid", *DOCUMENT_COLUMNS}.isdisjoint(frame.columns):
+        return frame
+    check_distinct_columns(frame, what)
+    names = dict(zip(ids, ("query_id", "doc_id"), strict=True))
+    if "score" in frame.columns and {"label", "relevance", "rank"}.isdisjoint(frame.columns):
+        names["score"] = "relevance"
+        labels = read_labels(frame["score"])
+        wrong = np.flatnonzero(frame["score"].notna().to_numpy() & (np.floor(labels) != labels))
+        if len(wrong):
+            query, document, score = (frame[column].iloc[int(wrong[0])] for column in (*ids, "score"))
+            raise MultiAspectError(
+                f"{what}: expected whole numbers as labels, got "
+                f"{repr(score) if isinstance(score, str) else score} (query {query}, document {document}) "
+                f"{tally(len(wrong), 'row')}; if these are labels, give them as a column relevance. {SWAPPED}"
+            )
+    return frame.rename(columns=names)
 
 
 def answers_remedy(columns: Collection[Hashable]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown
-from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, rename_beir_columns
 from .frames import is_frame, to_pandas
 
 #: The maximum number of keys that are read as the aspects of a document; more are the documents of a query.
@@ -34,7 +34,7 @@ def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
 def _read_qrels(qrels: object) -> tuple[pd.DataFrame, bool]:
     frame = to_pandas(qrels)
     if frame is not None:
-        return frame, False
+        return rename_beir_columns(frame, "qrels"), False
     if isinstance(qrels, Mapping):
         return _mapping_frame(qrels)
     if isinstance(qrels, Iterable) and not isinstance(qrels, str | bytes):

@@ -83,7 +83,11 @@ def _is_off_scale(labels: Floats, aspect: Aspect) -> Bools:
 
 def _columns(qrels: object) -> dict[str, str]:
     given = set(getattr(qrels, "columns", ()))
-    kinds = {"relevance": ("label", "relevance"), "qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS}
+    kinds = {
+        "relevance": ("label", "relevance", "score"),
+        "qid": (*QUERY_COLUMNS, "query-id"),
+        "docno": (*DOCUMENT_COLUMNS, "corpus-id", "corpus_id"),
+    }
     return {kind: next((name for name in names if name in given), names[0]) for kind, names in kinds.items()}
 
 

@@ -12,7 +12,8 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -20,10 +21,14 @@ import pandas as pd
 
 from ..collection.judgments import Judgments
 from ..collection.run import Run
+from ..errors import choices, warn
 from ..integration.provider import supports
 from ..io.file_contents import as_text, load
 from ..io.trec_files import split_metadata
 from .digests import content_digest, installed_versions
+
+#: The end of the name of the file with the provenance of another one.
+SUFFIX = ".ir_metadata.yml"
 
 #: Numbers of YAML 1.2 that are strings in YAML 1.1.
 _EXPONENT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$", re.ASCII)
@@ -87,6 +92,43 @@ def provenance(
             "runs": {name: _entry(run) for name, run in runs.items()},
         },
     }
+
+
+def recorded_measures(path: str, labels: Collection[str]) -> dict[str, str]:
+    """Return the printed measures of the columns of a file, by label, from the provenance beside it.
+
+    Parameters
+    ----------
+    path : str
+        The file, which may have been compressed after it was written.
+    labels : collection of str
+        The columns.
+
+    Returns
+    -------
+    dict of str to str
+        Empty if there is no provenance.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If it does not contain all measures.
+    """
+    import yaml
+
+    beside = [Path(f"{file}{SUFFIX}").expanduser() for file in (path, os.path.splitext(path)[0])]
+    file = next(filter(Path.is_file, beside), None)
+    if file is None:
+        return {}
+    try:
+        measures = yaml.safe_load(file.read_bytes())["pt_multiaspect"]["measures"]
+        return {label: str(measures[label]) for label in labels}
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
+        warn(
+            f"{file}: expected the measures {choices(labels)} of {path}, got others: its columns are read as the "
+            "measures that they name. Delete one of the files, or write both again"
+        )
+        return {}
 
 
 def _source(source: object) -> str:

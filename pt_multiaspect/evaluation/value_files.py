@@ -12,12 +12,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .._numbers import read_json
-from ..errors import MultiAspectError, choices, refuse_surrogates, refuse_taken, refuse_unknown, shown
+from .._typing import Bools
+from ..collection.frames import as_frame
+from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, refuse_taken, refuse_unknown, shown
+from ..integration.parsing import record_measures
+from ..io.arrow_files import read_arrow
+from ..io.delimited_files import first_line, read_delimited
 from ..io.file_contents import Text, as_text, load
 from ..io.trec_lines import excerpt
+from ..strings.identifiers import identifiers
 from .long_frames import COLUMNS, check_distinct
+from .provenance import recorded_measures
 from .store import read_directory
 
 #: The fields of a line, by format. Only JSON lines may contain names with blanks.
@@ -67,19 +75,23 @@ def read_values(
     DataFrame
         Columns ``name qid measure value``, as returned by `evaluate`. From a directory, the runs are sorted by the
         names of their files, and ``attrs["measures"]`` contains the measures by label. From a file, the rows are in
-        its order, and a label is the measure that it names, if any; see `aggregate`.
+        its order, and a label is the measure that it names, if any; see `aggregate`. From a table, rows are in the
+        order of `evaluate`; the last row of each run, the aggregate ``mean``, is left out, as are topics without a
+        value; and the measures are those in the file ``.ir_metadata.yml`` beside it, if there is one.
 
     Raises
     ------
     MultiAspectError
         If the directory contains no values, values of several evaluations (while another process writes to it), or
         several values of a run. If a line of a file is malformed, the file contains only aggregates, or several
-        values of a measure for a topic.
+        values of a measure for a topic. If a table has been sorted, so that its aggregates cannot be told from
+        topics, or has only means.
 
     Warns
     -----
     MultiAspectWarning
-        For each file of a directory that is damaged, which is left out.
+        For each file of a directory that is damaged, which is left out. If the file beside a table does not contain
+        its measures.
 
     Examples
     --------
@@ -104,7 +116,9 @@ def read_values(
     if format is None:
         if name is not None:
             raise MultiAspectError(f"name: expected None without format=, got {name!r}: {path} names its runs")
-        return read_directory(path)
+        is_path = isinstance(path, str | os.PathLike)
+        is_table = hasattr(path, "read") or (is_path and os.path.isfile(os.path.expanduser(path)))
+        return _read_table(path) if is_table else read_directory(path)
     refuse_unknown([format], FORMATS, "a format", "format")
     text = as_text(*load(path))
     rows = list(_json_rows(text) if format == "jsonl" else _split_rows(text, format))
@@ -198,19 +212,103 @@ def _run_name(text: Text, columns: dict[str, list[Any]]) -> str:
 
 def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
     """Return the value of a line."""
-    value = row["value"]
+    result = _number(row["value"])
+    if result is None:
+        raise MultiAspectError(
+            f"{text.name}:{number}: expected a number as value, got {shown(row['value'])} (topic {row['qid']}): "
+            f"{excerpt(line)}"
+        )
+    return result
+
+
+def _number(value: object) -> float | None:
+    """Return a value as a float, or None if it is not a number."""
     try:
         # float() also reads True and 1_000, and numbers that are too large as infinite.
         if not isinstance(value, bool) and "_" not in str(value):
-            result = float(value)
+            result = float(value)  # type: ignore[arg-type]
             if math.isfinite(result) or not re.search(r"\d", str(value)):
                 return result
     except (TypeError, ValueError, OverflowError):
         pass
-    raise MultiAspectError(
-        f"{text.name}:{number}: expected a number as value, got {shown(value)} (topic {row['qid']}): "
-        f"{excerpt(line)}"
+    return None
+
+
+def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a table with one row per run and topic, and one column per measure."""
+    name, data = load(path)
+    table = read_arrow(name, data)
+    frame = as_frame(table, name) if table is not None else _text_table(as_text(name, data))
+    labels = [str(column) for column in frame.columns if column not in ("name", "qid")]
+    if len(labels) != len(frame.columns) - 2 or not labels or not len(frame):
+        raise MultiAspectError(
+            f"{name}: expected rows with the columns name and qid and one per measure, which 'pt-multiaspect "
+            f"evaluate -q' writes as csv, tsv, json or parquet, got {number_of(len(frame), 'row')} with "
+            f"{choices(frame.columns)}; read lines with their format="
+        )
+    names, qids = (identifiers(frame[column], name) for column in ("name", "qid"))
+    is_topic = ~_are_aggregates(name, names, qids)
+    values = np.array([_cells(name, frame[label], qids) for label in labels])[:, is_topic]
+    names, qids = names[is_topic], qids[is_topic]
+    columns, rows = np.nonzero(~np.isnan(values))
+    order = np.argsort(pd.factorize(names)[0][rows], kind="stable")  # as `evaluate`: by run, measure and topic
+    columns, rows = columns[order], rows[order]
+    result = pd.DataFrame(
+        {
+            "name": names[rows],
+            "qid": qids[rows],
+            "measure": np.array([*labels, None], dtype=object)[:-1][columns],
+            "value": values[columns, rows],
+        }
     )
+    check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {name}")
+    if not hasattr(path, "read"):
+        record_measures(result, recorded_measures(os.fspath(path), labels))
+    return result
+
+
+def _text_table(text: Text) -> pd.DataFrame:
+    """Return the cells of a csv, tsv or json file; of an empty frame, if it is another file."""
+    header = first_line(text)
+    if not header.startswith("["):
+        return read_delimited(text, "\t" if "\t" in header else ",")
+    rows = read_json(text.data.decode(), text.name)
+    if not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
+        raise MultiAspectError(f"{text.name}: expected a list of JSON objects with the same keys, got others")
+    return pd.DataFrame(rows, dtype=object)
+
+
+def _are_aggregates(name: str, names: NDArray[np.object_], qids: NDArray[np.object_]) -> Bools:
+    """Return a mask of the aggregates: the last row of each run, if it is mean (``(mean)`` beside such a topic)."""
+    is_last = ~pd.Series(names).duplicated(keep="last").to_numpy()
+    may_be = np.array([re.fullmatch(r"\(*mean\)*", qid) is not None for qid in qids])
+    if not may_be.any():
+        return may_be
+    if len({*qids[is_last]}) > 1 or not may_be[is_last].all():
+        raise MultiAspectError(
+            f"{name}: expected the row {qids[may_be][0]} last among those of each run, as written, to tell "
+            "aggregates from topics; restore the order, or write the file again"
+        )
+    if len({*names[~is_last]}) < is_last.sum():
+        raise MultiAspectError(
+            f"{name}: expected values of topics, got only the aggregate of "
+            f"{choices({*names} - {*names[~is_last]})}; write the file again"
+        )
+    return is_last
+
+
+def _cells(name: str, column: pd.Series[Any], qids: NDArray[np.object_]) -> list[float]:
+    """Return the values of a measure, NaN where a cell is empty."""
+    values = []
+    for qid, cell in zip(qids, column.tolist(), strict=True):
+        is_empty = cell is None or cell is pd.NA or cell == "" or cell != cell
+        value = math.nan if is_empty else _number(cell)
+        if value is None or (math.isnan(value) and not is_empty):
+            raise MultiAspectError(
+                f"{name}: expected a number in the column {column.name}, got {shown(cell)} (topic {qid})"
+            )
+        values.append(value)
+    return values
 
 
 def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str:

@@ -20,6 +20,7 @@ from ..collection.columns import (
     id_column,
     is_numeric,
     read_labels,
+    rename_beir_columns,
 )
 from ..collection.frames import as_frame, is_saved_index
 from ..collection.run import Run, name_run_in_errors
@@ -107,7 +108,7 @@ def labels_of_table(
     ----------
     name : str
         Name of the file in errors.
-    table : pyarrow.Table
+    table : pyarrow.Table or DataFrame
         Its content.
     columns : mapping of str to str, or None
         The column of the result for each aspect. An aspect is read from its own column in the file or, if it is the
@@ -127,7 +128,7 @@ def labels_of_table(
         If a column is missing, a label is not a finite number, or a pair has different labels; if a pair of one of
         several files has several subtopics.
     """
-    frame = _as_pandas(name, table)
+    frame = rename_beir_columns(_as_pandas(name, table), name)
     check_distinct_columns(frame, name)
     query, document = (id_column(frame, names, name) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
     if not len(frame):

@@ -15,8 +15,9 @@ from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.run import Run
 from ..errors import MultiAspectError, choices, shown, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
+from .delimited_files import read_beir
 from .file_contents import Source, Text, as_text, load
-from .json_files import is_json
+from .json_files import is_json, read_json_table
 from .prediction_files import read_predictions, warn_of_identical_ids
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
@@ -33,7 +34,9 @@ def read_qrels(
     ----------
     source : path, open file, or mapping of aspect name to path or open file
         A mapping gives one TREC qrels file (``qid iteration docno label``) for
-        each aspect. A single file has one label column for each of `aspects`.
+        each aspect. A single file has one label column for each of `aspects`. Files of BEIR and MTEB, with tabs and
+        a header ``query-id corpus-id score``, and JSON ``{qid: {docno: label}}`` are recognised by content; their
+        labels are whole numbers.
         Fields are separated by blanks or tabs; compression by gzip, bzip2 or
         Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
         missing. A Parquet or Arrow (Feather) file has the columns of a data frame, ``qid docno`` or ``query_id
@@ -62,9 +65,10 @@ def read_qrels(
     ------
     MultiAspectError
         If a file is missing, empty or not text; a line is malformed, a label is not a finite
-        number, or a pair has conflicting labels (with the line numbers); a name cannot be
-        an aspect; files have no query, or no (query, document) pair, in common; or one of the files of a
-        mapping repeats a pair with another second field, such as a subtopic.
+        number, or a pair has conflicting labels (with the line numbers); a score of JSON or of a file of BEIR is
+        not a whole number, as in runs; a name cannot be an aspect; files have no query, or no (query, document)
+        pair, in common; or one of the files of a mapping repeats a pair with another second field, such as a
+        subtopic.
 
     Warns
     -----
@@ -375,14 +379,23 @@ def _read_labels(
     )
     name, data = load(source)
     table = read_arrow(name, data)
+    if table is None:
+        text = as_text(name, data)
+        table = _json_labels(text) if is_json(data) else read_beir(text)
     if table is not None:
         return name, labels_of_table(name, table, None if as_it_is else columns, one_of_several=one_of_several)
-    text = as_text(name, data)
     rows = read_lines(text, layout, ("qid", "docno")).frame()[["qid", "docno", *columns]]
     if rows.duplicated(["qid", "docno"]).any():
         # Only now is the second field needed.
         rows = _distinct_judgments(text, read_lines(text, layout).frame(), list(columns), one_of_several)
     return text.name, rows.rename(columns=dict(columns))
+
+
+def _json_labels(text: Text) -> pd.DataFrame:
+    """Read judgments ``{qid: {docno: label}}``. Runs have this form, too, as they have the columns of BEIR."""
+    rows = read_json_table(text, "label")
+    ids = {"query_id": rows.qids[rows.query], "corpus_id": rows.docnos.decode()}
+    return pd.DataFrame({**ids, "score": rows.values})
 
 
 def _distinct_judgments(text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
 from ..bases.strings import measure_with_cutoff, similar_names
-from ..collection.columns import DOCUMENT_COLUMNS
+from ..collection.columns import DOCUMENT_COLUMNS, beir_columns
 from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown
@@ -128,7 +128,8 @@ def aggregate_labels(
     known_form = None if form is None else choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
     is_qrels = isinstance(y, dict | Judgments) or _is_record_iterable(y)
-    if is_qrels or (frame is not None and any(column in frame.columns for column in DOCUMENT_COLUMNS)):
+    id_columns = (*DOCUMENT_COLUMNS, *(beir_columns(getattr(frame, "columns", ())) or ()))
+    if is_qrels or (frame is not None and any(column in frame.columns for column in id_columns)):
         judgments = Judgments.of(y if frame is None else frame)
         what = "qrels"
         if declared is not None:

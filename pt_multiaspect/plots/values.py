@@ -72,8 +72,8 @@ def values(
 
     Notes
     -----
-    Overlapping intervals do not say whether two runs differ, as runs are evaluated on the same topics: for that, see
-    `analysis.compare_with_baseline`.
+    Overlapping intervals do not say whether two runs differ, as runs are evaluated on the same topics: for that,
+    see `analysis.compare_with_baseline`.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from ..collection.columns import (
     QUERY_COLUMNS,
     check_distinct_columns,
     id_column,
+    rename_beir_columns,
 )
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
@@ -114,9 +115,10 @@ def with_readability(
     if not isinstance(qrels, pd.DataFrame):
         raise MultiAspectError(f"qrels: expected a DataFrame with columns qid and docno, got {kind(qrels)}")
     check_distinct_columns(qrels, "qrels")
-    id_column(qrels, QUERY_COLUMNS, "qrels")
-    judged = id_strings(id_column(qrels, DOCUMENT_COLUMNS, "qrels"), "qrels")
-    _check_name(name, qrels)
+    frame: pd.DataFrame = rename_beir_columns(qrels, "qrels")
+    id_column(frame, QUERY_COLUMNS, "qrels")
+    judged = id_strings(id_column(frame, DOCUMENT_COLUMNS, "qrels"), "qrels")
+    _check_name(name, frame)
     known = check_documents(docs)
     wanted = pd.Index(pd.unique(pd.Series(judged, dtype=object)), dtype=object)
     absent = wanted[~wanted.isin(known["docno"])]
@@ -127,7 +129,7 @@ def with_readability(
         )
     scores = index_table(known[known["docno"].isin(wanted)], index, html, n_jobs, progress)
     probability = pd.Series(understandability(scores[index].to_numpy(), model, limit), index=scores["docno"])
-    return qrels.assign(**{name: probability.reindex(judged).to_numpy()})
+    return frame.assign(**{name: probability.reindex(judged).to_numpy()})
 
 
 def _check_name(name: object, qrels: pd.DataFrame) -> None:
