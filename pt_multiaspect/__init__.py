@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .model_selection.labels import aggregate_labels
     from .model_selection.ranker import AspectRanker
     from .model_selection.repeats import RepeatedQueryKFold, paired_interval
+    from .model_selection.rerankers import RerankingEvaluator
     from .model_selection.scorer import ranking_score, ranking_scorer
     from .readability import with_readability
     from .reporting import Report, report
@@ -59,6 +60,7 @@ __all__ = [
     "Order",
     "RepeatedQueryKFold",
     "Report",
+    "RerankingEvaluator",
     "Suite",
     "SystemsTable",
     "accelerate",

@@ -226,3 +226,67 @@ CANNOT_HOLD = {
 @parametrize_with_checks([OfOneQuery(Ridge())], expected_failed_checks=lambda estimator: CANNOT_HOLD)
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+HEADS = pd.DataFrame({"credibility": X[:, 1] - X[:, 0], "relevance": 3 * X[:, 0] + 5}).assign(length=X[:, 2])
+
+
+@pytest.mark.parametrize("heads", [HEADS, HEADS[["relevance", "credibility"]].to_numpy()], ids=["frame", "array"])
+def test_precomputed_predictions_are_fused(heads: Any) -> None:
+    class Column(LinearRegression):
+        """Predicts a column of a frame, or the one of an array."""
+
+        def fit(self, X: Any, y: Any) -> Any:
+            return self
+
+        def predict(self, X: Any) -> Any:
+            return np.asarray(X)[:, 0]
+
+    fusion = AspectFusion("precomputed", {"relevance": 1, "credibility": 3}, GRADES).fit(heads, Y)
+    z = []
+    for name in ("relevance", "credibility"):
+        one = AspectFusion(Column(), aspects={name: GRADES[name]})
+        z.append(one.fit(HEADS[[name]], Y[[name]], qid=QID).predict(HEADS[[name]], qid=QID))
+    predicted = fusion.predict(heads, qid=QID)
+    assert predicted == pytest.approx(0.25 * z[0] + 0.75 * z[1], abs=1e-12)
+    again = clone(fusion).fit(heads, Y.to_numpy())
+    assert (pickle.loads(pickle.dumps(again)).predict(heads, qid=QID) == predicted).all()
+    measures = {"cam": CAM(aspects=GRADES) @ 5}
+    table = fusion.sweep(heads, Y, QID, measures=measures, weights=3)
+    for weight, value in zip(table["weight_relevance"], table["cam"], strict=True):
+        fusion.set_params(weights={"relevance": weight, "credibility": 1 - weight})
+        scores = fusion.predict(heads, qid=QID)
+        assert value == pytest.approx(ma.ranking_score(Y, scores, qid=QID, measure=measures["cam"]), abs=1e-12)
+
+
+@pytest.mark.parametrize("routed", [True, False])
+def test_weights_of_precomputed_predictions_are_searched(routed: bool) -> None:
+    grid = {"weights": [{"relevance": w, "credibility": 1 - w} for w in (0, 0.5, 1)]}
+    scorer = ma.ranking_scorer(On(aspect="credibility", aspects=GRADES))
+    fusion = AspectFusion("precomputed", aspects=GRADES)
+    with sklearn.config_context(enable_metadata_routing=routed):
+        search = GridSearchCV(fusion, grid, scoring=scorer, cv=GroupKFold(3), error_score="raise")
+        if routed:
+            search.fit(HEADS, Y, qid=QID, groups=QID)
+        else:  # the column qid is no head
+            search.fit(HEADS.assign(qid=QID), Y, groups=QID)
+    assert search.best_params_["weights"] == {"relevance": 0, "credibility": 1}
+    assert len(set(search.cv_results_["mean_test_score"].round(10))) == 3
+
+
+def test_precomputed_predictions_are_those_of_the_aspects() -> None:
+    fusion = AspectFusion("precomputed", aspects=GRADES)
+    with pytest.raises(MultiAspectError, match="relevance, credibility by name, as in fit, got the columns"):
+        fusion.fit(HEADS.rename(columns={"relevance": "head 1"}), Y)
+    for heads in (X, X[:, :1], X[:, 0]):
+        with pytest.raises(MultiAspectError, match="each aspect, relevance, credibility in this order, got shape"):
+            fusion.fit(heads, Y)
+    fusion.fit(HEADS, Y)
+    with pytest.raises(MultiAspectError, match="by name, as in fit, got shape"):
+        fusion.predict(HEADS[["credibility", "relevance"]].to_numpy(), qid=QID)
+    with pytest.raises(MultiAspectError, match="predictions are NaN"):
+        fusion.predict(HEADS.assign(relevance=np.nan), qid=QID)
+    with pytest.raises(MultiAspectError, match="sample_weight has no effect"):
+        fusion.fit(HEADS, Y, sample_weight=np.ones(N))
+    with pytest.warns(ma.MultiAspectWarning, match="the column relevance of X equals the labels of relevance"):
+        fusion.fit(HEADS.assign(relevance=Y["relevance"]), Y)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, nDCG
+from shared_data import shared_path
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 from strategies import examples
@@ -498,3 +499,25 @@ def test_kfold_grid_search_selects_the_learned_model(
     # The pipeline is as it was.
     assert retrieve.num_results == 20
     assert learned.learner is models["relevance"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "lowest", "highest", "inverted"),
+    [(ma.TOMA, 1, 1, 0), (ma.CAM @ 10, 0.384, 0.573, 0.004), (ma.CAM(base="R@10"), 0.017, 0.207, 0.248)],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:the threshold of understandability is not declared")
+def test_labels_that_compare_across_queries(target, lowest, highest, inverted):
+    """The figures of CLEF eHealth 2015 in the docstring of `aggregate_labels`."""
+    files = {"relevance": "qrels.graded.txt.gz", "understandability": "qread.graded.txt.gz"}
+    paths = {name: shared_path("data", "clef2015", file) for name, file in files.items()}
+    grades = {"relevance": 2, "understandability": 3}
+    qrels = ma.read_qrels(paths)
+    unit = ma.aggregate_labels(qrels, target, "unit", aspects=grades).values["label"].to_numpy()
+    labels = qrels[["label", "understandability"]].fillna(0).to_numpy()
+    best = unit[(labels == [2, 3]).all(axis=1)]
+    assert (best.min(), best.max()) == pytest.approx((lowest, highest), abs=5e-4)
+    first, second = np.random.default_rng(0).integers(len(unit), size=(2, 500_000))
+    dominates = (labels[first] >= labels[second]).all(axis=1) & (labels[first] > labels[second]).any(axis=1)
+    assert (unit[first] < unit[second])[dominates].mean() == pytest.approx(inverted, abs=3e-3)

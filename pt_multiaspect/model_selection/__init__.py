@@ -11,6 +11,7 @@ _HOMES = {
     "AspectFusion": "fusion",
     "AspectRanker": "ranker",
     "RepeatedQueryKFold": "repeats",
+    "RerankingEvaluator": "rerankers",
     "aggregate_labels": "labels",
     "metric_for": "boosters",
     "paired_interval": "repeats",

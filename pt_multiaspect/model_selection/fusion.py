@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,17 +10,19 @@ import ir_measures
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import materialise
-from ..errors import MultiAspectError, refuse_taken
+from ..collection.frames import materialise, to_pandas
+from ..errors import MultiAspectError, choices, refuse_taken
 from ..measures import On
 from ..orders.order import check_weights, weights_of
+from .boosters import warn_of_columns
 from .ranker import AspectRanker, Wrapper
-from .rows import check_length, check_scores, find_queries, label_frame, query_codes, require_queries
+from .rows import check_length, check_scores, fill_masked, find_queries, label_frame, query_codes, require_queries
 from .scorer import RankingScorer
 
 #: Tolerance for standard deviations, as a fraction of the scores: below, all scores of the query are equal.
@@ -35,8 +38,11 @@ class AspectFusion(Wrapper):
 
     Parameters
     ----------
-    estimator : estimator
-        A ranker or regressor, or a `Pipeline` that ends with one. It is cloned for each aspect.
+    estimator : estimator or 'precomputed'
+        A ranker or regressor, or a `Pipeline` that ends with one. It is cloned for each aspect. With
+        ``'precomputed'``, nothing is trained: X contains the predictions for each aspect, such as those of a model
+        with several heads. The columns of a data frame have the names of the aspects, and others are ignored; those
+        of an array are in the order of the aspects.
     weights : dict of str to float, optional
         The weight of each aspect, at least 0; equal by default. Only ratios matter.
     aspects : Aspects, mapping, str or sequence of str, optional
@@ -47,14 +53,15 @@ class AspectFusion(Wrapper):
     Attributes
     ----------
     rankers_ : dict of str to AspectRanker
-        The fitted ranker of each aspect.
+        The fitted ranker of each aspect; None for precomputed predictions.
     n_features_in_ : int
         Number of features.
 
     Raises
     ------
     MultiAspectError
-        If weights do not match the aspects, or no query ids are given to `predict`, or to `fit` for rankers.
+        If weights do not match the aspects, or no query ids are given to `predict`, or to `fit` for rankers; if
+        precomputed predictions are not those of the aspects.
 
     Notes
     -----
@@ -71,6 +78,7 @@ class AspectFusion(Wrapper):
     Examples
     --------
     >>> import numpy as np
+    >>> import pandas as pd
     >>> from sklearn.linear_model import Ridge
     >>> import pt_multiaspect as ma
     >>> X, Y, qid = np.eye(4), np.array([[2, 0], [0, 2], [1, 0], [0, 2]]), ["a", "a", "b", "b"]
@@ -79,6 +87,11 @@ class AspectFusion(Wrapper):
     array([ 0.5, -0.5,  0.5, -0.5])
     >>> fusion.set_params(weights={"relevance": 0, "credibility": 1}).predict(X, qid=qid).round(2)
     array([-1.,  1., -1.,  1.])
+
+    >>> heads = pd.DataFrame({"credibility": [0.1, 0.9, 0.3, 0.7], "relevance": [2.5, 1.5, 0.3, 0.1]})
+    >>> fusion = ma.AspectFusion("precomputed", aspects=["relevance", "credibility"]).fit(heads, Y)
+    >>> fusion.set_params(weights={"relevance": 3, "credibility": 1}).predict(heads, qid=qid).round(2)
+    array([ 0.5, -0.5,  0.5, -0.5])
     """
 
     # Requested even if routing was disabled when the object was created; unused if nothing is passed.
@@ -116,6 +129,16 @@ class AspectFusion(Wrapper):
         names = list(labels.columns)
         self._shares(self.weights, names)
         queries = find_queries(y, X, qid)
+        if self._is_precomputed:
+            if sample_weight is not None:
+                raise MultiAspectError("sample_weight has no effect on precomputed predictions; omit it")
+            self.rankers_: dict[str, Any] = dict.fromkeys(names)
+            self._named = to_pandas(X) is not None
+            self.n_features_in_ = len(names)
+            scores = np.stack(self._precomputed(X), axis=1)
+            warn_of_columns(pd.DataFrame(scores, columns=names), labels, np.arange(len(scores)))
+            self._trained_queries: Counter[str] = Counter()
+            return self
         declared = parse_aspects(self.aspects)
         rankers = {}
         for name in names:
@@ -197,13 +220,38 @@ class AspectFusion(Wrapper):
 
     # -- parts --------------------------------------------------------------------------------------
 
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.estimator, str) and self.estimator == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        return BaseEstimator.__sklearn_tags__(self) if self._is_precomputed else super().__sklearn_tags__()
+
+    def _precomputed(self, X: Any) -> list[NDArray[Any]]:
+        """Return the column of X with the predictions for each aspect."""
+        names, frame = list(self.rankers_), to_pandas(X)
+        if frame is not None and {*names} <= {*frame.columns}:
+            return [frame[name].to_numpy() for name in names]
+        scores = fill_masked(X)
+        if frame is None and not self._named and scores.ndim == 2 and scores.shape[1] == len(names):
+            return list(scores.T)
+        raise MultiAspectError(
+            f"X: expected one column of predictions for each aspect, {choices(names)} "
+            f"{'by name, as in fit' if self._named else 'in this order'}, got "
+            f"{f'shape {scores.shape}' if frame is None else f'the columns {choices(frame.columns)}'}"
+        )
+
     def _standardised_predictions(self, X: Any, qid: Any) -> Floats:
         """Return the standardised predictions, shape (n_aspects, n_rows)."""
         check_is_fitted(self)
         # A Pipeline does not pass qid to predict.
         how = "qid (wrap a pipeline in AspectFusion, not the reverse)"
         queries = require_queries("AspectFusion", None, X, qid, how=how)
-        predictions = [ranker.predict(X) for ranker in self.rankers_.values()]
+        predictions = (
+            self._precomputed(X)
+            if self._is_precomputed
+            else [ranker.predict(X) for ranker in self.rankers_.values()]
+        )
         codes, _ = query_codes(check_length(queries, len(predictions[0]), "qid"))
         return np.stack([standardise(check_scores(scores, len(codes)), codes) for scores in predictions])
 

@@ -34,14 +34,14 @@ def check_documents(docs: object) -> pd.DataFrame:
     return documents
 
 
-def check_texts(docs: pd.DataFrame) -> None:
-    """Raise an error for texts that are not strings."""
-    wrong = [row for row, text in enumerate(docs["text"].tolist()) if not isinstance(text, str)]
+def check_texts(docs: pd.DataFrame, what: str = "docs", column: str = "text") -> None:
+    """Raise an error for texts that are not strings; it begins with `what`, the name of the frame."""
+    wrong = [row for row, text in enumerate(docs[column].tolist()) if not isinstance(text, str)]
     if wrong:
-        docno, text = docs["docno"].iat[wrong[0]], docs["text"].iat[wrong[0]]
+        docno, text = id_column(docs, DOCUMENT_COLUMNS, what).iat[wrong[0]], docs[column].iat[wrong[0]]
         raise MultiAspectError(
-            f"docs: expected texts as strings, but the text of document {docno!r} is {kind(text)} "
-            f"{tally(len(wrong), 'document')}. If these documents are empty, use docs['text'].fillna('')"
+            f"{what}: expected texts as strings, but the {column} of document {docno!r} is {kind(text)} "
+            f"{tally(len(wrong), 'document')}. If these are empty, use {what}[{column!r}].fillna('')"
         )
 
 
