@@ -24,6 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "generated_pages",
+    "measure_links",
 ]
 exclude_patterns = ["_build"]
 default_role = "autolink"
