@@ -25,6 +25,7 @@ extensions = [
     "sphinx_design",
     "generated_pages",
     "measure_links",
+    "page_checks",
 ]
 exclude_patterns = ["_build"]
 default_role = "autolink"
