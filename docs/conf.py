@@ -26,6 +26,7 @@ extensions = [
     "generated_pages",
     "measure_links",
     "page_checks",
+    "search_terms",
 ]
 exclude_patterns = ["_build"]
 default_role = "autolink"
