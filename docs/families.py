@@ -336,4 +336,4 @@ def picture(page: str, folder: Path) -> list[str]:
         "Rankings of three :ref:`documents <three-documents>`: *both* is relevant and credible, *relevant* and "
         f"*credible* are one of these. {note}"
     )
-    return [f".. figure:: {page}.svg", f"   :alt: {alternative}", "", f"   {caption}", ""]
+    return [f".. figure:: {page}.svg", f"   :alt: {alternative}", "   :figclass: rankings", "", f"   {caption}", ""]

@@ -53,7 +53,7 @@ FORMULAS = {
     "CRP": r"""
         \mathrm{CRP@}k &= \sum_{i \le k} r(d_i)
 
-        r(d_i) &= \min(0,\, i - \min_d) + \max(0,\, i - \max_d)""",
+        r(d_i) &= \min(0,\, i - \mathrm{first}_{d_i}) + \max(0,\, i - \mathrm{last}_{d_i})""",
     "nCRP": r"\mathrm{nCRP} = \min\Bigl(1,\; 1 + \frac{2\,\mathrm{CRP@}R}{R (R + 1)}\Bigr)",
     "CRPRecovery": r"\rho = \frac{R}{\min\{i \ge R : \mathrm{CRP@}i \ge 0\}}",
     "CG": r"\mathrm{CG@}k = \sum_{i \le k} g(d_i)",
