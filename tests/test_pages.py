@@ -21,8 +21,10 @@ DOCS = ROOT / "docs"
 # Its modules import each other.
 sys.path.append(str(DOCS))
 
-families = pytest.importorskip("families", exc_type=ImportError)  # it draws by Matplotlib
-generated_pages = pytest.importorskip("generated_pages", exc_type=ImportError)
+pytest.importorskip("matplotlib")
+
+import families  # noqa: E402
+import generated_pages  # noqa: E402
 import page_checks  # noqa: E402
 
 MEASURES = {measure.NAME for measure in ALL}
@@ -155,7 +157,8 @@ def open_page(page: Browser, folder: Path, address: str, ready: str) -> None:
 
 def searches() -> list[tuple[str, str]]:
     """What is searched for, and the page of the first hit."""
-    search_terms = pytest.importorskip("search_terms", exc_type=ImportError)
+    import search_terms
+
     return [(term, page) for page, terms in search_terms.TERMS.items() for term in terms] + [
         ("upper_bound", "api/analysis.upper_bound"),
         ("evaluate", "api/evaluate"),
