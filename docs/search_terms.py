@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: The words of each page. A search for one of them shows the page first; the index has them, too.
 TERMS = {
     "before_you_report": ("significance", "checklist"),
+    "comparison": ("ranx", "other tools"),
     "howto/answers": ("RAG", "retrieval-augmented generation", "nuggets", "rubrics", "generated answers"),
     "howto/collections": ("test collection", "TREC", "CLEF", "suite of a track"),
     "howto/command_line": ("command line", "shell", "trec_eval"),
@@ -23,6 +24,7 @@ TERMS = {
     "howto/learning": ("learning to rank", "LightGBM", "XGBoost", "training"),
     "howto/pyterrier": ("PyTerrier", "grid search"),
     "howto/scales": ("scale", "grades", "threshold"),
+    "install": ("install", "installation", "pip", "extras"),
     "start": ("tutorial", "getting started"),
     "which_measure": ("choose a measure", "which measure"),
 }
