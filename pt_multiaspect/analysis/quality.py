@@ -189,7 +189,7 @@ def document_quality(
     Returns
     -------
     DataFrame
-        ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and range. `ranks`
+        ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and range. ``ranks``
         is a string such as ``'1-25'``. `n_documents` is the number of documents that the best runs have at these
         ranks. `quality` is the mean over these documents of the sum over aspects: from 0 to the number of
         aspects if `labels` is 'probabilities', and from the sum of the lowest to the sum of the highest gains
