@@ -20,6 +20,7 @@ TERMS = {
     "howto/answers": ("RAG", "retrieval-augmented generation", "nuggets", "rubrics", "generated answers"),
     "howto/collections": ("test collection", "TREC", "CLEF", "suite of a track"),
     "howto/command_line": ("command line", "shell", "trec_eval"),
+    "howto/files": ("BEIR", "file formats"),
     "howto/judged_by_a_model": ("LLM judge", "LLM", "UMBRELA", "prediction-powered inference"),
     "howto/learning": ("learning to rank", "LightGBM", "XGBoost", "training"),
     "howto/pyterrier": ("PyTerrier", "grid search"),
