@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import os
-import re
-import runpy
-import shutil
-import textwrap
-from collections import defaultdict
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from numpydoc.docscrape_sphinx import get_doc_object
 
 import pt_multiaspect
-from pt_multiaspect.measures import ALL
 
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
-HERE = Path(__file__).resolve().parent
-FORMULAS: dict[str, str] = runpy.run_path(str(HERE / "formulas.py"))["FORMULAS"]
-provisional = runpy.run_path(str(HERE / "stability.py"))["provisional"]
+# The extensions of these pages are modules beside this file.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 project = "pt_multiaspect"
 author = "The pt_multiaspect developers"
@@ -37,8 +23,16 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
+    "generated_pages",
+    "measure_links",
+    "page_checks",
+    "search_terms",
 ]
 exclude_patterns = ["_build"]
+default_role = "autolink"
+autosummary_generate = False
+# Formulas are drawn without a network and fonts: MathJax 3.2.2 in one file.
+mathjax_path = "tex-svg.js"
 html_theme = "pydata_sphinx_theme"
 html_title = "pt_multiaspect"
 html_static_path = ["_static"]
@@ -49,7 +43,7 @@ html_theme_options = {
     # Other pages need the room for tables and for output of 90 columns.
     "secondary_sidebar_items": {
         page: ["page-toc"]
-        for page in ("api", "before_you_report", "changelog", "measures/*", "start", "which_measure")
+        for page in ("api", "api/*", "before_you_report", "changelog", "measures/*", "start", "which_measure")
     },
     "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
@@ -91,74 +85,3 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 # The CHANGELOG starts with a heading of its own, and its sections repeat their names.
 suppress_warnings = ["myst.header"]
-
-
-def _page(module_name: str, members: list[object]) -> str:
-    """Return the page of a family: the measures of one module, with their docstrings."""
-    names = ", ".join(measure.NAME for measure in members)
-    summary = inspect.getdoc(importlib.import_module(module_name)) or ""
-    lines = [names, "=" * len(names), "", summary, ""]
-    for measure in members:
-        signature, _, text = (inspect.getdoc(measure) or "").partition("\n\n")
-        rendered = get_doc_object(type(measure), "class", doc=text, config={"show_class_members": False})
-        heading = [measure.NAME, "-" * len(measure.NAME), ""] if len(members) > 1 else []
-        arguments = re.sub(r"\s+", " ", signature).removeprefix(measure.NAME)
-        lines += [
-            *heading,
-            f".. py:data:: pt_multiaspect.{measure.NAME}",
-            "",
-            f"   ``{measure.NAME}{arguments}``",
-            "",
-        ]
-        body = str(rendered)
-        if measure.NAME in FORMULAS:
-            first, _, rest = body.strip().partition("\n\n")
-            formula = textwrap.indent(textwrap.dedent(FORMULAS[measure.NAME]).strip(), "   ")
-            body = f"{first}\n\n.. math::\n\n{formula}\n\n{rest}"
-        lines += [f"   {line}".rstrip() for line in body.splitlines()]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def write_measure_pages(app: Sphinx) -> None:
-    """Write a page for each family of measures, from what is registered."""
-    families: dict[str, list[object]] = defaultdict(list)
-    for measure in ALL:
-        families[type(measure).__module__].append(measure)
-    folder = HERE / "measures"
-    folder.mkdir(exist_ok=True)
-    for module_name, members in families.items():
-        page = module_name.rpartition(".")[2]
-        (folder / f"{page}.rst").write_text(_page(module_name, members), encoding="utf-8")
-
-
-def copy_notebooks(app: Sphinx) -> None:
-    """Copy the notebooks, which are shown with their saved outputs."""
-    folder = HERE / "notebooks"
-    folder.mkdir(exist_ok=True)
-    for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-        shutil.copy(notebook, folder)
-
-
-def link_copies(app: Sphinx, page: str, source: list[str]) -> None:
-    """Let links to the notebooks, which are those of the repository, lead to the copies, and theirs to pages."""
-    source[0] = re.sub(r"\]\((\.\./)?\.\./notebooks/", r"](\1notebooks/", source[0]).replace("](../docs/", "](../")
-
-
-def list_provisional_names(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
-    """List what may change on the page of the API, with the reasons that docstrings state."""
-    if path.name == "api.rst":
-        lines = ["These names are provisional; where a part is in parentheses, only that part is:", ""]
-        for name, (parts, reason) in provisional().items():
-            shown = f"{name.removeprefix('pt_multiaspect.')} <{name}>"
-            stated = re.sub("`(.+?)`", r"``\1``", f" ({parts}): {reason}" if parts else f": {reason}")
-            lines.append(f"- :py:obj:`{shown}`{stated}")
-        source[0] = re.sub(r"^\.\. provisional names.*$", lambda _: "\n".join(lines), source[0], flags=re.MULTILINE)
-
-
-def setup(app: Sphinx) -> None:
-    """Connect what is generated before each build."""
-    app.connect("builder-inited", write_measure_pages)
-    app.connect("builder-inited", copy_notebooks)
-    app.connect("source-read", link_copies)
-    app.connect("include-read", list_provisional_names)

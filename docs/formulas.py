@@ -21,7 +21,7 @@ FORMULAS = {
     "uRBP": r"""
         \mathrm{uRBP} &= (1 - p) \sum_{i} p^{\,i-1} \prod_a u_a(d_i)
 
-        u_a(d) &= \begin{cases}1 & \ell_a(d) \ge \mathrm{threshold}_a\\ 0 & \text{otherwise}\end{cases}""",
+        u_a(d) &= 1 \text{ if } \ell_a(d) \ge \mathrm{threshold}_a, \text{ else } 0""",
     "uRBPgr": r"\mathrm{uRBPgr} = (1 - p) \sum_{i} p^{\,i-1} \prod_a P_a(d_i)",
     "unDCG": r"""
         \mathrm{unDCG@}k &= \frac{\mathrm{uDCG@}k}{\max \mathrm{uDCG@}k}
@@ -53,9 +53,7 @@ FORMULAS = {
     "CRP": r"""
         \mathrm{CRP@}k &= \sum_{i \le k} r(d_i)
 
-        r(d_i) &= \begin{cases}
-          i - \min_d & i < \min_d\\ 0 & \min_d \le i \le \max_d\\ i - \max_d & i > \max_d
-        \end{cases}""",
+        r(d_i) &= \min(0,\, i - \mathrm{first}_{d_i}) + \max(0,\, i - \mathrm{last}_{d_i})""",
     "nCRP": r"\mathrm{nCRP} = \min\Bigl(1,\; 1 + \frac{2\,\mathrm{CRP@}R}{R (R + 1)}\Bigr)",
     "CRPRecovery": r"\rho = \frac{R}{\min\{i \ge R : \mathrm{CRP@}i \ge 0\}}",
     "CG": r"\mathrm{CG@}k = \sum_{i \le k} g(d_i)",

@@ -8,7 +8,9 @@ import re
 import runpy
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from shared_data import shared_path
 from test_docstrings import METHODS, PUBLIC
 
 import pt_multiaspect as ma
@@ -162,3 +164,32 @@ def test_misspelt_stability_is_refused(tag):
 def test_the_api_page_says_where_its_list_of_provisional_names_goes():
     assert len(re.findall(r"^\.\. provisional names.*\n\n", API, re.MULTILINE)) == 1
     assert ".. include:: ../pt_multiaspect/pt_docs/api.rst\n" in (DOCS / "api.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_figures_that_toma_states_of_clef_2018():
+    files = {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}
+    qrels = ma.read_qrels({name: shared_path("data", "clef2018", f"{file}.txt.gz") for name, file in files.items()})
+    columns = ["name", "qid", "rank", "docno"]
+    path = shared_path("data", "clef2018", "runs.top100.tsv.gz")
+    table = pd.read_csv(path, sep="\t", names=columns, dtype={"qid": str})
+    table["score"] = -table["rank"]
+    runs = {name: run[["qid", "docno", "score"]] for name, run in table.groupby("name")}
+    scales = ma.Aspects({"relevance": 2, "understandability": 10, "trust": 10})
+    whole = {
+        "CAM": ma.CAM(aspects=scales),
+        "gains": ma.TOMA(axes="gains", aspects=scales),
+        "equal": ma.TOMA(aspects=scales),
+    }
+    measures = whole | {f"{name}@10": measure @ 10 for name, measure in whole.items()}
+    with pytest.warns(ma.MultiAspectWarning):  # one run has no documents for one topic
+        values = ma.evaluate(runs, qrels, measures, progress=False)
+    tau = ma.analysis.correlation(values)
+    figures = [tau.loc["CAM", "gains"], tau.loc["CAM@10", "gains@10"]]
+    figures += [tau.loc["CAM", "equal"], tau.loc["CAM@10", "equal@10"]]
+    assert [round(figure, 2) for figure in figures] == [0.85, 0.63, 0.99, 0.97]
+    stated = " ".join((inspect.getdoc(ma.TOMA) or "").split())
+    assert (
+        f"On the {len(runs)} runs of CLEF eHealth 2018, which has these scales, Kendall's τ between CAM and "
+        "TOMA over nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and .99 with equal axes (.97)"
+    ) in stated

@@ -72,7 +72,8 @@ def zero_aspect_documents(
     -------
     DataFrame
         ``measure ranks n_documents n_zero fraction``. Each measure, in the order of `perquery`, has one row per
-        rank and one for all ranks (omitted if `cutoff` is 1). `ranks` is a string: ``'1'`` … ``'5'`` and ``'1-5'``.
+        rank and one for all ranks (omitted if `cutoff` is 1). ``ranks`` is a string: ``'1'`` … ``'5'`` and
+        ``'1-5'``.
         `n_documents` is the number of documents that the best runs have at these ranks, from 0 to the number
         of topics (times `cutoff`). `n_zero` is the number of these with the lowest grade on every aspect,
         including unjudged documents. `fraction` in [0, 1] is `n_zero` divided by topics × `cutoff`, in every row,
@@ -188,7 +189,7 @@ def document_quality(
     Returns
     -------
     DataFrame
-        ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and range. `ranks`
+        ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and range. ``ranks``
         is a string such as ``'1-25'``. `n_documents` is the number of documents that the best runs have at these
         ranks. `quality` is the mean over these documents of the sum over aspects: from 0 to the number of
         aspects if `labels` is 'probabilities', and from the sum of the lowest to the sum of the highest gains

@@ -51,7 +51,7 @@ def accelerate() -> Acceleration:
     -----
     The accelerated measures are AP, nDCG, P, R, Rprec, RR, SetAP, SetF, SetP, SetR and Success, with any cutoff and
     ``rel``, for which ir-measures uses pytrec_eval. The values differ by less than 1e-12. With the parameters
-    ``gains`` or ``judged_only``, and where tools define a measure differently (such as RR@10, of MS MARCO),
+    ``gains`` or ``judged_only``, and where tools define a measure differently (such as ``RR@10``, of MS MARCO),
     measures are computed as before. So are all measures if qrels or runs are not in the form that pytrec_eval
     documents: string identifiers, integer labels, and one label per document.
 

@@ -65,12 +65,12 @@ class AspectFusion(Wrapper):
 
     Notes
     -----
-    Compared with an `AspectRanker` with CAM as its target, fusion with equal weights changed CAM@10 (LightGBM, the
-    study of training targets in the documentation) by +0.000 to −0.011 on synthetic collections with two common
-    aspects and features that tell of both, by −0.018 to −0.035 if 5 % of the documents have one aspect and 60 % the
-    other, and by −0.036 to −0.071 if features tell of one aspect only, as the predictions of the other count as
-    much. On CLEF eHealth 2015, it changed CAM@10 by −0.026 ± 0.038. Prefer `AspectRanker` if the weights are known
-    when training.
+    Compared with an `AspectRanker` with CAM as its target, fusion with equal weights changed ``CAM@10`` (LightGBM,
+    the study of training targets in the documentation) by +0.000 to −0.011 on synthetic collections with two
+    common aspects and features that tell of both, by −0.018 to −0.035 if 5 % of the documents have one aspect and
+    60 % the other, and by −0.036 to −0.071 if features tell of one aspect only, as the predictions of the other
+    count as much. On CLEF eHealth 2015, it changed ``CAM@10`` by −0.026 ± 0.038. Prefer `AspectRanker` if the
+    weights are known when training.
 
     `predict` requires the query of each row. `ranking_scorer` passes it, but a `Pipeline` does not: wrap the
     pipeline in `AspectFusion`, not the reverse.

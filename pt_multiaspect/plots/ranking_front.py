@@ -35,7 +35,7 @@ def ranking_front(
     front : AttainableFront
         The result of `analysis.attainable_front` for two measures.
     systems : DataFrame, optional
-        The result of its method `systems`, with ``perquery=True`` if `qid` is given.
+        The result of its method ``systems``, with ``perquery=True`` if `qid` is given.
     qid : str, optional
         The topic. By default, means over topics are plotted.
     alpha : float in [0, 1] or None, default 0.5
@@ -55,7 +55,7 @@ def ranking_front(
     Raises
     ------
     MultiAspectError
-        If the front has three measures, the topic is unknown, or `systems` does not belong to the front.
+        If the front has three measures, the topic is unknown, or ``systems`` does not belong to the front.
     ImportError
         If matplotlib is not installed.
 

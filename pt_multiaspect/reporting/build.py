@@ -71,7 +71,7 @@ def report(
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels with one numeric column per aspect; see `Judgments`.
     measures : measure, str, sequence of these or mapping, optional
-        As in `evaluate`. By default TOMA@10, CAM@10 and MM@10, or AP and RR if there is one aspect.
+        As in `evaluate`. By default ``TOMA@10``, ``CAM@10`` and ``MM@10``, or AP and RR if there is one aspect.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
@@ -81,7 +81,7 @@ def report(
         Human judgments of at least 4 topics, drawn at random, if `qrels` are those of a model. Below each value,
         the page then shows the estimate and interval of `analysis.prediction_powered`. Everything else, including
         tests and marks, is based on `qrels`.
-    base : measure or str, default 'nDCG@10'
+    base : measure or str, default ``'nDCG@10'``
         The measure that is added for each aspect alone.
     baseline : str, optional
         The run that the others are tested against when the page opens. Readers can choose another.
