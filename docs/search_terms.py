@@ -24,6 +24,7 @@ TERMS = {
     "howto/judged_by_a_model": ("LLM judge", "LLM", "UMBRELA", "prediction-powered inference"),
     "howto/learning": ("learning to rank", "LightGBM", "XGBoost", "training"),
     "howto/pyterrier": ("PyTerrier", "grid search"),
+    "howto/rerankers": ("cross-encoder", "reranker", "sentence-transformers"),
     "howto/scales": ("scale", "grades", "threshold"),
     "install": ("install", "installation", "pip", "extras"),
     "start": ("tutorial", "getting started"),

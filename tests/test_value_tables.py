@@ -67,8 +67,10 @@ def test_values_come_back_exactly(suffix: str, qids: list[str], capsys: pytest.C
     assert list(recorded) == ["nDCG@10", "cam", "ESL(wanted=2)", "cost", "GMAP"]
     # The aggregates are those that the shell writes, also geometric means.
     assert main([*command[:-1], "-o", "means.csv", "b,x", "a"]) == 0
-    means = pd.read_csv("means.csv", float_precision="round_trip")
-    pd.testing.assert_frame_equal(ma.aggregate(result), means, check_exact=True, check_dtype=False)
+    means = pd.read_csv("means.csv", dtype=str).set_index("name").astype(float)  # rounded correctly by any pandas
+    pd.testing.assert_frame_equal(
+        ma.aggregate(result).set_index("name"), means, check_exact=True, check_index_type=False
+    )
     tests = compare_with_baseline(result, "a").set_index("measure")
     # Lower is better, which the label alone does not say.
     assert tests.loc["cost", "wins"] == tests.loc["ESL(wanted=2)", "wins"]

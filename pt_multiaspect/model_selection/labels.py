@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import ir_measures
 import numpy as np
@@ -253,8 +253,14 @@ def _has_gain(measure: object) -> bool:
     return getattr(type(measure), "document_gain", Measure.document_gain) is not Measure.document_gain
 
 
-def _is_aspect(target: object) -> bool:
-    return isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry
+def _is_aspect(target: object) -> TypeGuard[str]:
+    """Return whether a target is the name of an aspect, rather than a measure, with or without a label."""
+    return (
+        isinstance(target, str)
+        and not isinstance(target, parsing.MeasureName)
+        and target.isidentifier()
+        and target not in ir_measures.measures.registry
+    )
 
 
 def has_names(y: object, aspects: object) -> bool:
@@ -267,7 +273,7 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
 
     A single column without a name takes that of the target, unless it is nearly the name of a measure.
     """
-    if not (isinstance(target, str) and _is_aspect(target)):
+    if not _is_aspect(target):
         return
     if aspect_name(target) not in names:
         raise MultiAspectError(
