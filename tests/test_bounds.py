@@ -751,3 +751,12 @@ def test_rankings_that_would_take_too_much_memory_are_refused(monkeypatch: pytes
     upper_bound(graded(30), CAM(base=base, aspects=TWO))
     with pytest.raises(MultiAspectError, match=r"assignment.*cutoff"):
         upper_bound(graded(60), CAM(base=base, aspects=TWO))
+
+
+def test_classes_above_the_highest_one_are_named() -> None:
+    """Two aspects of one grade have the classes 0 to 2."""
+    qrels = {"q": {"a": {"relevance": 1, "credibility": 0}}}
+    aspects = {"relevance": 1, "credibility": 1}
+    with pytest.warns(ma.MultiAspectWarning, match="rel=3 of the base is above 2, the highest class index"):
+        ma.TOMA(base="P(rel=3)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})
+    ma.TOMA(base="P(rel=2)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})
