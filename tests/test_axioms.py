@@ -618,8 +618,9 @@ def test_larger_errors_are_tried_in_all_chains_of_three_grades() -> None:
     )
     assert result.results["trials"].tolist() == [expected] * 2
     assert result.results["ties"].tolist() == [0, expected]
-    example = str(result.example(CAM(base="P@5"), "D1"))
-    assert "B swaps ranks 1 and 3 of the ideal ranking, A only ranks 1 and 2" in example
+    example = result.example(CAM(base="P@5"), "D1")
+    assert example.shown == (0, 1)
+    assert "B swaps ranks 1 and 3 of the ideal ranking, A only ranks 1 and 2" in str(example)
 
 
 def test_properties_without_worlds_have_no_trials() -> None:
