@@ -2,6 +2,7 @@
 
     python tests/mutants.py kernels              # 100 mutants of one room, drawn with seed 0
     python tests/mutants.py analysis -n 20 --seed 3 --jobs 1
+    python tests/mutants.py analysis --only judges.py:119 ranks.py --tests judges ranks   # survivors again
 
 A mutant exchanges an operator or comparison, changes a number, or reverses a condition. It is *killed* if one of
 the tests named for its room in `TESTS` fails, and *survives* otherwise: then a test is missing, or the mutant
@@ -47,13 +48,14 @@ TESTS = {
     "rank_biased_utility",
     "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
-    "explanations properties label_warnings",
+    "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
-    "prediction_powered intuitiveness quality bounds axioms system_front attainable_front",
+    "prediction_powered intuitiveness quality bounds axioms system_front attainable_front groups_of_topics "
+    "docstrings",
     "answers": "answers",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
     "ir_measures rag one_experiment last_judgments lists missing_labels names aspect_files multiverse "
-    "cli_suites judges",
+    "cli_suites judges cli",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
     "collection": "values join topics lists labels missing_labels judges subtopics swapped label_warnings "
@@ -117,6 +119,91 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "least_aspects: ClassVar[int] = 1",
         "least_aspects: ClassVar[int] = 0",
     ): "there is no set of aspects without any",
+    (
+        "analysis/fronts/supported.py",
+        "np.maximum(np.abs(lowest), 1.0)",
+        "np.maximum(np.abs(lowest), 0.0)",
+    ): "the scale of a tolerance for rounding",
+    (
+        "analysis/fronts/supported.py",
+        "_ROUNDING * np.maximum(np.abs(lowest), 1.0)",
+        "_ROUNDING / np.maximum(np.abs(lowest), 1.0)",
+    ): "the scale of a tolerance for rounding",
+    (
+        "analysis/fronts/hull.py",
+        "(dx * dx + dy * dy) ** 0.5",
+        "(dx * dx + dy * dy) ** 1.5",
+    ): "the scale of a tolerance for rounding",
+    (
+        "analysis/fronts/hull.py",
+        "directions > _ZERO",
+        "directions >= _ZERO",
+    ): "a tolerance for rounding, which no direction equals",
+    (
+        "analysis/fronts/enumeration.py",
+        "np.argsort(complete, axis=1, kind='stable') + 1",
+        "np.argsort(complete, axis=1, kind='stable') + 0",
+    ): "only the order of the ranks is read",
+    (
+        "analysis/fronts/enumeration.py",
+        "n_steps + 1",
+        "n_steps - 1",
+    ): "fewer rankings are known before the search, which finds the others",
+    (
+        "analysis/judges.py",
+        "np.where(defined, values, 0.0)",
+        "np.where(defined, values, 1.0)",
+    ): "what is not defined is NaN in the result",
+    (
+        "analysis/upper_bounds/beam_search.py",
+        "effort > _MOST_EFFORT",
+        "effort >= _MOST_EFFORT",
+    ): "a limit of the time, which no effort equals",
+    (
+        "analysis/upper_bounds/beam_search.py",
+        "2 ** 62",
+        "2 ** 63",
+    ): "keys below 2 ** 63 have 64 bits, too",
+    (
+        "analysis/weightings.py",
+        "values * signs",
+        "values / signs",
+    ): "signs are 1 or -1",
+    (
+        "analysis/system_front.py",
+        "means * signs",
+        "means / signs",
+    ): "signs are 1 or -1",
+    (
+        "measures/best_rank.py",
+        "positions(query) + 1",
+        "positions(query) - 1",
+    ): "only the order of the ranks is read",
+    (
+        "measures/intents.py",
+        "2 ** 53",
+        "2 * 53",
+    ): "whole numbers of Python are exact, too",
+    (
+        "measures/nwcs.py",
+        "gain > 0",
+        "gain >= 0",
+    ): "documents without gain follow the others, and add nothing",
+    (
+        "measures/rank_errors.py",
+        "real(name, low=0, high=1e+50)",
+        "real(name, low=0, high=1e+50)",
+    ): "the same number: 1 more is rounding",
+    (
+        "integration/accelerating.py",
+        "{'d1': 1}",
+        "{'d1': 0}",
+    ): "only the order of the measures is read from pytrec_eval's values",
+    (
+        "integration/accelerating.py",
+        "{'d1': 1.0}",
+        "{'d1': 0.0}",
+    ): "only the order of the measures is read from pytrec_eval's values",
     (
         "kernels/session.py",
         "np.diff(rows, axis=1, prepend=-1.0)",
@@ -468,11 +555,15 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=100, help="how many mutants to draw (default: 100)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", nargs="+", default=[""], help="of those drawn, the ones printed with such a text")
+    parser.add_argument("--tests", nargs="+", help="the tests to run (default: those named for the room)")
     options = parser.parse_args()
     room, folder = options.room, PACKAGE / options.room
+    if options.tests:
+        TESTS[room] = " ".join(options.tests)
     names = [f"tests/test_{name}.py" for name in TESTS[room].split()]
     if missing := [name for name in names if not (ROOT / name).exists()]:
-        sys.exit(f"TESTS[{room!r}] names files that do not exist: {', '.join(missing)}")
+        sys.exit(f"expected names of tests, got files that do not exist: {', '.join(missing)}")
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
     os.environ |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -481,6 +572,7 @@ def main() -> None:
         importlib.import_module(name)
     every = [mutant for path in sorted(folder.rglob("*.py")) for mutant in all_mutants(path)]
     drawn = random.Random(options.seed).sample(every, min(options.n, len(every)))
+    drawn = [mutant for mutant in drawn if any(text in str(mutant) for text in options.only)]
     print(f"{len(drawn)} of {len(every)} mutants of {room}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch, "record")

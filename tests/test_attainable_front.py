@@ -21,6 +21,7 @@ from pt_multiaspect import MultiAspectError, MultiAspectWarning, On
 from pt_multiaspect.analysis import attainable_front
 from pt_multiaspect.analysis.fronts import hull
 from pt_multiaspect.analysis.fronts.hull import Hull
+from pt_multiaspect.analysis.fronts.supported import refine_hull
 from pt_multiaspect.kernels.pareto import front_of as best_of
 from pt_multiaspect.kernels.pareto import is_on_front, staircases
 
@@ -169,6 +170,16 @@ def test_all_points_are_those_of_brute_force(drawn, base) -> None:
     for qid, values in zip(qrels, attained_values(qrels, list(measures.values())), strict=True):
         assert set(map(tuple, np.round(front_points(front, qid), 9).tolist())) == undominated_points(values)
         assert len(front_points(front, qid)) == len(undominated_points(values))
+
+
+@examples(10)
+@given(topics(2, 5), st.sampled_from([nDCG, nDCG @ 2, RBP(p=0.5)]))
+def test_all_points_beside_means_that_are_no_sums(drawn, base) -> None:
+    qrels = wide(drawn)
+    measures = {"mean": ma.MM(base=base, aspects=SPEC), "a": On(aspect="a", base=base, aspects=SPEC)}
+    (values,) = attained_values(qrels, list(measures.values()))
+    front = attainable_front(qrels, measures, kind="all")
+    assert set(map(tuple, np.round(front_points(front), 9).tolist())) == undominated_points(values)
 
 
 @pytest.mark.every(2)
@@ -562,6 +573,31 @@ def test_hulls_in_three_columns(drawn, seed) -> None:
     assert shape.distance(inside)[0] >= to_pieces - 0.5
     above = inside + shape.room(inside)[:, :1] * [[1, 0, 0]]
     assert abs(shape.excess(above)[0]) < 1e-7
+
+
+def test_volumes_of_two_points_in_three_columns() -> None:
+    """Boxes of 2 · 1 · 3 and 1 · 2 · 1, which share 1 · 1 · 1."""
+    assert hull.Points(np.array([[2.0, 1, 3], [1, 2, 1]])).volume(np.zeros(3)) == 6 + 2 - 1
+
+
+def test_points_that_differ_by_rounding_in_all_but_one_column_have_one_corner() -> None:
+    assert hull.corners(np.array([[1.0, 0.0], [0.5, 1e-13]])).tolist() == [[1, 0]]
+
+
+def test_a_facet_that_leaves_a_column_free_is_no_piece() -> None:
+    """The points x + y = 1 between the first two corners are below the edges to the third."""
+    shape = Hull.of(np.array([[1.0, 0, 0], [0, 1, 0], [0.5, 0.5, 1]]))
+    assert sorted(sorted(piece.tolist()) for piece in shape.pieces) == [[0, 2], [1, 2]]
+    # The nearest point of the edge from (1, 0, 0) is a third of the way up, at (5/6, 1/6, 1/3).
+    assert shape.distance(np.array([[0.5, 0.5, 0]])) == pytest.approx([np.sqrt(1 / 3)])
+
+
+def test_a_corner_that_replaces_another_one_refines_the_hull() -> None:
+    """Weighted sums by the first measure alone find (1, 0) before (1, 5), which is not below it."""
+    points = np.array([[1.0, 0], [1, 5], [0, 10]])
+    refined, gap = refine_hull(lambda normals: points[np.argmax(normals @ points.T, axis=1)], 2, 10)
+    assert refined.tolist() == [[1, 5], [0, 10]]
+    assert gap == 0
 
 
 def test_distances_to_a_triangle() -> None:

@@ -256,6 +256,19 @@ def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObj
     check_proven(bound_of(judged, measure, "search", width=1, rounds=1), wanted)
 
 
+@pytest.mark.parametrize(
+    ("family", "labels"),
+    [(CAM, [(0, 2), (2, 0), (0, 2), (1, 1), (0, 0)]), (MM, [(2, 0), (1, 1), (0, 1), (0, 0)])],
+)
+def test_worthless_documents_follow_the_best_ranking(family: ma.Measure, labels: list[tuple[float, float]]) -> None:
+    """No strategy of the paper finds these rankings, which the search continues with the last document."""
+    judged = {docno: dict(zip(NAMES, pair, strict=False)) for docno, pair in zip(DOCNOS, labels, strict=False)}
+    measure = family(base="AP", aspects=aspects_of(judged))
+    row = bound_of(judged, measure, "search")
+    assert row["value"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
+    assert row["gap"] < 1e-6
+
+
 @given(judged=pools(), base=st.sampled_from(LINEAR + OTHERS), data=st.data())
 @examples(60)
 def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.DataObject) -> None:
@@ -738,3 +751,12 @@ def test_rankings_that_would_take_too_much_memory_are_refused(monkeypatch: pytes
     upper_bound(graded(30), CAM(base=base, aspects=TWO))
     with pytest.raises(MultiAspectError, match=r"assignment.*cutoff"):
         upper_bound(graded(60), CAM(base=base, aspects=TWO))
+
+
+def test_classes_above_the_highest_one_are_named() -> None:
+    """Two aspects of one grade have the classes 0 to 2."""
+    qrels = {"q": {"a": {"relevance": 1, "credibility": 0}}}
+    aspects = {"relevance": 1, "credibility": 1}
+    with pytest.warns(ma.MultiAspectWarning, match="rel=3 of the base is above 2, the highest class index"):
+        ma.TOMA(base="P(rel=3)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})
+    ma.TOMA(base="P(rel=2)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})

@@ -399,3 +399,10 @@ def test_further_aspects_have_constants_of_their_own():
         ).calc_aggregate(qrels, run)
     with pytest.raises(MultiAspectError, match="at least one constant"):
         NLRE(mu={"relevance": 0, "credibility": 0}, aspects=aspects)
+
+
+def test_help_minus_harm_counts_topics_with_both() -> None:
+    qrels = {"both": {"a": 2, "b": -1}, "help": {"a": 1}, "harm": {"a": -1}}
+    judgments = ma.Judgments({q: {d: {"relevance": n} for d, n in docs.items()} for q, docs in qrels.items()})
+    counted = dict(zip(judgments.qids, ma.HelpfulMinusHarmful.topics_with_positive(judgments), strict=True))
+    assert counted == {"both": True, "help": False, "harm": False}

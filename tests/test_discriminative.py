@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import ttest_rel
 from test_correlation import GOOD, frame
 
-from pt_multiaspect.analysis import DiscriminativePower, discriminative_power
+from pt_multiaspect.analysis import DiscriminativePower, _significance, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 B = 200
@@ -125,6 +125,15 @@ def test_many_draws_in_parts_are_those_of_one_array(test):
             drawn = np.abs(signs @ z) / n_topics if test == "permutation" else np.ptp(means, axis=1)
             level = (1 + (drawn >= abs(z.mean()) - 1e-12).sum()) / (1 + n)
         assert levels[f"run {first:02d}", f"run {second:02d}"] == pytest.approx(level, abs=1e-12)
+
+
+@pytest.mark.parametrize("chunk", [1, 100])
+@pytest.mark.parametrize("test", RESAMPLED)
+def test_parts_of_one_draw_or_several_make_no_difference(values, test, chunk, monkeypatch):
+    whole = discriminative_power(frame(values), test, n_resamples=50, alpha=ALPHA)
+    monkeypatch.setattr(_significance, "_CHUNK", chunk)
+    parts = discriminative_power(frame(values), test, n_resamples=50, alpha=ALPHA)
+    pd.testing.assert_frame_equal(parts.pairs, whole.pairs)
 
 
 def test_t_equals_scipy(values):

@@ -236,3 +236,13 @@ def test_an_order_may_start_above_0():
         assert weighted.calc_aggregate(qrels, {"q1": {"b": 1.0}}) == 0
         assert weighted.calc_aggregate(qrels, {"q1": {"a": 2.0, "b": 1.0}}) == -1
         assert weighted.calc_aggregate(qrels, {"q1": {"x": 2.0, "b": 1.0}}) == -1
+
+
+def test_what_a_short_run_lacks_is_scaled_as_the_value() -> None:
+    """Two of three relevant documents are missing from ranks 2 and 3: CRP is -1 - 2, divided by 3 · 4 / 2."""
+    qrels = {"q": {docno: {"relevance": 1} for docno in "abc"}}
+    run = {"q": {"a": 1.0}}
+    ranks = nCRP.explain(run, qrels, "q").ranks
+    assert ranks["note"].tolist() == ["", "empty ranks"]
+    assert ranks["contribution"].tolist() == pytest.approx([0, -3 / 6])
+    assert ranks["running"].tolist() == pytest.approx([1, 0.5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
 import inspect
@@ -155,6 +156,29 @@ def test_classes(name):
         fields = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
         assert section_names(value, "Attributes") == fields
     assert faults(name, ignored) == []
+
+
+def documented_defaults(value: object) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of a docstring that have a default, with its text."""
+    for entry in NumpyDocString(inspect.getdoc(value) or "")["Parameters"]:
+        text = entry.type.partition("default ")[2].strip("`")
+        yield from ((name.strip(), text) for name in entry.name.split(",") if text)
+
+
+def test_documented_defaults_are_the_defaults():
+    checked, faulty = 0, []
+    for name, value in PUBLIC.items() | METHODS.items():
+        for parameter, text in documented_defaults(value):
+            if isinstance(value, ma.Measure):
+                default = value.SUPPORTED_PARAMS[parameter].default
+            else:
+                function = getattr(value, "__func__", value)
+                default = inspect.signature(function).parameters[parameter].default
+            checked += 1
+            if text not in (repr(default), str(default)) and ast.literal_eval(text) != default:
+                faulty.append(f"{name}: {parameter} has the default {default!r}, not {text}")
+    assert checked > 150
+    assert faulty == []
 
 
 @pytest.mark.parametrize("name", METHODS)

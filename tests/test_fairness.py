@@ -157,6 +157,12 @@ def test_unjudged_documents_are_seen() -> None:
     assert AWRF(groups=ONE).calc_aggregate({"q": {"other": 1}}, {"q": {"d1": 1.0}}) < 0.8
 
 
+def test_documents_are_told_apart_by_their_shares_of_groups() -> None:
+    awrf = AWRF(groups=ONE, base="nDCG")
+    shares = awrf.distinctions(ma.Judgments(QRELS))[-2:]
+    assert {tuple(share.tolist()) for share in shares} == {(1, 0, 0.5), (0, 1, 0.5)}
+
+
 def test_what_belongs_to_no_group_is_as_fair_as_uniform_attention() -> None:
     """As in the program of 2021, so that only the product with relevance is 0."""
     qrels, run = {"q": {"x": 1}, "r": {"d1": 1}, "s": {"d1": 1}}, {"q": {"y": 1.0}, "r": {"d1": 1.0}}

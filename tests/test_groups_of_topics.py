@@ -355,6 +355,18 @@ def test_groups_of_one_topic_only() -> None:
     assert table["significant"].dtype == bool
 
 
+def test_a_group_of_one_topic_has_the_differences_and_ties_of_that_topic() -> None:
+    """Values of several millions that differ by rounding only tie, as they do in groups of more topics."""
+    value = (0.1 + 0.2) * 1e7
+    assert value != 0.3e7
+    values = {"a": [value, 3.0, 4.0], "b": [0.3e7, 5.0, 1.0], "c": [1.0, 5.0, 1.0]}
+    by = {"q0": "one", "q1": "two", "q2": "two"}
+    table = ma.analysis.compare_with_baseline(long(values), "a", by=by)
+    rows = table[table["group"] == "one"].set_index("name")
+    assert rows[["wins", "losses", "ties"]].to_numpy().tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert rows["difference"].to_dict() == pytest.approx({"b": 0, "c": 1 - 3e6}, abs=1e-8)
+
+
 @pytest.mark.slow
 def test_the_family_of_groups_is_rarely_wrong() -> None:
     """Without any differences, at most alpha of the experiments have a significant one in some group."""

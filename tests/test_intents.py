@@ -334,6 +334,10 @@ def test_labels_for_learning_to_rank() -> None:
     assert labels(GRADED) == [0.375, 0.25, 0.25, 0]
     assert labels(IRec) == [0.25, 0.5, 0.25, 0]
     judgments = ma.Judgments(QRELS)
+    first, second = (view.name for view in DnDCG(aspects=TWO).views(judgments))
+    some = DnDCG(aspects=TWO, weights={first: 1, second: 0})
+    turned = ma.Aspects({name: ma.Aspect(2, greater_is_better=False) for name in TWO})
+    assert [some.depends_on(judgments.view(name, turned)) for name in (first, second)] == [True, False]
     assert not DnDCG(aspects=TWO).gain_is_surrogate(judgments)
     assert all(m(aspects=TWO).gain_is_surrogate(judgments) for m in (IRec, DSharpnDCG, GRADED))
 

@@ -474,6 +474,16 @@ def test_judges_who_agree_change_nothing(resample) -> None:
     assert result.judges[["own", "correlation"]].to_numpy().tolist() == [[1, 1], [1, 1]]
 
 
+def test_two_runs_are_in_the_same_or_the_opposite_order() -> None:
+    rows = [(qid, "d1", "relevance", judge, label) for qid in ("q1", "q2") for judge, label in (("x", 2), ("y", 0))]
+    rows += [(qid, "d2", "relevance", judge, 1) for qid in ("q1", "q2") for judge in "xy"]
+    runs = {docno: {qid: {docno: 1.0} for qid in ("q1", "q2")} for docno in ("d1", "d2")}
+    result = judge_sensitivity(runs, long(rows), "CG@1", aspects={"relevance": 2}, resample="judges", n_resamples=1)
+    assert result.pairs["correlation"].tolist() == [-1]
+    # The median of 0 and 2 is the lower label, so that all labels together are those of y.
+    assert result.judges["correlation"].tolist() == [-1, 1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("resample", ["labels", "judges"])
 @pytest.mark.parametrize(("labels", "other"), [((0, 1, 3), 2), ((0, 2, 3), 1)])

@@ -393,3 +393,13 @@ def test_measures_on_different_scales_are_told() -> None:
 def test_a_scorer_is_not_made_of_it() -> None:
     with pytest.warns(ma.MultiAspectWarning), pytest.raises(MultiAspectError, match="a measure is not a scorer"):
         MeanOf(Ridge(), np.ones((2, 1)), np.ones(2))
+
+
+def test_terms_have_long_names_only_if_they_would_be_alike() -> None:
+    long = "CAM(base='nDCG@10',weights={'relevance': 1, 'credibility': 2})"
+    other = long.replace("'credibility': 2", "'credibility': 3")
+    judgments = ma.Judgments(QRELS)
+    names = [term.name for term in MeanOf([long, "nDCG@5"], aspects=TWO).terms(judgments)]
+    assert [name.partition(" ")[0] for name in names] == ["CAM", "CAM", "nDCG@5"]
+    alike = [term.name for term in MeanOf([long, other], aspects=TWO).terms(judgments)]
+    assert len(set(alike)) == 4

@@ -245,6 +245,9 @@ def test_lower_is_better() -> None:
     result = multiverse(frame, measures={"first": ma.ESL, "second": "lower"})
     assert result.pairs["better"].item() == 1
     assert result.runs.set_index("name")["rank"].to_dict() == {"a": 1, "b": 2}
+    assert "1 of 1 pairs have the same order under all of these" in result.summary
+    opposite = multiverse(frame, measures={"first": ma.ESL, "second": "higher"})
+    assert "0 of 1 pairs have the same order" in opposite.summary
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,11 @@ def test_no_documents_at_these_ranks():
     assert table["quality"].isna().tolist() == [False, True]
 
 
+def test_groups_of_ranks_of_the_paper():
+    table = document_quality(FRAME, RUNS, QRELS)
+    assert table["ranks"].tolist() == ["1-25", "26-50", "51-75", "76-100"]
+
+
 def test_inferred_scales_are_named():
     with pytest.warns(MultiAspectWarning, match=r"document_quality .* relevance 0, 1, 2; credibility 0, 1"):
         document_quality(FRAME, RUNS, QRELS, labels="probabilities")

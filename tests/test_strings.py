@@ -250,6 +250,14 @@ def test_a_record_that_cannot_be_read_is_reported() -> None:
     assert table["x"].tolist() == ma.aggregate(evaluate_measures("map"))["map"].tolist()
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, ma.Judgments])
+def test_qrels_are_no_measures(kind: Any) -> None:
+    frame = pd.DataFrame({"qid": ["q"], "docno": ["d"], "relevance": [1]})
+    run = {"q": {"d": 1.0}}
+    with pytest.raises(ma.MultiAspectError, match=rf"\({kind.__name__}\)\. Are the qrels and the measures swapped"):
+        ma.evaluate(run, frame, kind(frame), progress=False)
+
+
 def test_mappings_elsewhere() -> None:
     table = ma.analysis.attainable(QRELS, {"ours": CAM(aspects=ASPECTS), "plain": "nDCG"})
     assert table["measure"].tolist() == ["ours", "plain"]

@@ -461,3 +461,9 @@ def test_labels_that_sorting_does_not_maximise_say_so(base: str, is_surrogate: b
     aspects = {"relevance": ma.Aspect([0, 1, 2], threshold=1)}
     for measure in (ma.On(base=base, aspects=aspects), ma.TOMA(base=base, aspects=aspects)):
         assert measure.gain_is_surrogate(ma.Judgments(qrels)) is is_surrogate
+
+
+@pytest.mark.parametrize("measure", [ma.RBU, ma.MDCU(themes=["theme"], usability=["relevance"])])
+def test_labels_of_measures_with_diversity_or_effort_are_surrogates(measure: ma.Measure) -> None:
+    qrels = {"q": {"a": {"relevance": 1, "theme": 0}, "b": {"relevance": 2, "theme": 1}}}
+    assert measure.gain_is_surrogate(ma.Judgments(qrels))

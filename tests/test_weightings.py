@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 from typing import Any
 
@@ -22,6 +23,7 @@ from pt_multiaspect.analysis.weightings import simplex_points
 from pt_multiaspect.kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
 
 ASPECTS = ["relevance", "credibility", "trust"]
+SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
 
 
 def world(n_systems: int = 4, n_topics: int = 6, n_aspects: int = 3, seed: int = 0) -> pd.DataFrame:
@@ -184,9 +186,13 @@ def test_words_name_the_taker_and_the_givers() -> None:
         for name, value in (("a", 0.5 + more), ("b", 0.5))
     ]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    pairs = weightings(perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1).pairs
-    assert pairs["reversal"].item() == "understandability 0.43 instead of 0.33, relevance 0.24"
-    assert pairs["distance"].item() == pytest.approx(0.2 / 3 / 0.7)
+    perquery = pd.concat([perquery, perquery[perquery["name"] == "b"].assign(name="c")])
+    result = weightings(perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1)
+    reversals = ["understandability 0.43 instead of 0.33, relevance 0.24"] * 2 + [""]
+    assert result.pairs["reversal"].tolist() == reversals
+    assert result.pairs["distance"].tolist() == pytest.approx([0.2 / 3 / 0.7] * 2 + [np.nan], nan_ok=True)
+    cells = re.findall(r'<td class="n">(understandability .*?|-)</td>', result._repr_html_())
+    assert cells == [text or "-" for text in reversals]
 
 
 def test_words_show_small_changes() -> None:
@@ -282,6 +288,22 @@ def test_sampled_means_agree_with_the_measures() -> None:
             assert row["difference"] == pytest.approx(equal[row["a"]] - equal[row["b"]])
             assert row["low"] <= row["fraction"] + 0.5
         assert result.pairs["distance"].isna().all()
+
+
+@pytest.mark.parametrize("options", [{"empty": "drop"}, {"gate": "relevance"}])
+def test_rankings_are_evaluated_where_lower_is_better(options: dict[str, Any]) -> None:
+    """A frame of any measure says which runs and topics are compared."""
+    labels = {"d1": (2, 2), "d2": (0, 0), "d3": (0, 2)}
+    qrels = {qid: {docno: dict(zip(SCALES, pair, strict=True)) for docno, pair in labels.items()} for qid in "12"}
+    runs = {
+        name: {qid: {docno: -rank for rank, docno in enumerate(order)} for qid in qrels}
+        for name, order in (("late", ["d2", "d1", "d3"]), ("early", ["d1", "d2", "d3"]))
+    }
+    mean = CAM(base="ESL", aspects=SCALES, **options)
+    perquery = ma.evaluate(runs, qrels, "AP", progress=False)
+    row = weightings(perquery, mean, runs=runs, qrels=qrels, n_resamples=1).pairs.iloc[0]
+    # The first document with a positive label on both aspects is preceded by one other, and by none.
+    assert (row["a"], row["b"], row["difference"], row["fraction"]) == ("late", "early", -1, 0)
 
 
 def test_lower_is_better_and_baselines() -> None:
@@ -435,6 +457,7 @@ ON = {aspect: On(aspect=aspect, base="nDCG@5") for aspect in ASPECTS}
         (lambda frame: frame, {"measures": ON, "measure": MM(base="nDCG@5")}, "base is defined for rankings"),
         (lambda frame: frame, {"measure": CAM(gate="relevance")}, r"expected runs= and qrels="),
         (lambda frame: frame, {"measure": CAM(empty="drop")}, r"expected runs= and qrels="),
+        (lambda frame: frame, {"measure": CAM(empty="drop"), "runs": {}}, r"expected runs= and qrels="),
         (
             lambda frame: frame,
             {

@@ -94,7 +94,7 @@ def experiment(call: Call) -> Any:
             "baseline= counts a higher value as an improvement: read the column '+' as queries that got worse, and "
             "'-' as queries that improved",
         )
-    is_table = arguments.get("perquery") is not True and arguments.get("dataframe", True)
+    is_table = arguments.get("perquery") is not True and arguments.get("dataframe") is not False
     if is_table and arguments.get("highlight") in ("bold", "color", "colour"):
         _warn_of_lower(
             [column for column, measure in measures.items() if lower_aggregate_is_better(measure)],

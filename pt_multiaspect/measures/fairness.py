@@ -260,8 +260,6 @@ class _AWRF(_GroupMeasure):
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         fair: Floats = rankings.compute_once(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
         if self._bases is not None:
-            if self._bases.one.reads_gains:
-                views[0].check_gains(f"{self.NAME} times {self._bases.one.text}")
             return np.asarray(fair * self._bases.one.values(rankings, views[0].target), dtype=np.float64)
         if self["score"] is None:
             return fair

@@ -158,8 +158,8 @@ class AxiomCheck(View):
     trials: int
     seed: int
     documents: int
-    _examples: Mapping[tuple[str, str], CounterExample] = field(hash=False)
-    refused: Mapping[str, str] = field(hash=False)
+    _examples: Mapping[tuple[str, str], CounterExample]
+    refused: Mapping[str, str]
 
     def example(self, measure: ir_measures.Measure | str, property: str) -> CounterExample | None:
         """Return the smallest counterexample found.
