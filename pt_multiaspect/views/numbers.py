@@ -14,7 +14,7 @@ def decimals(value: float) -> str:
         return "-"
     if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
         return with_minus(f"{value:.2g}")
-    return with_minus(f"{value:.4f}")
+    return with_minus(f"{value + 0.0:.4f}")  # no -0
 
 
 def with_minus(number: str) -> str:
