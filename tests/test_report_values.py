@@ -143,7 +143,7 @@ def test_unknown_labels_are_warned_about_once(values: pd.DataFrame) -> None:
         (lambda frame: frame, {"aspects": {"x": 1}}, "aspects: expected None"),
         (lambda frame: frame, {"baseline": "none"}, "baseline: expected one of the runs"),
         (lambda frame: frame, {"measures": ["none"]}, "none"),
-        (lambda frame: {"run": {"q": {"d": 1.0}}}, {}, "qrels: expected judgments of the runs, got None"),
+        (lambda frame: {"run": {"q": {"d": 1.0}}}, {}, "qrels: expected the judgments of the runs, got none"),
     ],
 )
 def test_errors(values: pd.DataFrame, change, options, message: str) -> None:

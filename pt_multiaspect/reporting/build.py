@@ -183,8 +183,6 @@ def report(
     0    one  0.8155
     1  other  0.5000
     """
-    if qrels is None:
-        raise MultiAspectError("qrels: expected the judgments of the runs, got none; write report(runs, qrels)")
     if path is not None:
         _check_page(Path(path).expanduser().parent)
     options = _options(test, correction, alpha, n_resamples, seed, ci)
@@ -197,8 +195,8 @@ def report(
         return _finish(figures, {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
-            "qrels: expected judgments of the runs, got None; pass qrels=, or values per topic instead of runs (a "
-            f"frame with the columns {choices(COLUMNS)})"
+            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or give values per topic "
+            f"instead of runs, a frame with the columns {choices(COLUMNS)}"
         )
     depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
