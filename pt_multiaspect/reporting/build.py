@@ -78,10 +78,10 @@ def report(
         Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are values, like `topics`
         and `aspects`.
     measures : measure, str, sequence of these or mapping, optional
-        As in `evaluate`. By default ``TOMA@10``, ``CAM@10`` and ``MM@10``, or AP and RR if there is one aspect. Of values, the
-        labels to show, by default all; a mapping ``{label: measure}`` tells what they refer to, or whether
-        'higher' or 'lower' is better. The first measure is the one that the summary is about; of values that
-        `answers.combine` has combined, the first combined one by default.
+        As in `evaluate`. By default ``TOMA@10``, ``CAM@10`` and ``MM@10``, or AP and RR if there is one aspect. Of
+        values, the labels to show, by default all; a mapping ``{label: measure}`` tells what they refer to, or
+        whether 'higher' or 'lower' is better. The first measure is the one that the summary is about; of values
+        that `answers.combine` has combined, the first combined one by default.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
@@ -195,8 +195,8 @@ def report(
         return _finish(figures, {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
-            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or give values per topic "
-            f"instead of runs, a frame with the columns {choices(COLUMNS)}"
+            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or give values per "
+            f"topic instead of runs, a frame with the columns {choices(COLUMNS)}"
         )
     depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
