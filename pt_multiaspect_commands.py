@@ -30,6 +30,7 @@ COMMANDS = {
     "explain": {"explain": "Explain the value of one query, rank by rank."},
     "compare": {"compare": "Compare two runs, query by query."},
     "report": {"report": "Write a report as one HTML file."},
+    "answers": {"answers": "Score judged answers, in a table or a report."},
     "analyses": {
         "correlate": "Correlate the system rankings of measures.",
         "weightings": "Show for which weights of the aspects one run is better than another.",

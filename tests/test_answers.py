@@ -276,7 +276,7 @@ NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "an item that is no record": (
         lambda: [record("q1", "a", "vs"), 3],
-        "item 2: expected a JSON object with qid, run_id and nuggets, got 3",
+        "item 2: expected a JSON object with qid and run_id, got 3",
     ),
     "nothing": (list, "expected at least one file, got none"),
     "no rows": (pd.DataFrame, "expected at least one row, got none"),
@@ -297,7 +297,7 @@ def test_bad_assignments(case: str) -> None:
     ("content", "message"),
     [
         ("{not json}", r"bad.jsonl:2: expected valid JSON"),
-        ("[1, 2]", r"bad.jsonl:2: expected a JSON object with qid, run_id and nuggets, got \[1, 2\]"),
+        ("[1, 2]", r"bad.jsonl:2: expected a JSON object with qid and run_id, got \[1, 2\]"),
         ('{"qid": "q1", "qid": "q2"}', "bad.jsonl:2: expected each key once"),
         (
             '{"qid": "q1", "run_id": "b", "nuggets": [{"text": "cut \\ud83d"}]}',
@@ -402,7 +402,7 @@ ARGUE_BAD: dict[str, tuple[Callable[[], object], str]] = {
     "negative": (lambda: argue_frame(*argue_rows("q1", (-1, 2, 1, 2))), "expected a number of at least 0"),
     "text": (lambda: argue_frame(("a", "q1", "nuggets", "many")), "expected a number of at least 0 .* got 'many'"),
     "nothing": (list, "expected at least one file, got none"),
-    "no columns": (lambda: pd.DataFrame({"run_id": ["a"]}), "expected one column request_id or qid or query_id"),
+    "no columns": (lambda: pd.DataFrame({"run_id": ["a"]}), "columns run_id request_id metric value"),
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from pt_multiaspect import CAM, GAM, MM, TOMA, On
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.explanation.contributions import Contributions, Prefixes
 from pt_multiaspect.measures import ALL, DirectMeasure
+from pt_multiaspect.views import decimals
 
 BOTH = {"relevance": 3, "credibility": 3}
 
@@ -584,7 +585,7 @@ def test_a_document_of_both_runs_is_one_row() -> None:
     assert documents.loc["d4", "relevance"] == 2
     assert a.compare(b).names == ("bm25", "dense")
     assert str(a.compare(b)).count("bm25 - dense") == 2  # the value of the topic, and the head of the column
-    assert f"bm25 - dense {a.value - b.value:.4f}" in repr(a.compare(b))
+    assert f"bm25 - dense {decimals(a.value - b.value)}" in repr(a.compare(b))
     assert (a.compare(b).difference, b.compare(a).difference) == (a.value - b.value, b.value - a.value)
 
 
@@ -818,9 +819,9 @@ def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
 def test_bars_are_drawn_beside_their_numbers() -> None:
     explanation = ma.nCRP.explain({"q": {"x": 2.0, "d": 1.0, "y": 0.5}}, {"q": {"d": {"relevance": 1}}}, "q")
     rows = re.findall(
-        r"<td>(-?[0-9.]+)</td><td[^>]*><svg[^>]* aria-label=\"(-?[0-9.]+)\"", explanation._repr_html_()
+        r"<td>(−?[0-9.]+)</td><td[^>]*><svg[^>]* aria-label=\"(−?[0-9.]+)\"", explanation._repr_html_()
     )
-    assert rows == [("-1.0000", "-1.0000"), ("0.0000", "0.0000"), ("0.0000", "0.0000")]
+    assert rows == [("−1.0000", "−1.0000"), ("0.0000", "0.0000"), ("0.0000", "0.0000")]
     assert explanation.offset == 1  # which has no bar
 
 

@@ -460,6 +460,44 @@ def read_csv(output: str) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(output))
 
 
+@pytest.mark.parametrize("interval", ["half-width", "ends"])
+def test_a_table_of_systems_has_a_section_for_each_group(interval: str) -> None:
+    values = long(SCORES)
+    table = ma.systems_table(values, by=GROUPS, baseline="a", ci=0.9, interval=interval)
+    means = ma.aggregate(values, by=GROUPS, ci=0.9)
+    tests = ma.analysis.compare_with_baseline(values, "a", by=GROUPS).set_index(["group", "name"])
+    data = table.to_styler().data
+    assert data.index.tolist() == list(zip(means["group"], means["name"], strict=True))
+    for (_, row), shown in zip(means.iterrows(), data["AP"], strict=True):
+        numbers = [float(text) for text in re.findall(r"[\d.]+", shown.replace("−", "-"))]
+        low, high = row["AP 90% low"], row["AP 90% high"]
+        assert numbers[0] == pytest.approx(row["AP"], abs=6e-4)
+        if row["group"] == "odd one":
+            assert len(numbers) == 1
+        elif interval == "half-width":
+            own = [SCORES[row["name"]][topic] for topic in members(row["group"])]
+            assert numbers[1] == pytest.approx(
+                stats.t.ppf(0.95, len(own) - 1) * np.std(own, ddof=1) / len(own) ** 0.5, abs=6e-4
+            )
+        else:
+            assert numbers[1:] == pytest.approx([low, high], abs=6e-4)
+        key = (row["group"], row["name"])
+        assert ("†" in shown) == (key in tests.index and bool(tests.loc[key, "significant"]))
+    text = str(table)
+    assert "Topics: short 2, long 3, odd one 1." in text
+    assert "Comparisons in all groups are corrected together" in " ".join(text.split())
+    assert table.to_latex().count("multicolumn") >= 4
+
+
+def test_best_values_of_a_table_are_those_of_each_group() -> None:
+    means = ma.aggregate(long(SCORES), by=GROUPS)
+    text = str(ma.systems_table(long(SCORES), by=GROUPS, decimals=2))
+    best = [means.loc[rows["AP"].idxmax(), "name"] for _, rows in means.groupby("group", sort=False)]
+    assert [line[0] for line in text.splitlines() if re.match(r"[abc] .*\*", line)] == best
+    with pytest.raises(MultiAspectError, match="groups= are sections of systems, by= of topics: omit one"):
+        ma.systems_table(long(SCORES), by=GROUPS, groups={"x": ["a", "b", "c"]})
+
+
 def test_the_command_line_shows_groups(cli, trec_files) -> None:
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
     options = ("--aspects", "scales.json", "-m", "AP CAM@5", "--format", "csv")

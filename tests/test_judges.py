@@ -455,7 +455,7 @@ Correlations of the orders of systems: method='kendall', combine='median',
 
 measure  between judges  minimum                resampled
 AP               0.7000   0.5000  0.9000 [0.8000, 0.9500]
-RR@10            0.4000  -0.1000                        -
+RR@10            0.4000  −0.1000                        -
 
 Between judges: mean and minimum over pairs of judges. Resampled: correlation
   with all labels, mean and 90 % interval."""

@@ -307,8 +307,26 @@ def test_names_are_texts_everywhere(page):
 
 
 def test_definitions_say_base_and_aspect(page):
-    assert "nDCG@10 on relevance: On(" in page.text
-    assert "nDCG@10 on <b>cred: On(" in page.text
+    assert "nDCG@10 on relevance: On@10" in page.text
+    assert "nDCG@10 on <b>cred: On(aspect='<b>cred')@10" in page.text
+
+
+def test_definitions_print_scales_in_one_table(page):
+    """Not as JSON in each measure."""
+    definitions = page.text.split("Definitions")[-1].split("Provenance")[0]
+    assert "{" not in definitions
+    assert "TOMA@5" in definitions
+    assert "MM(base='P')@5" in definitions
+
+
+def test_a_heat_map_of_few_systems_is_not_drawn():
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(SYSTEMS[:4], n_topics=3)
+    few = ma.report(runs, qrels, ["TOMA@5", "MM@5"], aspects=SCALES, progress=False)
+    text = Page(few.to_html())
+    assert "matrix" not in text.tables
+    assert "Correlations are shown for at least 5 systems." in text.text
+    assert few.correlations is not None
 
 
 @pytest.mark.every(3)
@@ -331,9 +349,10 @@ def test_definitions_print_the_scales(aspects, expected):
         text = Page(ma.report(runs, qrels, measures, aspects=aspects, progress=False).to_html()).text
     definitions = text.split("Definitions")[-1]
     lowest = 1 if aspects is None else 2
-    words = f"relevance 0, 1, 2 (positive from 1); <b>cred 0, 1, 2, 3 (positive from {lowest})"
+    words = f"relevance0, 1, 2 (positive from 1)<b>cred0, 1, 2, 3 (positive from {lowest})"
     assert definitions.count(f"{expected}{words}") == 1
-    assert definitions.count("page_2relevance 0, 1, 2 (positive from 2)") == 1
+    assert definitions.count("page_2relevance0, 1, 2 (positive from 2)") == 1
+    assert definitions.count("on the scales “page_2”") == 1
     assert definitions.count("positive from") == 3
 
 

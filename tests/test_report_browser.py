@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pandas as pd
 import pytest
 from browser import Browser, browser  # noqa: F401
 from report_world import MEASURES, NASTY, SCALES, SYSTEMS, world
@@ -278,7 +279,48 @@ def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow_page):
 
 def test_one_topic_is_not_in_the_plural(narrow_page):
     text = narrow_page("document.getElementById('counts').textContent")
-    assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (nDCG@10 relevance)."
+    assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (TOMA@10)."
+
+
+def test_pictures_of_means(page, report):
+    """One for each measure, best system first, with the chosen baseline."""
+    labels = report.labels
+    assert page("document.querySelectorAll('.means .chart svg').length") == len(labels)
+    for place, label in enumerate(labels):
+        marks = f"[...document.querySelectorAll('#mean-{place} .mark-symbol path')]"
+        said = page(f"{marks}.map((mark) => mark.getAttribute('aria-label'))")
+        rows = report.systems.sort_values(label, ascending=label == "ESL", kind="stable")
+        low, high = (rows[f"{label} 95% {end}"] for end in ("low", "high"))
+        assert said == [
+            f"{name}: {value:.4f} [{first:.4f}, {last:.4f}]".replace("-", "−")
+            for name, value, first, last in zip(rows["name"], rows[label], low, high, strict=True)
+        ]
+        heights = page(f"{marks}.map((mark) => mark.getBoundingClientRect().y)")
+        assert heights == sorted(heights)
+        assert page(f"document.querySelectorAll('#mean-{place} .mark-rule.role-mark line').length") == len(rows) + 1
+    choose(page, "baseline", "")
+    wait_until(page, f"document.querySelectorAll('#mean-0 .mark-rule.role-mark line').length === {len(SYSTEMS)}")
+
+
+def test_a_list_that_scrolls_says_so(browser, tmp_path):  # noqa: F811
+    pytest.importorskip("vl_convert")
+    values = [(name, f"q{n}", "X", (n * size) % 7 / 7) for size, name in enumerate("ab", 2) for n in range(40)]
+    frame = pd.DataFrame(values, columns=["name", "qid", "measure", "value"])
+    answers = pd.DataFrame([(name, f"q{n}", f"<i>{name}{n}</i>") for name in "ab" for n in range(40)])
+    answers.columns = ["name", "qid", "text"]
+    ma.report(frame, measures={"X": "higher"}, answers=answers, path=tmp_path / "values.html")
+    for dark in (False, True):
+        browser.size(420, 800, dark)
+        browser.open(tmp_path / "values.html")
+        assert browser("document.getElementById('more').textContent") == "The list scrolls: 40 topics."
+        assert browser("document.documentElement.scrollWidth") == 420
+        browser("document.querySelector('#topics button').focus()")
+        browser.press("Enter", 13)
+        shown = browser("[...document.querySelectorAll('#explanation blockquote')].map((text) => text.textContent)")
+        topic = browser("document.querySelector('#topics .chosen button').textContent")
+        a, b = (browser(f"document.getElementById('{side}').selectedOptions[0].textContent") for side in "ab")
+        assert shown == [f"<i>{a}{topic[1:]}</i>", f"<i>{b}{topic[1:]}</i>"]
+        assert browser.errors == []
 
 
 def test_selecting_a_bar(page):

@@ -20,6 +20,7 @@ from pt_multiaspect.views import (
     Sentence,
     Table,
     bars,
+    decimals,
     fixed_point,
     fragment,
     latex_of,
@@ -223,5 +224,8 @@ def test_markdown_underlines_second_best_values_and_keeps_the_code_of_notes() ->
 
 def test_fixed_points() -> None:
     values = [0.12346, -0.00001, -2.5, float("nan")]
-    assert [fixed_point(value, 4) for value in values] == ["0.1235", "0.0000", "-2.5000", "-"]
-    assert [fixed_point(value, 1, "−") for value in values] == ["0.1", "0.0", "−2.5", "-"]
+    assert [fixed_point(value, 4) for value in values] == ["0.1235", "0.0000", "−2.5000", "-"]
+    assert [fixed_point(value, 1) for value in values] == ["0.1", "0.0", "−2.5", "-"]
+    assert [decimals(value) for value in (-0.5, -1e-7, -0.0, 2e6, float("nan"))] == [
+        "−0.5000", "−1e-07", "0.0000", "2e+06", "-",
+    ]  # fmt: skip

@@ -362,6 +362,11 @@ def _read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
     return mean
 
 
+def has_linear_weights(measure: object) -> bool:
+    """Return whether a measure is a mean over aspects that is linear in their weights."""
+    return isinstance(measure, AspectMean) and measure.IS_WEIGHTED_SUM and not _reads_rankings(measure)
+
+
 def _reads_rankings(mean: AspectMean) -> bool:
     """Return whether a mean depends on more than the values of the base on each aspect."""
     return mean["empty"] == "drop" or bool(mean.params.get("gate") or mean.params.get("normalized"))
@@ -401,7 +406,7 @@ def _read_values(
         raise MultiAspectError(f"expected at least two aspects, got only {choices(aspects)}")
     least = _least_weights(at_least, aspects)
     weights = _weights(mean, aspects, least)
-    is_weighted_sum = mean.IS_WEIGHTED_SUM and not evaluates
+    is_weighted_sum = has_linear_weights(mean)
     draws = simplex_points(N_SAMPLED if is_weighted_sum else N_EVALUATED, len(aspects), seed)
     points = least + (1 - least.sum()) * draws
     if is_weighted_sum:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import io
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
-from ..errors import MultiAspectError, choices, errors_of, number_of, shown, tally
+from ..collection.frames import to_pandas
+from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_surrogates, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import record_measures
 from ..io.file_contents import Text, as_text, load
@@ -34,6 +37,60 @@ def read_texts(source: Any) -> Iterator[Text]:
     for item in items:
         for file in run_files(item) if isinstance(item, str | PathLike) else [item]:
             yield as_text(*load(file))
+
+
+def read_answers(source: Any, what: str) -> pd.DataFrame:
+    """Return rows of answers as a frame: given as such, as dicts, or in files.
+
+    Parameters
+    ----------
+    source : DataFrame, list of dicts, path, open file, or list of paths or open files
+        Files contain one JSON object per line, or columns separated by tabs or, without any tab in the first line,
+        by commas. Cells of such columns are texts, empty ones are missing.
+    what : str
+        The beginning of errors.
+    """
+    frame = to_pandas(source)
+    if frame is not None:
+        return frame
+    if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
+        parts = [_frame_of_records(((f"item {number}", item) for number, item in enumerate(source, 1)), what)]
+    else:
+        parts = [_frame_of_text(text, what) for text in read_texts(source)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
+    """Return the rows of a file of JSON Lines, CSV or TSV."""
+    first = text.data.lstrip()[:1]
+    if not first:
+        raise MultiAspectError(f"{what}: {text.name}: the file is empty; expected answers")
+    if first in b"{[":
+        lines = ((f"{text.name}:{number}", line.decode()) for number, line, _ in text.lines())
+        return _frame_of_records(((where, read_json(line, where)) for where, line in lines), what)
+    separator = "\t" if b"\t" in text.data.partition(b"\n")[0] else ","
+    try:
+        # As a header, the first line could not tell lines that are longer, and repeated names would be changed.
+        rows = pd.read_csv(io.BytesIO(text.data), sep=separator, dtype=str, keep_default_na=False, header=None)
+    except ValueError as error:
+        raise MultiAspectError(f"{what}: {text.name}: cannot be read: {error}") from error
+    frame: pd.DataFrame = rows.iloc[1:].reset_index(drop=True)
+    frame.columns = pd.Index(rows.iloc[0].tolist())
+    check_distinct_columns(frame, f"{what}: {text.name}")
+    if "met" in frame.columns:
+        frame["met"] = frame["met"].replace({"True": "1", "true": "1", "False": "0", "false": "0"})
+    return frame.mask(frame == "")
+
+
+def _frame_of_records(records: Iterable[tuple[str, Any]], what: str) -> pd.DataFrame:
+    """Return JSON objects, each with its place, as a frame."""
+    items = []
+    for where, item in records:
+        if not isinstance(item, Mapping):
+            raise MultiAspectError(f"{where}: expected a JSON object with qid and run_id, got {shown(item)}")
+        items.append(dict(item))
+    with refuse_surrogates(what):
+        return pd.DataFrame(items)
 
 
 def answer_keys(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:

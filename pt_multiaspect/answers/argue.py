@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from itertools import chain
 from typing import Any
 
@@ -10,13 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ..collection.columns import QUERY_COLUMNS, id_column
-from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices
 from ..evaluation.long_frames import check_distinct
-from ..io.file_contents import Text
 from ..kernels.hits import ratio
 from ..measures import MM
-from ._frames import answer_keys, answer_title, read_numbers, read_texts, score_frame
+from ._frames import answer_keys, answer_title, read_answers, read_numbers, score_frame
 from .combining import combine
 
 _WHAT = "argue_scores"
@@ -85,9 +82,12 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     3  mine  300                        f1  0.6154
     4  mine  300               f1_weighted  0.6154
     """
-    frame = to_pandas(scores)
-    if frame is None:
-        frame = pd.concat([_read(text) for text in read_texts(scores)], ignore_index=True)
+    frame = read_answers(scores, _WHAT)
+    if "metric" not in frame.columns:
+        raise MultiAspectError(
+            f"{_WHAT}: expected the scores of Auto-ARGUE, with the columns run_id request_id metric value, "
+            f"separated by tabs, got the columns {choices(frame.columns)}"
+        )
     reports = answer_keys(frame, _WHAT, ("request_id", *QUERY_COLUMNS))
     metric, value = (id_column(frame, (column,), _WHAT) for column in ("metric", "value"))
     names = list(chain.from_iterable(_COUNTS.values()))
@@ -116,17 +116,3 @@ def argue_scores(scores: Any) -> pd.DataFrame:
         score_frame(reports, scored, _WHAT),
         {label: MM(aspects=["sentence_support", coverage]) for label, coverage in coverages.items()},
     )
-
-
-def _read(text: Text) -> pd.DataFrame:
-    """Read a file of scores, with all columns as text."""
-    header = text.data.partition(b"\n")[0].decode().split("\t")
-    if "metric" not in header:
-        raise MultiAspectError(
-            f"{text.name}: expected the scores of Auto-ARGUE, with the columns run_id request_id metric value, "
-            f"separated by tabs, got a file that begins with {shown(header)}"
-        )
-    try:
-        return pd.read_csv(io.BytesIO(text.data), sep="\t", dtype=str, keep_default_na=False)
-    except ValueError as error:
-        raise MultiAspectError(f"{text.name}: cannot be read: {error}") from error

@@ -85,7 +85,7 @@ def combine(
     )
     known = measures_by_label(frame)
     refuse_taken(labelled, known, "a measure of the frame")
-    criteria = [label for label, measure in known.items() if not hasattr(measure, "of_criteria")]
+    criteria = [label for label, measure in known.items() if not is_combined(measure)]
     written = frame["measure"].map(str).to_numpy()
     answer = np.asarray(frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup(), dtype=np.intp)
     first = np.unique(answer, return_index=True)[1]
@@ -93,7 +93,7 @@ def combine(
     parts = [frame]
     records = dict(frame.attrs.get(RECORD) or {})
     for label, measure in labelled.items():
-        if not hasattr(measure, "of_criteria"):
+        if not is_combined(measure):
             raise MultiAspectError(
                 f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
             )
@@ -115,6 +115,11 @@ def combine(
     result.attrs = dict(frame.attrs)
     record_measures(result, records)
     return result
+
+
+def is_combined(measure: object) -> bool:
+    """Return whether a measure combines criteria of an answer."""
+    return hasattr(measure, "of_criteria")
 
 
 def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFrame, name: str) -> Floats:

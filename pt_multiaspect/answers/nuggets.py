@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._numbers import read_json
 from ..collection.columns import id_column
-from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, cut, refuse_surrogates, shown, warn_once
-from ._frames import RUN_COLUMNS, answer_keys, item_notes, read_texts, score_frame, weighted_means
+from ..errors import MultiAspectError, choices, cut, shown, warn_once
+from ._frames import RUN_COLUMNS, answer_keys, item_notes, read_answers, score_frame, weighted_means
 
 _WHAT = "nugget_scores"
 
@@ -97,7 +95,7 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     4  mine  q1       strict_all_score  0.2500
     5  mine  q1              all_score  0.3750
     """
-    frame = _read(assignments)
+    frame = read_answers(assignments, _WHAT)
     if "docid" in frame.columns and not set(RUN_COLUMNS) & set(frame.columns):
         raise MultiAspectError(
             f"{_WHAT}: expected assignments of answers, with a run_id, got those of documents, with a docid; "
@@ -128,29 +126,6 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     if notes:
         warn_once(f"{_WHAT}: {'; '.join(notes)}")
     return result
-
-
-def _read(assignments: Any) -> pd.DataFrame:
-    """Return assignments as a frame with one row per answer."""
-    frame = to_pandas(assignments)
-    if frame is not None:
-        return frame
-    if isinstance(assignments, list | tuple) and assignments and isinstance(assignments[0], Mapping):
-        records = [(f"item {number}", item) for number, item in enumerate(assignments, 1)]
-    else:
-        records = [
-            (where, read_json(line.decode(), where))
-            for text in read_texts(assignments)
-            for number, line, _ in text.lines()
-            for where in [f"{text.name}:{number}"]
-        ]
-    for where, item in records:
-        if not isinstance(item, Mapping):
-            raise MultiAspectError(
-                f"{where}: expected a JSON object with qid, run_id and nuggets, got {shown(item)}"
-            )
-    with refuse_surrogates(_WHAT):
-        return pd.DataFrame([dict(item) for _, item in records])
 
 
 def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from ..analysis.prediction_powered import estimates_table, prediction_powered
 from ..aspects import Aspects
 from ..description.figures import run_figures
 from ..description.scales import read_judged
-from ..errors import MultiAspectError, choices, refuse_unknown, silence_warnings
+from ..errors import MultiAspectError, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
@@ -151,7 +152,7 @@ def evaluate(
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
     if inputs.values["human"]:
         by_human = inputs.evaluate(inputs.human, errors=on_error)
-        estimated = _estimates_sheet(by_human, values, baseline)
+        estimated = estimates_sheet(by_human, values, baseline)
         return Incomplete(estimated) if values.attrs.get("skipped") else estimated
     if by is not None:  # with --average-over positive, some judged topics have no value
         valued = set(values["qid"])
@@ -166,12 +167,12 @@ def evaluate(
     if as_lines:
         sheet: Sheet | str = format_values(values if perquery else values.iloc[:0], means, inputs.format)
     elif perquery:
-        sheet = _per_query(values, means, labels)
+        sheet = per_query_sheet(values, means, labels)
     else:
         runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
         see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
-        sheet = _means_sheet(
+        sheet = means_sheet(
             values,
             means,
             n_judged=inputs.qrels["qid"].nunique(),
@@ -185,7 +186,7 @@ def evaluate(
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
 
 
-def _estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
+def estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
     """Return the prediction-powered estimates, or with a baseline the differences from it."""
     powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE)
     frame = powered.table if powered.differences is None else powered.differences
@@ -193,7 +194,7 @@ def _estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | N
     return Sheet(frame, replace(estimates_table(frame), notes=list(map(Sentence, notes))))
 
 
-def _per_query(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> Sheet:
+def per_query_sheet(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> Sheet:
     """Return one row per run and query, and one with the aggregate of the run."""
     table = values.pivot(index=["name", "qid"], columns="measure", values="value")[labels].reset_index()
     aggregated = "mean"
@@ -219,7 +220,7 @@ def _judged_fractions(
     }
 
 
-def _means_sheet(
+def means_sheet(
     values: pd.DataFrame,
     means: pd.DataFrame,
     *,
@@ -228,8 +229,8 @@ def _means_sheet(
     baseline: str | None,
     by: Mapping[str, str] | None,
     significance: Significance,
-    judged: Mapping[str, Sequence[float]],
-    advice: Sequence[str],
+    judged: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    advice: Sequence[str] = (),
 ) -> Sheet:
     """Return the table of means, with tests, intervals and notes.
 
@@ -275,14 +276,8 @@ def _means_sheet(
         ci=confidence,
         comparisons=comparisons,
         n_judged=n_judged,
+        by=by,
     )
-    notes = list(table.notes)
-    if by is not None:
-        topics = pd.Series(by).value_counts(sort=False)
-        notes.append(Sentence(f"Topics: {choices(f'{group} {size}' for group, size in topics.items())}."))
-        if baseline is not None and significance.correction != "none":
-            both = "Comparisons in all groups are corrected together, those over all topics separately."
-            notes.append(Sentence(both))
     if judged:
         fractions = zip(*judged.values(), strict=True)
         rows = [
@@ -290,9 +285,9 @@ def _means_sheet(
             for row, beside in zip(table.all_rows(), fractions, strict=True)
         ]
         table = replace(table, columns=[*table.columns, *map(Column, judged)], rows=rows)
-    shown = replace(table, notes=[*notes, *map(Sentence, advice)])
+    shown = replace(table, notes=[*table.notes, *map(Sentence, advice)])
     frame = pd.DataFrame(columns | dict(judged))
-    return Sheet(frame, shown, lambda: latex_of(replace(table, notes=notes), comments=advice))
+    return Sheet(frame, shown, lambda: latex_of(table, comments=advice))
 
 
 def _test_columns(tests: pd.DataFrame, label: str, rows: pd.Index[Any], corrected: bool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import click
 from pt_multiaspect_commands import COMMANDS, NAME, build_program
 
 from ..errors import MultiAspectError, MultiAspectWarning
-from ..tables.content import MINUS
+from ..views import MINUS
 from .wording import reword, tell, usage_message
 
 program = build_program(

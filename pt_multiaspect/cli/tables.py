@@ -93,7 +93,7 @@ def choose_format(name: str | None, output: str | None, formats: Mapping[str, st
     if name is not None:
         return name
     if output is None:
-        return "text" if formats is not SUFFIXES else "table" if sys.stdout.isatty() else "tsv"
+        return "text" if not SUFFIXES.items() <= formats.items() else "table" if sys.stdout.isatty() else "tsv"
     suffix = Path(output).suffix.lower()
     if suffix not in formats:
         kept, other = os.path.splitext(output)[0], next(iter(formats))

@@ -20,7 +20,7 @@ from ..collection.label_rules import (
 from ..errors import number_of
 from ..integration.provider import supports
 from ..orders.order import weights_of
-from ..views import percent
+from ..views import fixed_point, percent
 from . import alike
 from .figures import Figures, Finding, has_distance
 from .scales import records, used_labels
@@ -183,7 +183,7 @@ def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
             "warning" if sure else "note",
             name,
             f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
-            f"{number_of(row.topics, 'topic')} {row.tau:.2f})",
+            f"{number_of(row.topics, 'topic')} {fixed_point(row.tau, 2)})",
             f"ma.describe(qrels).contingency('relevance', {name!r})",
             {name: turned} if sure else None,
         )
@@ -209,7 +209,7 @@ def find_copied_labels(figures: Figures) -> Iterator[Finding]:
                 "note",
                 f"{row.first}, {row.second}",
                 f"both rank documents nearly alike (mean tau-b within {number_of(row.topics, 'topic')} "
-                f"{row.tau:.2f})",
+                f"{fixed_point(row.tau, 2)})",
                 f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})",
             )
 

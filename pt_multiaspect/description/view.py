@@ -11,7 +11,7 @@ import pandas as pd
 from .._numbers import spell
 from ..aspects import Aspects
 from ..errors import choices, number_of
-from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, percent
+from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, fixed_point, percent
 from .figures import Figures, declaration
 from .scales import records
 
@@ -137,7 +137,7 @@ def _pairs(between: pd.DataFrame) -> list[Block]:
             str(row.both),
             str(row.only_first),
             str(row.only_second),
-            "-" if np.isnan(row.tau) else f"{row.tau:.2f} ({row.topics})",
+            "-" if np.isnan(row.tau) else f"{fixed_point(row.tau, 2)} ({row.topics})",
         ]
         for row in records(between)
     ]

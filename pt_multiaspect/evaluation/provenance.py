@@ -64,33 +64,44 @@ def provenance(
     command : str, optional
         The command line.
     """
-    versions = installed_versions()
     reported: dict[str, Any] = {"reported measures": [str(measure) for measure in measures.values()]}
     if baseline is not None:
         reported["baseline"] = [baseline]
     if test is not None:
         reported["significance test"] = [dict(test)]
-    implementation: dict[str, Any] = {"source": {"lang": [f"python {versions.pop('python')}"]}}
-    if command is not None:
-        implementation["executable"] = {"cmd": command}
+    implementation = {} if command is None else {"executable": {"cmd": command}}
+    data = {"test collection": {"qrels": [_source(source) for source in qrels.values()]}}
+    # Information for which the schema has no fields.
+    own = {
+        "measures": {label: str(measure) for label, measure in measures.items()},
+        "scales": _scales(judgments, measures),
+        "qrels": {aspects: _entry(source) for aspects, source in qrels.items()},
+        "runs": {name: _entry(run) for name, run in runs.items()},
+    }
+    return _on_platform(reported, implementation, {"data": data, "pt_multiaspect": own})
+
+
+def provenance_of_values(values: Mapping[str, pd.DataFrame], measures: Mapping[str, str]) -> dict[str, Any]:
+    """Return the provenance of frames of values, by what they are, and of their measures by label."""
+    own = {"measures": dict(measures)} | {what: {"digest": content_digest(frame)} for what, frame in values.items()}
+    return _on_platform({"reported measures": list(measures.values())}, {}, {"pt_multiaspect": own})
+
+
+def _on_platform(
+    reported: Mapping[str, Any], implementation: Mapping[str, Any], content: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return provenance with the versions of this platform."""
+    versions = installed_versions()
+    source = {"lang": [f"python {versions.pop('python')}"]}
     return {
         "schema-version": 0.1,
         "platform": {
             "operating system": {"kernel": f"{platform.system()} {platform.release()}"},
             "software": {"libraries": {"python": [f"{name}=={version}" for name, version in versions.items()]}},
         },
-        "research goal": {"evaluation": reported},
-        "implementation": implementation,
-        "data": {
-            "test collection": {"qrels": [_source(source) for source in qrels.values()]},
-        },
-        # Information for which the schema has no fields.
-        "pt_multiaspect": {
-            "measures": {label: str(measure) for label, measure in measures.items()},
-            "scales": _scales(judgments, measures),
-            "qrels": {aspects: _entry(source) for aspects, source in qrels.items()},
-            "runs": {name: _entry(run) for name, run in runs.items()},
-        },
+        "research goal": {"evaluation": dict(reported)},
+        "implementation": {"source": source, **implementation},
+        **content,
     }
 
 

@@ -70,7 +70,7 @@ class Comparison(View):
         return ("a", "b") if same else (self.a.run, self.b.run)
 
     def __repr__(self) -> str:
-        difference = f"{' - '.join(self.names)} {self.difference:.4f}"
+        difference = f"{' - '.join(self.names)} {decimals(self.difference)}"
         return f"<Comparison: {self.a.label} for topic {self.a.qid}, {difference}>"
 
     def _blocks(self) -> list[Block]:

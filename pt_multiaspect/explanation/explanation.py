@@ -327,7 +327,7 @@ class Explanation(View):
         <BLANKLINE>
         docno  rank in a  rank in b  contribution in a  contribution in b    a - b
         d2             1          2             0.7602             0.4796   0.2806
-        d1             2          1             0.2398             0.3801  -0.1403
+        d1             2          1             0.2398             0.3801  −0.1403
         """
         return Comparison(self, other)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import errno
 import os
 from collections.abc import Mapping, Sequence
@@ -21,18 +22,20 @@ from ..description import describe
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.aggregation import read_topic_groups
-from ..evaluation.long_frames import measures_by_label
+from ..evaluation.long_frames import COLUMNS, measures_by_label
 from ..evaluation.provenance import as_yaml, provenance
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
-from ..tables import systems_table
-from ..tables.content import test_name
+from ..tables.content import decimals_by_label, means_table, test_name
 from ..views import Block, Heading, Sentence, View
+from .answers import answers_payload
 from .columns import add_aspect_measures, drop_copies, report_measures
-from .figures import Figures, Options, values_by_measure
+from .figures import Figures, Options, rows_of_group, values_by_measure
 from .page import page, vega
 from .payload import payload, rankings_payload
+from .summary import summary
+from .values import figures_of_values, is_long_frame
 
 
 def report(
@@ -57,28 +60,36 @@ def report(
     ci: float = 0.95,
     depth: int = 10,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    answers: object = None,
     title: str = "Multi-aspect evaluation",
+    date: str | datetime.date | None = None,
     n_jobs: int = 1,
     progress: bool = True,
     path: str | PathLike[str] | None = None,
 ) -> Report:
-    """Evaluate runs, and create a self-contained report page.
+    """Evaluate runs, or take their values, and create a self-contained report page.
 
     Parameters
     ----------
-    runs : mapping of str to run, sequence of runs, or run
-        As in `evaluate`.
-    qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels with one numeric column per aspect; see `Judgments`.
+    runs : mapping of str to run, sequence of runs, run, or frame of values
+        As in `evaluate`; or values per topic, columns ``name qid measure value``, as `evaluate`, the functions of
+        `answers` and `read_values` return them. All runs need values of all measures on all topics.
+    qrels : DataFrame, dict, iterable or Judgments, optional
+        Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are values, like `topics`
+        and `aspects`.
     measures : measure, str, sequence of these or mapping, optional
-        As in `evaluate`. By default ``TOMA@10``, ``CAM@10`` and ``MM@10``, or AP and RR if there is one aspect.
+        As in `evaluate`. By default ``TOMA@10``, ``CAM@10`` and ``MM@10``, or AP and RR if there is one aspect. Of
+        values, the labels to show, by default all; a mapping ``{label: measure}`` tells what they refer to, or
+        whether 'higher' or 'lower' is better. The first measure is the one that the summary is about; of values
+        that `answers.combine` has combined, the first combined one by default.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         The aspects and their label scales, also for measures that declare none; by default all label columns, on
         inferred scales.
     human : DataFrame, dict, iterable or Judgments, optional
-        Human judgments of at least 4 topics, drawn at random, if `qrels` are those of a model. Below each value,
+        Human judgments of at least 4 topics, drawn at random, if `qrels` are those of a model; if `runs` are values
+        by a model's judgments, the values by human judgments. Below each value,
         the page then shows the estimate and interval of `analysis.prediction_powered`. Everything else, including
         tests and marks, is based on `qrels`.
     base : measure or str, default ``'nDCG@10'``
@@ -104,8 +115,15 @@ def report(
     by : str, path, mapping or Series, optional
         The group of each judged topic by query id, or a file of these, as for `aggregate`. Readers can choose the
         group whose topics are shown; the page opens with all topics.
+    answers : DataFrame, list of dicts, path, or list of paths, optional
+        The answers, to show them for each topic: rows with a topic (``qid`` or ``query_id``), a run (``name`` or
+        ``run_id``), a text (``text``, ``answer``, ``answer_text``, ``response`` or ``qanswer``), a list
+        ``nuggets``, and further columns, which are shown as labels. Files are JSON Lines, CSV or TSV. Several rows
+        of an answer, such as one per question, are shown as a list.
     title : str, default 'Multi-aspect evaluation'
         The title of the page.
+    date : str or date, optional
+        The date below the title. By default today, or the day of the environment variable ``SOURCE_DATE_EPOCH``.
     n_jobs : int, default 1
         Number of processes that evaluate runs in parallel, as in joblib.
     progress : bool, default True
@@ -123,7 +141,8 @@ def report(
     MultiAspectError
         As for `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
         range, the measures are a suite over the topics with a positive document, a label is that of an interval of
-        another measure, or groups are not given for the judged topics.
+        another measure, or groups are not given for the judged topics. If values are missing, not finite, or not
+        of the runs and topics of `answers`.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -132,7 +151,8 @@ def report(
     Warns
     -----
     MultiAspectWarning
-        As for `evaluate`.
+        As for `evaluate`. For values, if labels name no known measure and the frame has no record of them, so that
+        higher is assumed to be better.
 
     See Also
     --------
@@ -146,7 +166,7 @@ def report(
     each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
     looking at the results invalidates them.
 
-    Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
+    Stability: provisional in `by`, `answers`. How groups of topics and answers are given may change.
 
     Examples
     --------
@@ -163,11 +183,21 @@ def report(
     0    one  0.8155
     1  other  0.5000
     """
-    if qrels is None:
-        raise MultiAspectError("qrels: expected the judgments of the runs, got none; write report(runs, qrels)")
     if path is not None:
         _check_page(Path(path).expanduser().parent)
     options = _options(test, correction, alpha, n_resamples, seed, ci)
+    day = _day(date)
+    if is_long_frame(runs):
+        for name, unused in (("qrels", qrels), ("topics", topics), ("aspects", aspects)):
+            if unused is not None:
+                raise MultiAspectError(f"{name}: expected None, as runs is a frame of values; omit {name}")
+        figures = figures_of_values(runs, measures, human, baseline, options, by, title, day)
+        return _finish(figures, {}, answers, path)
+    if qrels is None:
+        raise MultiAspectError(
+            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or give values per "
+            f"topic instead of runs, a frame with the columns {choices(COLUMNS)}"
+        )
     depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
@@ -200,14 +230,36 @@ def report(
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
-    figures = Figures(title, description, perquery, labels, baseline, options, groups, as_yaml(record), by_human)
+    figures = Figures(
+        title, description, perquery, next(iter(given)), labels, baseline, options, groups, as_yaml(record),
+        by_human, date=day,
+    )  # fmt: skip
     names_of_runs, _, _, values = values_by_measure(perquery)
     in_order = {name: named[name] for name in names_of_runs}
     rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, depth)
-    result = Report(figures, payload(figures, rankings))
+    return _finish(figures, rankings, answers, path)
+
+
+def _finish(
+    figures: Figures, rankings: dict[str, Any], answers: object, path: str | PathLike[str] | None
+) -> Report:
+    """Return the report, and write its page."""
+    names, qids, _, _ = values_by_measure(figures.perquery)
+    shown = None if answers is None else answers_payload(answers, names, qids, figures.notes)
+    result = Report(figures, payload(figures, rankings, shown))
     if path is not None:
         result.to_html(path)
     return result
+
+
+def _day(date: str | datetime.date | None) -> str:
+    """Return a date as text, by default that of SOURCE_DATE_EPOCH or today."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if date is not None or epoch is None:
+        return str(date or datetime.date.today())
+    if not epoch.isdecimal():
+        raise MultiAspectError(f"SOURCE_DATE_EPOCH: expected seconds since 1970, got {epoch!r}; or give date=")
+    return str(datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc).date())
 
 
 def _check_page(folder: Path) -> None:
@@ -246,10 +298,14 @@ class Report(View):
 
     Attributes
     ----------
-    title : str
-        The title of the page.
-    description : Description
-        The description of judgments and runs, as returned by `describe`.
+    title, date : str
+        The title of the page, and the date below it.
+    summary : str
+        What was found, in a few sentences: the best system on the first of the given measures, compared with the
+        baseline (without one, with the next best system; p is then corrected for all pairs). If the measure
+        is linear in the weights of the aspects, also under which weightings the order remains.
+    description : Description or None
+        The description of judgments and runs, as returned by `describe`; None for values.
     perquery : DataFrame
         The values, as returned by `evaluate`.
     systems : DataFrame
@@ -287,6 +343,7 @@ class Report(View):
     def __init__(self, figures: Figures, data: dict[str, Any]) -> None:
         self._figures, self._data = figures, data
         self.title, self.description, self.perquery = figures.title, figures.description, figures.perquery
+        self.date, self.summary = figures.date, summary(figures)
         self.systems, self.notes, self.not_dominated = figures.systems, figures.notes, figures.not_dominated
         self.aspects, self.baseline, self.powered = dict(figures.aspects), figures.baseline, figures.powered
         tests = figures.tests
@@ -306,12 +363,19 @@ class Report(View):
         return self.title
 
     def _blocks(self) -> list[Block]:
+        figures = self._figures
         return [
             Heading(self.title),
-            systems_table(self.perquery, decimals=4).cells,
+            Sentence(self.summary),
+            means_table(
+                rows_of_group(figures.systems).drop(columns="group", errors="ignore"),
+                self.perquery,
+                figures.heads,
+                decimals_by_label(4, figures.heads, figures.measures),
+            ),
             *map(Sentence, self.notes),
             Sentence("Write the page with to_html(path) to sort, test and explain these values."),
         ]
 
     def _page(self) -> str:
-        return page(self._figures, self._data)
+        return page(self._figures, self._data, self.summary)

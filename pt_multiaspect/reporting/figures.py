@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..analysis import DiscriminativePower, PredictionPowered, correlation, discriminative_power, prediction_powered
-from ..analysis._frames import matrix, rows_of_measures
+from ..analysis._frames import Direction, matrix, rows_of_measures
 from ..analysis._significance import correct_groups
 from ..analysis.baseline import add_verdicts
 from ..description import Description
@@ -20,9 +20,12 @@ from ..errors import MultiAspectError, number_of, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.aggregation import ALL, rows_by_group
 from ..evaluation.long_frames import measures_by_label
-from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..kernels.pareto import is_on_front
 from ..tables.content import Head, column_heads
+
+#: The minimum number of systems of a heat map of correlations: of fewer, they take few values.
+FEWEST_OF_HEAT_MAPS = 5
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,11 @@ class Figures:
     """The figures of a report, computed from the values per query."""
 
     title: str
-    description: Description
+    #: The description of judgments and runs, None for values without judgments.
+    description: Description | None
     perquery: pd.DataFrame
+    #: The label of the measure that the summary is about.
+    main: str
     #: The label of the measure of each aspect alone.
     aspects: Mapping[str, str]
     baseline: str | None
@@ -69,8 +75,13 @@ class Figures:
     provenance: str
     #: The values by human judgments, None without human judgments.
     human: pd.DataFrame | None = None
-    #: The measures by label.
+    #: The directions of labels that do not name a measure.
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    date: str = ""
+    #: The measures by label, None if unknown.
     measures: dict[str, Any] = field(init=False)
+    #: Whether lower values of a topic are better, by label.
+    lower: dict[str, bool] = field(init=False)
     heads: list[Head] = field(init=False)
     #: The aggregates, with intervals if they are defined, also for groups.
     systems: pd.DataFrame = field(init=False)
@@ -87,11 +98,14 @@ class Figures:
         perquery = self.perquery
         known = measures_by_label(perquery)
         self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
-        self.heads = column_heads(self.measures)
+        self.lower = {
+            label: lower_is_better(self.directions.get(label, measure)) for label, measure in self.measures.items()
+        }
+        self.heads = column_heads({**self.measures, **self.directions})
         self.systems, self.notes = _aggregate_measures(perquery, self.options.ci, self.groups)
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         if min(n_systems, n_topics) >= 2:
-            self.tests = _compare_all_pairs(perquery, self.options, self.groups)
+            self.tests = _compare_all_pairs(perquery, self.options, self.groups, self.lower)
         else:
             few = "systems" if n_systems < 2 else "topics"
             self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
@@ -99,7 +113,7 @@ class Figures:
             self.powered = self._estimates(self.human)
         several = list(self.aspects.values())
         systems = rows_of_group(self.systems)
-        rows = _front_rows(perquery, systems, several) if len(several) > 1 else []
+        rows = self._front_rows(systems, several) if len(several) > 1 else []
         self.not_dominated = systems["name"].iloc[rows].tolist()
 
     def _estimates(self, human: pd.DataFrame) -> PredictionPowered:
@@ -115,6 +129,24 @@ class Figures:
         )
         self.notes.append("Values, tests and marks are based on the model's labels.")
         return powered
+
+    def fronts(self, table: pd.DataFrame) -> dict[tuple[int, int], list[int]]:
+        """Return the rows of the systems that no other system dominates, by the positions of two measures.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The aggregates.
+        """
+        labels = list(self.measures)
+        pairs = combinations(range(len(labels)), 2)
+        return {pair: self._front_rows(table, [labels[column] for column in pair]) for pair in pairs}
+
+    def _front_rows(self, table: pd.DataFrame, labels: list[str]) -> list[int]:
+        """Return the rows of the systems that no other system dominates on several measures."""
+        lower = {head.label: head.lower_is_better for head in self.heads}
+        gains = [table[label].to_numpy() * (-1.0 if lower[label] else 1.0) for label in labels]
+        return np.flatnonzero(is_on_front(np.column_stack(gains))).tolist()
 
     @property
     def counts(self) -> list[str]:
@@ -152,7 +184,9 @@ def _aggregate_measures(
     return table, notes
 
 
-def _compare_all_pairs(perquery: pd.DataFrame, options: Options, groups: Mapping[str, str]) -> Tests:
+def _compare_all_pairs(
+    perquery: pd.DataFrame, options: Options, groups: Mapping[str, str], lower: Mapping[str, bool]
+) -> Tests:
     """Compare all pairs of at least two systems, and the measures on them."""
 
     def power_on(topics: pd.DataFrame) -> DiscriminativePower:
@@ -162,7 +196,8 @@ def _compare_all_pairs(perquery: pd.DataFrame, options: Options, groups: Mapping
 
     power = power_on(perquery)
     with silence_warnings():  # undefined correlations are shown as such
-        correlations = correlation(perquery)
+        words = {label: "lower" if is_lower else "higher" for label, is_lower in lower.items()}
+        correlations = correlation(perquery, measures=words)
     names = list(map(str, perquery["name"].unique()))
     comparisons = _compare_with_each({ALL: power.pairs}, names, options)
     pairs = {
@@ -172,7 +207,6 @@ def _compare_all_pairs(perquery: pd.DataFrame, options: Options, groups: Mapping
     }
     if pairs:
         comparisons = pd.concat([_compare_with_each(pairs, names, options), comparisons], ignore_index=True)
-    lower = {label: lower_is_better(measure) for label, measure in measures_by_label(perquery).items()}
     comparisons = add_verdicts(comparisons, lower)
     return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
@@ -208,39 +242,6 @@ def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str], opti
                 }
                 parts[group].append(pd.DataFrame(columns))
     return pd.concat([part for frames in parts.values() for part in frames], ignore_index=True)
-
-
-def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> dict[tuple[int, int], list[int]]:
-    """Return the systems that no other system dominates on two measures, by the positions of the measures.
-
-    Parameters
-    ----------
-    perquery : DataFrame
-        The result of `evaluate`.
-    table : DataFrame
-        The aggregates.
-    labels : list of str
-        The measures.
-
-    Returns
-    -------
-    dict of (int, int) to list of int
-        Rows of the table, for each pair of measures.
-    """
-    return {
-        pair: _front_rows(perquery, table, [labels[column] for column in pair])
-        for pair in combinations(range(len(labels)), 2)
-    }
-
-
-def _front_rows(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
-    """Return the rows of the systems that no other system dominates on several measures."""
-    known = measures_by_label(perquery)
-    gains = {
-        str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
-        for column, label in enumerate(labels)
-    }
-    return np.flatnonzero(is_on_front(np.column_stack(list(gains.values())))).tolist()
 
 
 def interval_values(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:

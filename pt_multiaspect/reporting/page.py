@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..aspects import Aspects
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
-from ..tables.content import named_scales, test_name
-from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, template
-from .figures import Figures
+from ..tables.content import test_name
+from ..views import Bar, Cells, Column, Table, asset, decimals, fixed_point, html_of, template
+from .figures import FEWEST_OF_HEAT_MAPS, Figures
 from .payload import as_script
+
+_VIEWS = "pt_multiaspect.views"
 
 
 @cache
@@ -40,7 +43,7 @@ def vega() -> str:
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def page(figures: Figures, data: dict[str, Any]) -> str:
+def page(figures: Figures, data: dict[str, Any], summary: str) -> str:
     """Return the page.
 
     Parameters
@@ -49,6 +52,8 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
         The figures.
     data : dict
         The data for the script, see `payload`.
+    summary : str
+        What the report found, in a few sentences.
 
     Returns
     -------
@@ -60,20 +65,23 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
     sections = [
         ("judgments", "Judgments", _judgments_section(figures)),
         ("systems", "Systems", _systems_section(figures, data)),
-        ("aspects", "Aspects", _aspects_section(figures)),
+        ("means", "Means", {"ci": f"{100 * figures.options.ci:g}", "several": len(data["runs"]) > 1}),
+        ("aspects", "Aspects" if figures.aspects else "Pairs of measures", _aspects_section(figures)),
         ("measures", "Measures", _measures_section(figures)),
         ("queries", "Topics", _topics_section(figures, data)),
         ("definitions", "Definitions", _definitions_section(figures)),
     ]
     return template(asset(__package__, "page.html")).render(
         title=figures.title,
-        summary=choices(figures.counts),
+        date=figures.date,
+        summary=summary,
+        counts=choices(figures.counts),
         notes=figures.notes,
         sections=[section for section in sections if section[2]],
         names=data["runs"],
         heads=figures.heads,
         version=__version__,
-        style=asset(__package__, "report.css"),
+        style=asset(_VIEWS, "style.css") + asset(__package__, "report.css"),
         policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "
         "base-uri 'none'; form-action 'none'",
         data=as_script(data),
@@ -85,16 +93,18 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
-def _judgments_section(figures: Figures) -> dict[str, Any]:
+def _judgments_section(figures: Figures) -> dict[str, Any] | None:
     """Return the template variables of the section Judgments: the numbers of documents and the description."""
     description = figures.description
+    if description is None:
+        return None
     counts = [
         number_of(description.n_documents, "judged document"),
         number_of(description.n_topics, "topic"),
         number_of(len(description.per_aspect), "aspect"),
         number_of(len(description.findings), "finding"),
     ]
-    return {"counts": choices(counts), "description": description._repr_html_()}
+    return {"counts": choices(counts), "description": html_of(description._blocks())}
 
 
 def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
@@ -187,8 +197,11 @@ def _measures_section(figures: Figures) -> dict[str, Any] | None:
     correlations = figures.tests.correlations.to_numpy(dtype=np.float64)
     return {
         "correlations": [[_correlation_cell(value) for value in row] for row in correlations.tolist()]
-        if len(heads) > 1
+        if len(heads) > 1 and figures.perquery["name"].nunique() >= FEWEST_OF_HEAT_MAPS
         else [],
+        "few": ""
+        if figures.perquery["name"].nunique() >= FEWEST_OF_HEAT_MAPS
+        else f"Correlations are shown for at least {FEWEST_OF_HEAT_MAPS} systems.",
         "power": html_of([Table(columns, rows, most=len(rows))]),
         "about_power": f"Pairs of systems that differ significantly: {test_name(options.test, None)}, "
         f"p < {options.alpha:g}, not corrected. The required difference of means is in the units of the measure.",
@@ -199,14 +212,14 @@ def _correlation_cell(value: float) -> tuple[str, str, str]:
     """Return a correlation as text, its sign as a style, and how much it is shaded."""
     if np.isnan(value):
         return "–", "plus", "0"
-    text = f"{value + 0.0:.2f}".replace("-", "−")
-    return text, "minus" if value < 0 else "plus", f"{60 * abs(value):.0f}"
+    return fixed_point(value, 2), "minus" if value < 0 else "plus", f"{60 * abs(value):.0f}"
 
 
 def _topics_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     """Return the template variables of the section Topics: the systems that it compares first, and its extent."""
-    sign = 1 if figures.heads[0].lower_is_better else -1
-    order = sorted(range(len(data["runs"])), key=lambda row: sign * data["means"][0][row])
+    main = list(figures.measures).index(figures.main)
+    sign = 1 if figures.heads[main].lower_is_better else -1
+    order = sorted(range(len(data["runs"])), key=lambda row: sign * data["means"][main][row])
     first, second = order[0], order[1] if len(order) > 1 else None
     if data["baseline"] is not None and len(order) > 1:
         second = data["baseline"]
@@ -216,24 +229,60 @@ def _topics_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     if n_kept < n_topics:
         extent += f", for the {n_kept} of {n_topics} topics on which the systems differ most"
     return {
+        "main": main,
         "shorts": [head.short for head in figures.heads],
         "first": first,
         "second": second,
-        "extent": f"{extent}.",
+        "extent": f"{extent}." if data["depth"] else "",
+        "compared": "the rankings" if data["depth"] else "the answers" if data["answers"] else "the values",
     }
 
 
 def _definitions_section(figures: Figures) -> dict[str, Any]:
-    """Return the template variables of the section Definitions: measures, and scales, those of qrels first."""
-    own, per_aspect = figures.description.aspects, figures.description.per_aspect
-    inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
-    title = own.name or "Label scales"
-    if len(inferred):
-        title += f" (inferred from the judgments: {choices(inferred)})"
-    named = [(str(scales.name), in_words(scales)) for scales in named_scales(figures.heads) if scales != own]
-    measures = [(head, figures.measures[head.label]) for head in figures.heads]
+    """Return the template variables of the section Definitions: measures, and one table of the scales of aspects.
+
+    Measures are printed without scales that the table contains.
+    """
+    description = figures.description
+    titles: dict[Aspects, str] = {}
+    if description is not None:
+        per_aspect = description.per_aspect
+        inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
+        title = description.aspects.name or "Label scales"
+        titles[description.aspects] = title + (
+            f" (inferred from the judgments: {choices(inferred)})" if len(inferred) else ""
+        )
+    measures = []
+    for head in figures.heads:
+        measure = figures.measures[head.label]
+        scales = getattr(measure, "params", {}).get("aspects")
+        where = ""
+        if isinstance(scales, Aspects):
+            known = next((known for known in titles if _has_scales(known, scales)), None)
+            if known is None:
+                titles[scales] = scales.name or f"Scales of {head.short}"
+                known = scales
+            if scales.name is None:
+                names = None if list(scales) == list(known) or measure.one_aspect else ",".join(scales)
+                measure = measure(aspects=names)
+            where = "" if known is next(iter(titles)) else f" on the scales “{titles[known]}”"
+        if measure is not None:
+            measures.append((head, getattr(measure, "in_words", None), str(measure), where))
+    rows = [
+        [title if position == 0 else "", name, in_words({name: aspect}).removeprefix(f"{name} ")]
+        for scales, title in titles.items()
+        for position, (name, aspect) in enumerate(scales.items())
+    ]
+    columns = [Column(head, left=True) for head in ("Scales", "Aspect", "Grades, lowest first")]
     return {
-        "measures": [(head, getattr(measure, "in_words", None), str(measure)) for head, measure in measures],
-        "scales": [(title, in_words(own)), *named],
+        "measures": measures,
+        "unknown": [head.short for head in figures.heads if figures.measures[head.label] is None],
+        "scales": html_of([Table(columns, rows, most=len(rows))]) if rows else "",
         "provenance": figures.provenance,
     }
+
+
+def _has_scales(known: Aspects, scales: Aspects) -> bool:
+    """Return whether scales are among known ones, under the same name if they have one."""
+    same = all(known.get(name) == aspect for name, aspect in scales.items())
+    return same and scales.name in (None, known.name)

@@ -25,16 +25,18 @@ from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silence_warnings
 from ..evaluation.aggregation import ALL
 from ..explanation.contributions import Contributions, Prefixes
-from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better, lower_is_better
+from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import as_measure
 from ..io.runs import join
 from ..kernels.weightings import positive_fraction
 from ..tables.content import best_marks
 from ..views import percent
-from .figures import Figures, fronts, interval_values, rows_of_group, values_by_measure
+from .figures import Figures, interval_values, rows_of_group, values_by_measure
 
 
-def payload(figures: Figures, rankings: dict[str, Any]) -> dict[str, Any]:
+def payload(
+    figures: Figures, rankings: dict[str, Any], answers: list[list[dict[str, Any] | None]] | None
+) -> dict[str, Any]:
     """Collect the data of a page.
 
     Parameters
@@ -42,7 +44,9 @@ def payload(figures: Figures, rankings: dict[str, Any]) -> dict[str, Any]:
     figures : Figures
         The figures.
     rankings : dict
-        The result of `rankings_payload`.
+        The result of `rankings_payload`; empty for values without rankings.
+    answers : list or None
+        The result of `answers_payload`.
 
     Returns
     -------
@@ -51,15 +55,15 @@ def payload(figures: Figures, rankings: dict[str, Any]) -> dict[str, Any]:
         p-values have six significant digits, and verdicts follow from the p-values before rounding.
     """
     names, qids, _, values = values_by_measure(figures.perquery)
-    known, options = figures.measures, figures.options
+    options = figures.options
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
     measures = [
         {
             "label": head.label,
             "short": head.short,
             "aspect": aspects.get(head.label),
-            "lower": lower_is_better(known[head.label]),
-            "lowerMean": lower_aggregate_is_better(known[head.label]),
+            "lower": figures.lower[head.label],
+            "lowerMean": head.lower_is_better,
         }
         for head in figures.heads
     ]
@@ -77,7 +81,10 @@ def payload(figures: Figures, rankings: dict[str, Any]) -> dict[str, Any]:
         "baseline": None if figures.baseline is None else names.index(figures.baseline),
         **_topics_payload(figures, ALL, list(range(len(qids)))),
         "groups": [_topics_payload(figures, group, sorted(topics)) for group, topics in members.items()],
+        "depth": 0,
+        "topics": list(range(len(qids))),
         **rankings,
+        "answers": answers,
     }
 
 
@@ -103,7 +110,7 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
         if compared is None or compared.empty
         else _tests_payload(compared, names, list(known), options.alpha),
         "fractions": _fractions_of_weightings(figures, table),
-        "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
+        "fronts": {f"{x},{y}": rows for (x, y), rows in figures.fronts(table).items()},
     }
 
 
@@ -116,7 +123,7 @@ def _fractions_of_weightings(figures: Figures, table: pd.DataFrame) -> list[list
     measures = [figures.measures[label] for label in labels]
     if min(len(labels), len(table)) < 2 or not all(map(aggregate_is_mean, measures)):
         return None
-    signs = [-1.0 if lower_is_better(measure) else 1.0 for measure in measures]
+    signs = [-1.0 if figures.lower[label] else 1.0 for label in labels]
     means = table[labels].to_numpy(np.float64) * signs
     differences = means[None] - means[:, None]  # baselines × systems × aspects
     differences[np.abs(differences) <= 1e-12 * np.abs(means).max(axis=0)] = 0.0

@@ -24,9 +24,6 @@ from ..integration.aggregators import lower_aggregate_is_better
 from ..integration.parsing import parse, parse_all
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
 
-#: The minus sign of tables.
-MINUS = "−"
-
 #: Tolerance for ties, relative to the maximum (rounding errors of means).
 _TOLERANCE = 1e-12
 
@@ -68,14 +65,14 @@ def named_scales(heads: Sequence[Head]) -> list[Aspects]:
 
 
 def column_heads(
-    measures: Mapping[str, ir_measures.Measure | None], labels: Mapping[str, str] | None = None
+    measures: Mapping[str, ir_measures.Measure | Direction | None], labels: Mapping[str, str] | None = None
 ) -> list[Head]:
     """Return the heads of columns.
 
     Parameters
     ----------
-    measures : mapping of str to Measure or None
-        The measures by label, None if unknown.
+    measures : mapping of str to Measure, Direction or None
+        The measures by label, None if unknown, or directions instead of them.
     labels : mapping of str to str, optional
         The heads of some of the labels. By default, labels that are printed measures are shortened to name and
         cutoff, and numbered if they are equal.
@@ -91,22 +88,23 @@ def column_heads(
         If `labels` has a key that is not a label, a head that is not a text, or the same head twice.
     """
     chosen = {} if labels is None else dict(labels)
+    known = {label: None if isinstance(measure, Direction) else measure for label, measure in measures.items()}
     refuse_unknown(chosen, measures, "labels of measures", "labels")
     wrong = [head for head in chosen.values() if not isinstance(head, str) or not head.strip()]
     if wrong:
         raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
     shorts = _number_equal_heads(
-        {label: chosen.get(label) or _short_label(label, measure) for label, measure in measures.items()}, chosen
+        {label: chosen.get(label) or _short_label(label, measure) for label, measure in known.items()}, chosen
     )
     return [
         Head(
             label,
             shorts[label],
             _meaning(shorts[label], label, measure),
-            lower_aggregate_is_better(measure),
+            lower_aggregate_is_better(measures[label]),
             _scales_with_name(measure),
         )
-        for label, measure in measures.items()
+        for label, measure in known.items()
     ]
 
 
@@ -271,7 +269,7 @@ def systems_by_group(groups: Mapping[str, Sequence[str]] | None, names: list[str
 def _interval_ends(means: pd.DataFrame, label: str, ci: float, digits: int) -> list[str]:
     """Return the ends of the intervals of a measure as text, '' where there are none."""
     return [
-        "" if np.isnan(ends).any() else f"[{', '.join(fixed_point(end, digits, MINUS) for end in ends)}]"
+        "" if np.isnan(ends).any() else f"[{', '.join(fixed_point(end, digits) for end in ends)}]"
         for ends in means[list(interval_columns(label, ci))].to_numpy(dtype=np.float64).tolist()
     ]
 
@@ -287,6 +285,7 @@ def means_table(
     comparisons: Comparisons | None = None,
     groups: Mapping[str | None, Sequence[str]] | None = None,
     n_judged: int | None = None,
+    by: Mapping[str, str] | None = None,
 ) -> Table:
     """Return a table of means, with the best values marked.
 
@@ -311,6 +310,8 @@ def means_table(
     n_judged : int, optional
         The number of judged topics, if a note states which means are over fewer. By default, it states where the
         topics of measures differ.
+    by : mapping of str to str, optional
+        The group of each topic, for means with groups.
     """
     sections = _sections(means, groups)
     keys = ["group", "name"] if "group" in means else ["name"]
@@ -335,7 +336,7 @@ def means_table(
                 else _interval_ends(means, head.label, ci, digits[head.label])
             )
         for row, key in enumerate(row_keys):
-            text = fixed_point(values[row], digits[head.label], MINUS)
+            text = fixed_point(values[row], digits[head.label])
             cells[row].append(Cell(text, mark=marks[row], signs=different.get(key, ""), after=after[row]))
     lines: list[Row] = []
     for title, rows in sections:
@@ -353,6 +354,7 @@ def means_table(
         *_topics_notes(counts, perquery, n_judged),
         *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
         *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales(heads)),
+        *_group_notes(by, comparisons),
     ]
     return Table(columns, lines, most=len(lines), notes=notes)
 
@@ -386,6 +388,16 @@ def _sign_notes(comparisons: Comparisons | None, topics: str) -> list[Sentence]:
     against = ", ".join(f"{name} ({sign})" for name, sign in comparisons.signs.items())
     name = test_name(comparisons.test, comparisons.correction)
     return [Sentence(f"Significantly different from {against} ({name}, p < {comparisons.alpha:g}, {topics}).")]
+
+
+def _group_notes(by: Mapping[str, str] | None, comparisons: Comparisons | None) -> list[Sentence]:
+    if by is None:
+        return []
+    sizes = pd.Series(by).value_counts(sort=False)
+    notes = [f"Topics: {choices(f'{group} {size}' for group, size in sizes.items())}."]
+    if comparisons is not None and comparisons.correction is not None:
+        notes.append("Comparisons in all groups are corrected together, those over all topics separately.")
+    return list(map(Sentence, notes))
 
 
 def _topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: int | None) -> list[Sentence]:

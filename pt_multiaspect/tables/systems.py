@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import ir_measures
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from .._validation import choice, proportion
 from ..analysis._frames import directions, matrices
 from ..analysis._significance import TESTS, corrector
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
 from ..evaluation import aggregate
+from ..evaluation.aggregation import read_topic_groups, rows_by_group
 from ..integration.parsing import record_measures
 from ..kernels.intervals import half_width
 from ..views import Cell, Table, View, fixed_point, latex_of
@@ -147,6 +150,7 @@ def systems_table(
     decimals: int | Mapping[str, int] = 3,
     labels: Mapping[str, str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
 ) -> SystemsTable:
     r"""Return a table of systems and measures, as in papers.
 
@@ -189,6 +193,10 @@ def systems_table(
     groups : mapping of str to sequence of str, optional
         The systems of each group, which are shown together, in this order. Every system must be in one group.
         By default, one list in the order of the frame.
+    by : str, path, mapping or Series, optional
+        Groups of topics, as for `aggregate`. The table has a section for each group, then one for all topics, with
+        best values of their own. Comparisons in all groups are corrected together, as by
+        `analysis.compare_with_baseline`. Cannot be combined with `groups`.
 
     Returns
     -------
@@ -221,6 +229,8 @@ def systems_table(
 
     Columns may be over different topics, as after ``evaluate(average_over='positive')``: a sentence below the table
     then states their numbers.
+
+    Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
 
     Examples
     --------
@@ -266,25 +276,29 @@ def systems_table(
     known, words = known_measures(perquery, measures)
     names, values = list(map(str, systems)), {str(label): matrix for label, matrix in by_label.items()}
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
+    if groups is not None and by is not None:
+        raise MultiAspectError("groups= are sections of systems, by= of topics: omit one")
+    topic_groups = None if by is None else read_topic_groups(by, perquery)
     if measures is not None:
         record_measures(perquery, known)
     # Raises an error for negated values, and warns about labels without a direction.
     lowest = np.array([[[matrix.min() for matrix in values.values()]]])
     directions(perquery, lowest, list(values), {} if measures is None else {**known, **words}, "systems_table")
-    heads = [
-        replace(head, lower_is_better=words[head.label].lower_is_better) if head.label in words else head
-        for head in column_heads({label: known[label] for label in values}, labels)
-    ]
+    heads = column_heads({label: words.get(label, known[label]) for label in values}, labels)
     members = systems_by_group(groups, names)
     digits = decimals_by_label(decimals, heads, known)
     tests = {"test": test, "correction": correction, "alpha": alpha, "n_resamples": n_resamples, "seed": seed}
-    means = aggregate(perquery, ci=ci)
-    half_widths = {}
+    means = aggregate(perquery, ci=ci, by=topic_groups)
+    half_widths: dict[str, list[str]] = {}
     if ci is not None and interval == "half-width":
+        parts = [] if topic_groups is None else [rows for _, rows in rows_by_group(perquery, topic_groups)]
         for head in heads:
-            check_mean(head, means[head.label], values[head.label])
-            widths = [float(half_width(row, ci)) for row in values[head.label]]
-            half_widths[head.label] = [f"± {fixed_point(width, digits[head.label])}" for width in widths]
+            check_mean(head, means[head.label].tail(len(names)), values[head.label])
+            arrays = [*(_values_of(rows, head.label, names) for rows in parts), values[head.label]]
+            widths = [float(half_width(row, ci)) if len(row) > 1 else math.nan for rows in arrays for row in rows]
+            half_widths[head.label] = [
+                "" if math.isnan(width) else f"± {fixed_point(width, digits[head.label])}" for width in widths
+            ]
     return SystemsTable(
         means_table(
             means,
@@ -293,10 +307,17 @@ def systems_table(
             digits,
             ci=ci,
             half_widths=half_widths,
-            comparisons=Comparisons.of(perquery, baseline, **tests),
+            comparisons=Comparisons.of(perquery, baseline, topic_groups, **tests),
             groups=members,
+            by=topic_groups,
         )
     )
+
+
+def _values_of(rows: pd.DataFrame, label: str, names: list[str]) -> Floats:
+    """Return the values of a measure, systems × topics."""
+    wide = rows[rows["measure"] == label].pivot(index="name", columns="qid", values="value")
+    return wide.reindex(names).to_numpy(dtype=np.float64)
 
 
 def to_latex(

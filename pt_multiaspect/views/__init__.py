@@ -19,11 +19,12 @@ from .blocks import (
 from .html import asset, fragment, html_of, page, template
 from .latex import latex_of
 from .markdown import markdown_of
-from .numbers import decimals, fixed_point, percent
+from .numbers import MINUS, decimals, fixed_point, percent, with_minus
 from .text import WIDTH, crop, printable, text_of
 from .view import View
 
 __all__ = [
+    "MINUS",
     "WIDTH",
     "Bar",
     "Block",
@@ -53,4 +54,5 @@ __all__ = [
     "printable",
     "template",
     "text_of",
+    "with_minus",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
+from .numbers import with_minus
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -149,7 +151,7 @@ Block: TypeAlias = Heading | Sentence | Code | Items | Table
 def frame_table(frame: pd.DataFrame) -> Table:
     """Return a data frame without its index as a table; numbers have six digits."""
     rows = [
-        [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+        [with_minus(f"{value:.6g}") if isinstance(value, float) else str(value) for value in row]
         for row in frame.itertuples(index=False, name=None)
     ]
     return Table(

@@ -93,7 +93,7 @@ def _cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
         return escape(cell.label)
     if isinstance(cell, str):
         cell = Cell(cell)
-    text = _MARKS.get(cell.mark, "%s").replace("%s", escape(re.sub(r"^-(?=\d)", "−", cell.text)))
+    text = _MARKS.get(cell.mark, "%s").replace("%s", escape(cell.text))
     shown = [_sign(sign) if sign in cell.signs else rf"\phantom{{{_sign(sign)}}}" for sign in signs or cell.signs]
     if shown:
         text += f"$^{{{''.join(shown)}}}$"

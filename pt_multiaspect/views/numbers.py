@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import math
 
+#: The minus sign of printed numbers; output for programs has "-".
+MINUS = "−"
+
 
 def decimals(value: float) -> str:
     """Return a number with four decimals, or few digits if it is very small or large; '-' for NaN."""
     if math.isnan(value):
         return "-"
     if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
-        return f"{value:.2g}"
-    return f"{value:.4f}"
+        return with_minus(f"{value:.2g}")
+    return with_minus(f"{value + 0.0:.4f}")  # no -0
 
 
-def fixed_point(value: float, digits: int, minus: str = "-") -> str:
+def with_minus(number: str) -> str:
+    """Return a formatted number with the minus sign of printed numbers."""
+    return MINUS + number[1:] if number.startswith("-") else number
+
+
+def fixed_point(value: float, digits: int) -> str:
     """Return a number with a fixed number of decimals, without a sign if it is rounded to 0; '-' for NaN."""
     if math.isnan(value):
         return "-"
     text = f"{value:.{digits}f}"
-    return text.replace("-", minus) if float(text) else text.lstrip("-")
+    return with_minus(text) if float(text) else text.lstrip("-")
 
 
 def percent(share: float) -> str:

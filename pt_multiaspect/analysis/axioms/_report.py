@@ -12,7 +12,7 @@ from ..._numbers import spell
 from ...aspects.aspects import Aspects
 from ...errors import refuse_unknown
 from ...measures import Measure
-from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table, View
+from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table, View, with_minus
 
 #: Verdicts that are emphasised.
 _MARKS: dict[str, Mark] = {"holds": "holds", "ties": "ties", "fails": "fails"}
@@ -20,7 +20,7 @@ _MARKS: dict[str, Mark] = {"holds": "holds", "ties": "ties", "fails": "fails"}
 
 def format_score(score: float) -> str:
     """Format a score with four decimals."""
-    return f"{score:.4f}"
+    return with_minus(f"{score:.4f}")
 
 
 @dataclass(frozen=True)

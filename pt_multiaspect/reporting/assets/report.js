@@ -14,11 +14,12 @@
   };
 
   // Four decimals, or two digits of numbers that are too small for these, as in the tables of the package.
+  const minus = (number) => number.replace(/^-/, "\u2212");
   const show = (value, decimals = 4) => {
     if (value === 0) value = 0; // no -0
     const size = Math.abs(value);
-    if (value !== 0 && (size < 0.5 * 10 ** -decimals || size >= 1e6)) return value.toPrecision(2);
-    return value.toFixed(decimals);
+    if (value !== 0 && (size < 0.5 * 10 ** -decimals || size >= 1e6)) return minus(value.toPrecision(2));
+    return minus(value.toFixed(decimals));
   };
   const signed = (value) => (value > 0 ? "+" : "") + show(value);
   const showP = (p) => (p < 0.0001 ? "p < 0.0001" : `p = ${p.toPrecision(3)}`);
@@ -156,6 +157,45 @@
     return measure.lowerMean ? `${name}, lower is better` : name;
   };
 
+  // One picture per measure: the means of the systems with their intervals, best first.
+  const meansSpec = (measure) => ({
+    ...frame(44 + 20 * data.runs.length),
+    description: `Means of the systems on ${named(measure)}, best first.`,
+    signals: [width],
+    data: [{ name: "table" },
+      { name: "against", source: "table", transform: [{ type: "filter", expr: "datum.baseline" }] }],
+    scales: [
+      { name: "x", type: "linear", domain: { data: "table", fields: ["low", "mean", "high"] }, range: "width", zero: false,
+        nice: true, padding: 6 },
+      { name: "y", type: "point", domain: { data: "table", field: "name" }, range: "height", padding: 0.6 }],
+    axes: [axis("bottom", "x", {}), axis("left", "y", { grid: false, ticks: false, labelLimit: 150 })],
+    marks: [
+      { type: "rule", from: { data: "against" }, aria: false, encode: { update: { x: { scale: "x", field: "mean" },
+        y: { value: 0 }, y2: { signal: "height" }, stroke: { value: "var(--orange)" }, strokeWidth: { value: 1.5 },
+        strokeDash: { value: [5, 4] } } } },
+      { type: "rule", from: { data: "table" }, aria: false, encode: { update: { x: { scale: "x", field: "low" },
+        x2: { scale: "x", field: "high" }, y: { scale: "y", field: "name" }, stroke: { value: text },
+        strokeWidth: { value: 1.5 } } } },
+      { type: "symbol", from: { data: "table" }, encode: { update: { x: { scale: "x", field: "mean" },
+        y: { scale: "y", field: "name" }, size: { value: 75 },
+        shape: { signal: "datum.baseline ? 'square' : 'circle'" },
+        fill: { signal: "datum.baseline ? 'var(--orange)' : 'var(--blue)'" },
+        tooltip: { field: "said" }, description: { field: "said" } } } },
+    ],
+  });
+
+  const drawMeans = () => Promise.all(data.measures.map((measure, place) => {
+    const ends = data.ends[place];
+    const points = data.runs.map((name, row) => {
+      const mean = data.means[place][row];
+      const [low, high] = ends === null ? [mean, mean] : [ends[0][row], ends[1][row]];
+      const interval = ends === null ? "" : ` [${show(low)}, ${show(high)}]`;
+      return { name, mean, low, high, baseline: row === chosenBaseline(), said: `${name}: ${show(mean)}${interval}` };
+    });
+    points.sort((a, b) => (measure.lowerMean ? a.mean - b.mean : b.mean - a.mean));
+    return draw(`mean-${place}`, meansSpec(place), points, {});
+  }));
+
   const scatterSpec = {
     ...frame(380),
     description: "Systems by their means on two measures.",
@@ -288,6 +328,8 @@
     thead.append(head);
     tbody.append(...body);
     topics.replaceChildren(thead, tbody);
+    const box = topics.parentElement;
+    find("more").textContent = box.scrollHeight > box.clientHeight + 1 ? `The list scrolls: ${all.length} topics.` : "";
     if (chosen !== null) choose(chosen, false);
     return draw("differences", barsSpec, values,
       { yTitle: b === null ? `${data.measures[measure].short} of A` : "A minus B" });
@@ -386,19 +428,54 @@
     return box;
   };
 
+  const listing = (title, heads, rows) => {
+    const [around, table, head, body] = [make("div", undefined, "wide"), make("table"), make("thead"), make("tbody")];
+    around.tabIndex = 0;
+    around.setAttribute("role", "region");
+    around.setAttribute("aria-label", title);
+    const row = make("tr");
+    row.append(...heads.map((name) => headCell(name, "text")));
+    head.append(row);
+    body.append(...rows.map((cells) => {
+      const line = make("tr");
+      line.append(...cells.map((cell) => make("td", cell, "text")));
+      return line;
+    }));
+    table.append(head, body);
+    around.append(table);
+    return around;
+  };
+
+  // The values of a run on a topic, and its answer: text, labels and nuggets.
+  const answerOf = (letter, run, query) => {
+    const parts = data.ranks ? [] : [make("h4", `${letter}: ${data.runs[run]}`),
+      listing(`Values of ${letter}`, ["Measure", "Value"],
+        data.measures.map((measure, place) => [measure.short, show(data.values[place][run][query])]))];
+    if (data.answers === null) return parts;
+    const answer = data.answers[run][query];
+    if (answer === null) return [...parts, make("p", "No answer is given.", "small")];
+    if (answer.text !== null) parts.push(make("blockquote", answer.text));
+    if (answer.labels.length) parts.push(listing(`Labels of ${letter}`, ["Label", "Value"], answer.labels));
+    if (answer.items.rows.length) parts.push(listing(`Nuggets of ${letter}`, answer.items.heads, answer.items.rows));
+    return parts;
+  };
+
   const explain = (query) => {
     const { measure, a, b } = pair();
     const topic = included.get(query);
     // The bars of both rankings have one scale.
-    const shown = [a, b].filter((run) => run !== null)
+    const shown = [a, b].filter((run) => run !== null && data.ranks)
       .flatMap((run) => amountsOf(partsOf(measure, run, topic), data.ranks[run][topic]));
     const most = Math.max(1e-300, ...shown.map(Math.abs));
     const sides = make("div", undefined, "sides");
-    sides.append(side("A", a, b, measure, query, most));
-    if (b !== null) sides.append(side("B", b, a, measure, query, most));
+    [["A", a, b], ["B", b, a]].filter(([, run]) => run !== null).forEach(([letter, run, rival]) => {
+      const box = data.ranks ? side(letter, run, rival, measure, query, most) : make("div");
+      box.append(...answerOf(letter, run, query));
+      sides.append(box);
+    });
     const title = make("h3", `Topic ${data.queries[query]}, ${data.measures[measure].short}`);
     const legend = make("p", "– is an unjudged document. In brackets, the rank of the document in the other system, if it is in this page.", "small");
-    find("explanation").replaceChildren(title, sides, legend);
+    find("explanation").replaceChildren(title, sides, ...(data.ranks ? [legend] : []));
   };
 
   // -- start ----------------------------------------------------------------------------------------------
@@ -408,6 +485,8 @@
       await drawScatter();
       ["x", "y", "baseline", "group"].forEach((id) => find(id)?.addEventListener("change", drawScatter));
     }
+    await drawMeans();
+    ["baseline", "group"].forEach((id) => find(id)?.addEventListener("change", drawMeans));
     const bars = await drawTopics();
     bars.addEventListener("click", (_, item) => {
       if (item && item.datum && "query" in item.datum) choose(item.datum.query, true);

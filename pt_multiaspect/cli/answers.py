@@ -1,0 +1,131 @@
+"""The command ``answers``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from .. import reporting
+from ..answers import argue_scores, combine, from_criteria, nugget_scores, rubric_scores
+from ..answers._frames import read_answers
+from ..aspects import Aspects
+from ..errors import MultiAspectError
+from ..evaluation import aggregate
+from ..evaluation.aggregation import read_topic_groups
+from ..evaluation.long_frames import measures_by_label
+from ..integration.measure_lists import parse_list
+from ..integration.parsing import record_measures
+from .evaluate import CONFIDENCE, estimates_sheet, means_sheet, per_query_sheet
+from .inputs import pick_run
+from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, option, output
+from .tables import SUFFIXES
+from .verb import Inputs, verb
+
+
+@verb(
+    r"""
+    Examples:
+      pt-multiaspect answers assignments.jsonl --baseline bm25 -o report.html
+      pt-multiaspect answers judged.csv --aspects scales.json -m MM --ci
+      pt-multiaspect answers judged.csv --aspects '{"faithful": [1, 2, 3]}' \
+        --by categories.txt -o table.tex
+      pt-multiaspect answers model.jsonl --human few.jsonl -o report.html
+
+    Marks: * best value of a column, † significantly different from the baseline.
+    """,
+    option(
+        "-m",
+        "--measure",
+        "combined",
+        multiple=True,
+        metavar="MEASURE...",
+        help="Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.",
+    ),
+    ASPECTS,
+    option(
+        "--human",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(),
+        help="The same answers to at least 4 topics, drawn at random, judged by people, if a model has judged "
+        "JUDGED: show prediction-powered estimates. May be repeated.",
+    ),
+    BY,
+    option("-q", "--perquery", is_flag=True, help="Show each topic, and a row 'mean' with the mean of each run."),
+    option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
+    *SIGNIFICANCE,
+    option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (a report always does)."),
+    option("--title", default="Evaluation of answers", metavar="TEXT", help="The title of a report."),
+    TABLE[0],
+    output(
+        {**SUFFIXES, ".html": "html", ".htm": "html"},
+        "Write to a file, in the format of its suffix: .html is a report with the answers, .csv, .tsv, .json, "
+        ".parquet, .tex or .md a table.",
+    ),
+    click.Argument(["judged"], nargs=-1, required=True, metavar="JUDGED...", type=click.Path()),
+)
+def answers(
+    inputs: Inputs,
+    combined: tuple[str, ...],
+    judged: tuple[str, ...],
+    perquery: bool,
+    baseline: str | None,
+    ci: bool,
+    title: str,
+) -> object:
+    """Score judged answers.
+
+    JUDGED are files of JSON Lines, CSV or TSV with a topic (qid) and a run (name or run_id) per row: nuggets as
+    nuggetizer assigns them, scores of Auto-ARGUE, questions with weight and met, or one column per criterion, in
+    [0, 1] or on the scales of --aspects.
+    """
+    values = _scores(judged, inputs.aspects, combined)
+    human = _scores(inputs.values["human"], inputs.aspects, combined) if inputs.values["human"] else None
+    file = inputs.values["topic_groups"]
+    by = None if file is None else read_topic_groups(Path(file), values)
+    if baseline is not None:
+        baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")
+    elif inputs.tests_given and inputs.format != "html":
+        raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
+    unused = ["-q"] * perquery + ["--ci"] * ci * (inputs.format != "html") + ["--by"] * (by is not None)
+    if inputs.format == "html":
+        if perquery:
+            raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
+        reporting.report(
+            values, human=human, baseline=baseline, **inputs.significance.options, by=by, title=title,
+            answers=list(judged), path=inputs.values["output"],
+        )  # fmt: skip
+        return None
+    if human is not None:
+        for name in [*unused, *inputs.tests_given]:
+            raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
+        return estimates_sheet(human, values, baseline)
+    if perquery and (baseline is not None or len(unused) > 1):
+        raise MultiAspectError("--baseline, --ci and --by apply to means: omit them, or -q")
+    means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
+    if perquery:
+        return per_query_sheet(values, means, list(measures_by_label(values)))
+    return means_sheet(
+        values,
+        means,
+        n_judged=values["qid"].nunique(),
+        confidence=CONFIDENCE if ci else None,
+        baseline=baseline,
+        by=by,
+        significance=inputs.significance,
+    )
+
+
+def _scores(files: Sequence[str], aspects: Aspects | None, combined: Sequence[str]) -> pd.DataFrame:
+    """Return the scores of the answers in files, by what their columns contain, and combined ones."""
+    frame = read_answers(list(files), "answers")
+    readers = {"nuggets": nugget_scores, "metric": argue_scores, "met": rubric_scores}
+    parts = [read(frame) for column, read in readers.items() if column in frame.columns]
+    if not parts or aspects is not None:
+        parts.append(from_criteria(frame.drop(columns="nuggets", errors="ignore"), aspects=aspects))
+    values = pd.concat(parts, ignore_index=True)
+    record_measures(values, {label: known for part in parts for label, known in measures_by_label(part).items()})
+    return combine(values, parse_list(list(combined))) if combined else values

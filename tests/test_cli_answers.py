@@ -1,0 +1,136 @@
+"""The command ``answers``."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pandas as pd
+import pytest
+from report_world import Page
+from test_report_values import judged
+
+import pt_multiaspect as ma
+from pt_multiaspect.cli import main
+
+SCALES = '{"faithful": [1, 2, 3, 4, 5]}'
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command; returns exit code, output and errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(["answers", *arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = judged()
+    (tmp_path / "judged.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    criteria = pd.DataFrame(rows)[["qid", "run_id", "answer_text", "faithful"]]
+    criteria["qid"] = "0" + criteria["qid"].str[1:]
+    criteria.to_csv("criteria.csv", index=False)
+    criteria.to_csv("criteria.tsv", index=False, sep="\t")
+    questions = [
+        (row["qid"], row["run_id"], nugget["text"], 2, nugget["assignment"] == "support")
+        for row in rows
+        for nugget in row["nuggets"]
+    ]
+    pd.DataFrame(questions, columns=["qid", "name", "question", "weight", "met"]).to_csv("rubric.csv", index=False)
+    return tmp_path
+
+
+def read(text: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text), dtype={"qid": str})
+
+
+def test_nuggets(run, folder) -> None:
+    code, out, err = run("judged.jsonl", "--format", "csv", "--ci")
+    assert (code, err) == (0, "")
+    expected = ma.aggregate(ma.answers.nugget_scores("judged.jsonl"), ci=0.95)
+    pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+
+
+def test_criteria_keep_the_ids_of_files(run, folder) -> None:
+    for file in ("criteria.csv", "criteria.tsv"):
+        code, out, err = run(file, "--aspects", SCALES, "-q", "--format", "csv")
+        assert (code, err) == (0, "")
+        table = read(out)
+        assert table["qid"].unique().tolist() == [f"0{topic}" for topic in range(8)] + ["mean"]
+        labels = [row["faithful"] for row in judged()]
+        shown = table[table["qid"] != "mean"]["faithful"].tolist()
+        assert shown == [(label - 1) / 4 for label in labels]
+
+
+def test_questions(run, folder) -> None:
+    code, out, err = run("rubric.csv", "--format", "csv")
+    assert (code, err) == (0, "")
+    rows = pd.DataFrame(judged())
+    met = rows["nuggets"].map(lambda nuggets: sum(n["assignment"] == "support" for n in nuggets) / 3)
+    expected = met.groupby(rows["run_id"], sort=False).mean()
+    assert read(out)["rubric"].tolist() == pytest.approx(expected.tolist())
+
+
+def test_combined_criteria_in_a_report(run, folder) -> None:
+    pytest.importorskip("vl_convert")
+    measure = "C=CAM(aspects='vital_score,faithful')"
+    code, out, err = run("judged.jsonl", "--aspects", SCALES, "-m", measure, "--baseline", "plain", "-o", "r.html")
+    assert (code, out, err) == (0, "", "")
+    page = Page((folder / "r.html").read_text(encoding="utf-8"))
+    scores = ma.answers.nugget_scores("judged.jsonl")
+    faithful = ma.answers.from_criteria(pd.DataFrame(judged()), aspects={"faithful": [1, 2, 3, 4, 5]})
+    values = ma.answers.combine(pd.concat([scores, faithful]), {"C": ma.CAM(aspects="vital_score,faithful")})
+    labels = [measure["label"] for measure in page.data["measures"]]
+    means = ma.aggregate(values)
+    assert page.data["means"] == [means[label].tolist() for label in labels]
+    assert "on C (" in page.text
+    assert page.data["answers"][0][0]["text"] == judged()[0]["answer_text"]
+
+
+def test_tests_groups_and_estimates(run, folder) -> None:
+    (folder / "groups.txt").write_text("".join(f"t{n} {'ab'[n % 2]}\n" for n in range(8)))
+    code, out, _ = run("judged.jsonl", "--by", "groups.txt", "--baseline", "plain", "--format", "md")
+    assert code == 0
+    assert "Topics: a 4, b 4." in out
+    (folder / "few.jsonl").write_text("\n".join(json.dumps(row) for row in judged(1) if row["qid"] < "t5"))
+    code, out, _ = run("judged.jsonl", "--human", "few.jsonl", "--format", "csv")
+    assert code == 0
+    scores = [ma.answers.nugget_scores(file) for file in ("few.jsonl", "judged.jsonl")]
+    expected = ma.analysis.prediction_powered(*scores).table
+    assert read(out)["estimate"].tolist() == pytest.approx(expected["estimate"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["criteria.csv"], "expected a number in [0, 1] in faithful for plain on topic 00, got '"),
+        (["none.csv"], "none.csv: no such file"),
+        (["empty.csv"], "answers: empty.csv: the file is empty"),
+        (
+            ["long.csv"],
+            "long.csv: cannot be read: error tokenizing data. C error: expected 3 fields in line 3",
+        ),
+        (["twice.csv"], "answers: twice.csv: expected distinct column names, got several x"),
+        (["judged.jsonl", "--baseline", "x"], "--baseline: expected one of the runs"),
+        (["judged.jsonl", "--alpha", ".1"], "--alpha requires --baseline RUN"),
+        (["judged.jsonl", "-q", "--ci"], "apply to means"),
+        (["judged.jsonl", "-q", "-o", "x.html"], "-q applies to tables"),
+        (["judged.jsonl", "--human", "judged.jsonl", "--ci"], "omit --ci, or --human"),
+        (["judged.jsonl", "-o", "judged.jsonl"], "is read by this command"),
+        (["judged.jsonl", "-o", "x.pdf"], "expected a file that ends in .csv, .tsv"),
+        ([], "judged"),
+    ],
+)
+def test_errors(run, folder, arguments, message) -> None:
+    (folder / "empty.csv").write_text("")
+    (folder / "long.csv").write_text("qid,name,x\n1,a,1\n1,b,0.5,3\n")
+    (folder / "twice.csv").write_text("qid,name,x,x\n1,a,1,0\n")
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message.lower() in err.lower()
+    assert err.count("\n") == 1

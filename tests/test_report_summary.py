@@ -1,0 +1,173 @@
+"""The summary of reports: direction, sign, p-value, baseline, ties and weightings, against values by hand."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_rel
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MultiAspectError
+from pt_multiaspect.analysis import compare_with_baseline
+from pt_multiaspect.analysis.weightings import has_linear_weights
+
+
+def frame(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
+    """Values by system and measure, one per topic."""
+    rows = [
+        (name, f"q{topic}", measure, value)
+        for name, measures in values.items()
+        for measure, topics in measures.items()
+        for topic, value in enumerate(topics)
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def single(**systems: list[float]) -> pd.DataFrame:
+    return frame({name: {"X": values} for name, values in systems.items()})
+
+
+UP, LOW, SAME = [0.5, 0.6, 0.7, 0.6], [0.4, 0.45, 0.62, 0.51], [0.6, 0.5, 0.6, 0.7]
+HIGHER, LOWER = {"X": "higher"}, {"X": "lower"}
+
+
+def p_of(first: list[float], second: list[float]) -> str:
+    return f"p = {ttest_rel(first, second).pvalue:#.3g}"
+
+
+def test_above_the_baseline() -> None:
+    summary = ma.report(single(new=UP, old=LOW), measures=HIGHER, baseline="old").summary
+    assert summary == f"Over 4 topics, new is significantly above old on X (+0.1050, {p_of(UP, LOW)})."
+
+
+def test_lower_values_are_better() -> None:
+    summary = ma.report(single(old=UP, new=LOW), measures=LOWER, baseline="old").summary
+    change = f"(−0.1050, {p_of(UP, LOW)})"
+    assert summary == f"Over 4 topics, new is significantly below old on X {change} (lower is better)."
+
+
+def test_below_the_baseline() -> None:
+    summary = ma.report(single(new=LOW, old=UP), measures=HIGHER, baseline="old").summary
+    change = f"(−0.1050, {p_of(UP, LOW)})"
+    assert summary == f"Over 4 topics, no system is above old on X; the next, new, is significantly worse {change}."
+
+
+def test_nothing_is_significant() -> None:
+    other = [0.9, 0.1, 0.9, 0.2]
+    summary = ma.report(single(new=UP, old=other), measures=HIGHER, baseline="old").summary
+    assert summary == f"Over 4 topics, new is above old on X (+0.0750, {p_of(UP, other)}), but not significantly."
+    summary = ma.report(single(new=other, old=UP), measures=HIGHER, baseline="old").summary
+    assert f"the next, new, is not significantly worse (−0.0750, {p_of(UP, other)})" in summary
+    three = ma.report(single(new=UP, old=other, third=SAME), measures=HIGHER, baseline="old").summary
+    assert three.endswith("None of the 2 other systems differs significantly from old.")
+
+
+def test_the_best_system_is_compared_and_the_others_are_counted() -> None:
+    values = single(a=[v - 0.2 for v in LOW], old=LOW, b=UP, c=[v + 0.001 for v in UP])
+    report = ma.report(values, measures=HIGHER, baseline="old")
+    tests = compare_with_baseline(report.perquery, "old").set_index("name")
+    assert f"c is significantly above old on X (+0.1060, p = {tests.loc['c', 'p']:#.3g})" in report.summary
+    assert tests["significant"].all()
+    assert report.summary.endswith(
+        "Of the 3 other systems, 2 are significantly better than old and 1 is significantly worse."
+    )
+
+
+def test_ties() -> None:
+    assert ma.report(single(a=UP, b=UP[::-1]), measures=HIGHER).summary == (
+        "All 2 systems have the same X, 0.6000, over 4 topics."
+    )
+    tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER)
+    assert tied.summary.startswith("a, b have the highest X of 3 systems, 0.6000 (95 % confidence interval [")
+    tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER, baseline="b")
+    assert "no system is above b on X; a has the same value" in tied.summary
+
+
+def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
+    values = single(a=UP, b=[0.5, 0.55, 0.6, 0.57], c=LOW)
+    report = ma.report(values, measures=HIGHER)
+    tests = compare_with_baseline(values, ["a", "b", "c"])
+    p = tests[(tests["baseline"] == "b") & (tests["name"] == "a")]["p"].item()
+    verdict = "significantly" if p < 0.05 else "not significantly"
+    assert f"It is {verdict} above b, the next (+0.0450, p = {p:#.3g})" in report.summary
+
+
+def test_one_system_states_its_value_and_interval() -> None:
+    report = ma.report(single(only=UP), measures=HIGHER)
+    table = ma.aggregate(single(only=UP), ci=0.95)
+    ends = f"[{table['X 95% low'][0]:.4f}, {table['X 95% high'][0]:.4f}]"
+    assert report.summary == f"only has a X of 0.6000 (95 % confidence interval {ends}) over 4 topics."
+
+
+def test_one_topic_has_no_test() -> None:
+    report = ma.report(single(a=[0.5], b=[0.25]), measures=HIGHER, baseline="b")
+    assert report.summary == "a has the highest X of 2 systems, 0.5000, over 1 topic."
+
+
+def test_aggregates_that_are_not_means_have_no_difference() -> None:
+    values = frame({"a": {"GMAP": [-1.0, -1.5, -1.2]}, "b": {"GMAP": [-2.0, -2.6, -2.1]}})
+    a, b = ma.aggregate(values)["GMAP"]
+    assert f"({a:.4f} and {b:.4f}, p = " in ma.report(values, baseline="b").summary
+    assert a == pytest.approx(np.exp(-3.7 / 3))
+
+
+ASPECTS = {"a": {"r": [0.5, 0.6, 0.7], "c": [0.5, 0.4, 0.6]}, "b": {"r": [0.4, 0.4, 0.6], "c": [0.3, 0.2, 0.3]}}
+
+
+@pytest.mark.parametrize(
+    ("c", "clause"),
+    [
+        ([0.5, 0.4, 0.6], ", and above it under every weighting of the aspects"),
+        ([0.3, 0.2, 0.3], ", and above it under every weighting of the aspects but c alone"),
+        # The differences of the means are 0.4 / 3 and −0.1 / 3: the first outweighs above a weight of 0.2.
+        ([0.2, 0.2, 0.3], ", and above it under 80.0 % of the weightings of the aspects"),
+    ],
+)
+def test_weightings(c: list[float], clause: str) -> None:
+    values = ma.answers.combine(frame({**ASPECTS, "a": {**ASPECTS["a"], "c": c}}), {"CAM": CAM(aspects="r,c")})
+    report = ma.report(values, baseline="b")
+    assert report.aspects == {"r": "r", "c": "c"}
+    assert f"{clause}." in report.summary
+    assert " on CAM (" in report.summary
+
+
+def test_weightings_are_left_out_of_measures_that_are_not_linear() -> None:
+    assert has_linear_weights(CAM @ 10)
+    assert not has_linear_weights(ma.MM @ 10)
+    assert not has_linear_weights(CAM(gate="relevance") @ 10)
+    assert not has_linear_weights(ma.TOMA @ 10)
+    assert not has_linear_weights(None)
+    values = ma.answers.combine(frame(ASPECTS), {"MM": ma.MM(aspects="r,c")})
+    assert "weighting" not in ma.report(values, baseline="b").summary
+
+
+def test_weightings_of_another_base_are_left_out() -> None:
+    qrels = {q: {"d1": {"relevance": 1, "trust": 0}, "d2": {"relevance": 0, "trust": 1}} for q in ("q1", "q2")}
+    runs = {"a": {q: {"d1": 2.0, "d2": 1.0} for q in qrels}, "b": {q: {"d2": 1.0} for q in qrels}}
+    scales = {"relevance": 1, "trust": 1}
+    same = ma.report(runs, qrels, CAM @ 10, aspects=scales, baseline="b", progress=False)
+    other = ma.report(runs, qrels, CAM @ 10, aspects=scales, baseline="b", base="P@1", progress=False)
+    assert "weightings of the aspects" in same.summary
+    assert "weighting" not in other.summary
+
+
+def test_the_summary_is_about_the_first_given_measure() -> None:
+    values = frame(ASPECTS)
+    both = {"r": "higher", "c": "higher"}
+    assert " on r (" in ma.report(values, measures=both, baseline="b").summary
+    assert " on c (" in ma.report(values, measures=dict(reversed(both.items())), baseline="b").summary
+
+
+def test_the_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = single(a=UP)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert ma.report(values, measures=HIGHER).date == "1970-01-02"
+    assert ma.report(values, measures=HIGHER, date=datetime.date(2026, 1, 31)).date == "2026-01-31"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+    with pytest.raises(MultiAspectError, match="SOURCE_DATE_EPOCH: expected seconds since 1970, got 'soon'"):
+        ma.report(values, measures=HIGHER)
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert ma.report(values, measures=HIGHER).date == str(datetime.date.today())
