@@ -108,12 +108,12 @@ def aggregate_labels(
 
     *Pointwise learners*, such as a cross-encoder with a binary cross-entropy loss, compare labels across queries.
     Those of TOMA, an Order, an aspect, ``'scaled sum'``, uRBP, uRBPgr, unDCG, uERR, and CAM over DCG, P or RBP
-    depend on the labels of the document only. CAM over nDCG or R, and MM, GAM and WHAM over these, divide by a norm
-    of the query, so the best tuple of labels is worth less where there are many good documents. With ``CAM@10``, it has
-    .38 to .57 of the unit on CLEF eHealth 2015 and .93 to 1 on CLEF eHealth 2018; with ``CAM(base='R@10')``, .02 to
-    .21 and .32 to 1. Of pairs of documents of any queries in which one is better on an aspect and no worse on the
-    others, the latter orders a quarter wrongly, and ``CAM@10`` at most .4 %. Use such targets with pairwise and
-    listwise losses only.
+    depend on the labels of the document only. CAM over nDCG or R, and MM, GAM and WHAM over these, divide by a
+    norm of the query, so the best tuple of labels is worth less where there are many good documents. With
+    ``CAM@10``, it has .38 to .57 of the unit on CLEF eHealth 2015 and .93 to 1 on CLEF eHealth 2018; with
+    ``CAM(base='R@10')``, .02 to .21 and .32 to 1. Of pairs of documents of any queries in which one is better on
+    an aspect and no worse on the others, the latter orders a quarter wrongly, and ``CAM@10`` at most .4 %. Use
+    such targets with pairwise and listwise losses only.
 
     References
     ----------
