@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,32 @@ def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any
         runs = runs.set_axis(["qid", "docno", "score"], axis=1)
     with pytest.warns(MultiAspectWarning, match=rf"few scores \(0, 1, 2\).* {QUESTION}"):
         ma.evaluate(runs, scores, ma.TOMA, progress=False)
+
+
+@pytest.mark.parametrize("aspect", ["relevance", "credibility"])
+def test_judgments_among_the_files_of_runs(tmp_path: Path, aspect: str) -> None:
+    """In JSON, both have the same form; the values are perfect."""
+    trust = {
+        qid: {docno: (n + int(qid[1])) % 3 for n, docno in enumerate(labels)} for qid, labels in GRADES.items()
+    }
+    for name, content in {"relevance": GRADES, "credibility": trust, "run": MANY}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    qrels = ma.read_qrels({name: tmp_path / f"{name}.json" for name in ("relevance", "credibility")})
+    runs = [tmp_path / f"{aspect}.json", tmp_path / "run.json"]
+    with pytest.warns(
+        MultiAspectWarning, match=rf"^run {aspect}\.json: its documents are all judged, .* labels of {aspect}\."
+    ):
+        ma.evaluate(runs, qrels, "AP", progress=False)
+
+
+@no_warnings()
+def test_runs_with_scores_like_labels(tmp_path: Path) -> None:
+    """Models may predict grades, and ideal rankings in memory are intended."""
+    ma.evaluate({"ideal": GRADES}, GRADES, "AP", progress=False)
+    predicted = {qid: {docno: 2 - grade for docno, grade in labels.items()} for qid, labels in GRADES.items()}
+    for content in (predicted, {qid: {**labels, "other": 0} for qid, labels in GRADES.items()}):
+        (tmp_path / "run.json").write_text(json.dumps(content))
+        ma.evaluate(tmp_path / "run.json", GRADES, "AP", progress=False)
 
 
 @no_warnings()

@@ -191,6 +191,30 @@ def warn_if_swapped(rankings: Rankings, name: str) -> None:
         )
 
 
+def warn_of_labels_as_scores(rankings: Rankings, name: str) -> None:
+    """Warn if all documents of a run are judged, and its scores are the labels of an aspect.
+
+    Files of judgments in JSON, and ranx's Parquet, are read as runs without an error.
+    """
+    judgments, hits, scores = rankings.judgments, rankings.hits, rankings.scores
+    if len(hits.row) < max(_MIN_ROWS, len(scores)) or scores.min() == scores.max():
+        return
+    for aspect in judgments.label_names:
+        try:
+            labels = judgments.labels(aspect)
+        except MultiAspectError:  # the evaluation reports it, if it reads the aspect
+            continue
+        if np.array_equal(scores, labels[hits.row]):
+            warn_of_run(
+                f"its documents are all judged, and their scores are the labels of {aspect}",
+                "It ranks by the judgments: if its file contains judgments, leave it out of the runs",
+                run=name,
+                key=f"{name} {len(scores)} {aspect}",
+                group="labels as scores",
+            )
+            return
+
+
 def _has_scores_as_labels(judgments: Judgments) -> bool:
     """Return whether nearly all documents of a query have distinct labels."""
     if len(judgments.label_names) != 1 or len(judgments) < _MIN_POOL * judgments.n_queries:
