@@ -135,6 +135,22 @@ def test_judgments_among_the_files_of_runs(tmp_path: Path, aspect: str) -> None:
         ma.evaluate(runs, qrels, "AP", progress=False)
 
 
+@pytest.mark.parametrize("form", ["json", "tsv"])
+def test_a_run_with_whole_scores_as_judgments(tmp_path: Path, form: str) -> None:
+    rows = [(qid, docno, int(score)) for qid, scores in RANKED.items() for docno, score in scores.items()]
+    lines = "".join(f"{qid}\t{docno}\t{score}\n" for qid, docno, score in rows)
+    whole = {qid: {docno: int(score) for docno, score in scores.items()} for qid, scores in RANKED.items()}
+    text = json.dumps(whole) if form == "json" else f"query-id\tcorpus-id\tscore\n{lines}"
+    (tmp_path / "whole").write_text(text)
+    with pytest.warns(MultiAspectWarning, match=rf"whole: 20 distinct labels, .* {QUESTION}"):
+        ma.read_qrels(tmp_path / "whole")
+    # A scale from 0 to 100, with several documents of a grade.
+    grades = {qid: {docno: 10 * (n // 2) for n, docno in enumerate(scores)} for qid, scores in RANKED.items()}
+    grades["q0"] = {docno: 95 + n // 2 for n, docno in enumerate(RANKED["q0"])}
+    (tmp_path / "grades").write_text(json.dumps(grades))
+    assert ma.read_qrels(tmp_path / "grades")["label"].nunique() > 11
+
+
 @no_warnings()
 def test_runs_with_scores_like_labels(tmp_path: Path) -> None:
     """Models may predict grades, and ideal rankings in memory are intended."""
