@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,48 @@ def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any
         runs = runs.set_axis(["qid", "docno", "score"], axis=1)
     with pytest.warns(MultiAspectWarning, match=rf"few scores \(0, 1, 2\).* {QUESTION}"):
         ma.evaluate(runs, scores, ma.TOMA, progress=False)
+
+
+@pytest.mark.parametrize("aspect", ["relevance", "credibility"])
+def test_judgments_among_the_files_of_runs(tmp_path: Path, aspect: str) -> None:
+    """In JSON, both have the same form; the values are perfect."""
+    trust = {
+        qid: {docno: (n + int(qid[1])) % 3 for n, docno in enumerate(labels)} for qid, labels in GRADES.items()
+    }
+    for name, content in {"relevance": GRADES, "credibility": trust, "run": MANY}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    qrels = ma.read_qrels({name: tmp_path / f"{name}.json" for name in ("relevance", "credibility")})
+    runs = [tmp_path / f"{aspect}.json", tmp_path / "run.json"]
+    with pytest.warns(
+        MultiAspectWarning, match=rf"^run {aspect}\.json: its documents are all judged, .* labels of {aspect}\."
+    ):
+        ma.evaluate(runs, qrels, "AP", progress=False)
+
+
+@pytest.mark.parametrize("form", ["json", "tsv"])
+def test_a_run_with_whole_scores_as_judgments(tmp_path: Path, form: str) -> None:
+    rows = [(qid, docno, int(score)) for qid, scores in RANKED.items() for docno, score in scores.items()]
+    lines = "".join(f"{qid}\t{docno}\t{score}\n" for qid, docno, score in rows)
+    whole = {qid: {docno: int(score) for docno, score in scores.items()} for qid, scores in RANKED.items()}
+    text = json.dumps(whole) if form == "json" else f"query-id\tcorpus-id\tscore\n{lines}"
+    (tmp_path / "whole").write_text(text)
+    with pytest.warns(MultiAspectWarning, match=rf"whole: 20 distinct labels, .* {QUESTION}"):
+        ma.read_qrels(tmp_path / "whole")
+    # A scale from 0 to 100, with several documents of a grade.
+    grades = {qid: {docno: 10 * (n // 2) for n, docno in enumerate(scores)} for qid, scores in RANKED.items()}
+    grades["q0"] = {docno: 95 + n // 2 for n, docno in enumerate(RANKED["q0"])}
+    (tmp_path / "grades").write_text(json.dumps(grades))
+    assert ma.read_qrels(tmp_path / "grades")["label"].nunique() > 11
+
+
+@no_warnings()
+def test_runs_with_scores_like_labels(tmp_path: Path) -> None:
+    """Models may predict grades, and ideal rankings in memory are intended."""
+    ma.evaluate({"ideal": GRADES}, GRADES, "AP", progress=False)
+    predicted = {qid: {docno: 2 - grade for docno, grade in labels.items()} for qid, labels in GRADES.items()}
+    for content in (predicted, {qid: {**labels, "other": 0} for qid, labels in GRADES.items()}):
+        (tmp_path / "run.json").write_text(json.dumps(content))
+        ma.evaluate(tmp_path / "run.json", GRADES, "AP", progress=False)
 
 
 @no_warnings()

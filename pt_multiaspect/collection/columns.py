@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..errors import SWAPPED, MultiAspectError, choices, refuse_repeated, tally
+from ..errors import SWAPPED, MultiAspectError, choices, refuse_repeated, tally, warn_once
 
 QUERY_COLUMNS = ("qid", "query_id")
 
@@ -91,6 +91,11 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     ------
     MultiAspectError
         If a score is not a whole number.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If nearly all documents of a query have distinct scores, as in runs.
     """
     ids = beir_columns(frame.columns)
     if ids is None or not {"qid", *DOCUMENT_COLUMNS}.isdisjoint(frame.columns):
@@ -107,6 +112,16 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
                 f"{what}: expected whole numbers as labels, got "
                 f"{repr(score) if isinstance(score, str) else score} (query {query}, document {document}) "
                 f"{tally(len(wrong), 'row')}; if these are labels, give them as a column relevance. {SWAPPED}"
+            )
+        n_distinct, n_queries = len(np.unique(labels)), frame[ids[0]].nunique()
+        if (
+            n_distinct > USUAL_GRADES
+            and len(frame) >= MIN_POOL * n_queries
+            and len(frame[[ids[0], "score"]].drop_duplicates()) >= MOSTLY * len(frame)
+        ):
+            warn_once(
+                f"{what}: {n_distinct} distinct labels, and nearly every document of a query has a different one, "
+                f"as documents have scores. {SWAPPED}"
             )
     return frame.rename(columns=names)
 
@@ -198,6 +213,12 @@ _UNLIKELY = re.compile(
 
 #: Number of grades of the longest scale in common use, 0 to 10.
 USUAL_GRADES = 11
+
+#: Minimum number of documents per query to conclude that labels are scores.
+MIN_POOL = 5
+
+#: Minimum fraction of distinct values per query of labels that look like scores.
+MOSTLY = 0.9
 
 
 #: Numeric columns of ir_datasets that are not labels on a scale.

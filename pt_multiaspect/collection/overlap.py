@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn, warn_of_run, warn_once
+from .columns import MIN_POOL, MOSTLY, USUAL_GRADES
 from .inputs import BY_QUERY
 from .judgments import Judgments
 from .rankings import Rankings
@@ -23,14 +24,8 @@ _MIN_SHARED = 2
 #: Minimum number of retrieved and of judged documents to conclude that the ids do not match.
 _MIN_DOCUMENTS = 10
 
-#: Maximum number of distinct values of columns that may be labels (0 to 10).
-_MOST_GRADES = 11
-#: Minimum number of documents per query to conclude that labels are scores.
-_MIN_POOL = 5
 #: Minimum number of rows to conclude that scores are labels.
 _MIN_ROWS = 10
-#: Minimum fraction of distinct values per query of labels that look like scores.
-_MOSTLY = 0.9
 
 
 def warn_of_no_common_query(rankings: Rankings) -> None:
@@ -167,7 +162,7 @@ def warn_of_answers(documents: Collection[Mapping[str, str]], labels: Iterable[s
 def are_grades(values: Floats) -> bool:
     """Return whether numbers are whole and have few distinct values, as labels do."""
     known = values[~np.isnan(values)]
-    return len(np.unique(known)) <= _MOST_GRADES and bool((known == np.floor(known)).all())
+    return len(np.unique(known)) <= USUAL_GRADES and bool((known == np.floor(known)).all())
 
 
 def warn_if_swapped(rankings: Rankings, name: str) -> None:
@@ -191,9 +186,33 @@ def warn_if_swapped(rankings: Rankings, name: str) -> None:
         )
 
 
+def warn_of_labels_as_scores(rankings: Rankings, name: str) -> None:
+    """Warn if all documents of a run are judged, and its scores are the labels of an aspect.
+
+    Files of judgments in JSON, and ranx's Parquet, are read as runs without an error.
+    """
+    judgments, hits, scores = rankings.judgments, rankings.hits, rankings.scores
+    if len(hits.row) < max(_MIN_ROWS, len(scores)) or scores.min() == scores.max():
+        return
+    for aspect in judgments.label_names:
+        try:
+            labels = judgments.labels(aspect)
+        except MultiAspectError:  # the evaluation reports it, if it reads the aspect
+            continue
+        if np.array_equal(scores, labels[hits.row]):
+            warn_of_run(
+                f"its documents are all judged, and their scores are the labels of {aspect}",
+                "It ranks by the judgments: if its file contains judgments, leave it out of the runs",
+                run=name,
+                key=f"{name} {len(scores)} {aspect}",
+                group="labels as scores",
+            )
+            return
+
+
 def _has_scores_as_labels(judgments: Judgments) -> bool:
     """Return whether nearly all documents of a query have distinct labels."""
-    if len(judgments.label_names) != 1 or len(judgments) < _MIN_POOL * judgments.n_queries:
+    if len(judgments.label_names) != 1 or len(judgments) < MIN_POOL * judgments.n_queries:
         return False
     try:
         labels, query = judgments.labels(judgments.label_names[0]), judgments.pool_query
@@ -201,6 +220,6 @@ def _has_scores_as_labels(judgments: Judgments) -> bool:
         return False
     for rows in (np.flatnonzero(query == query[:1]), slice(None)):  # one query is sufficient in the usual case
         pairs = np.unique(np.stack([query[rows], labels[rows]]), axis=1).shape[1]
-        if np.isnan(labels[rows]).any() or pairs < _MOSTLY * len(labels[rows]):
+        if np.isnan(labels[rows]).any() or pairs < MOSTLY * len(labels[rows]):
             return False
     return True

@@ -132,6 +132,11 @@ class Rankings(Memo):
         return documents
 
     @property
+    def scores(self) -> Scores:
+        """The scores of the documents of judged queries, by query and rank."""
+        return self._scores[self._order]
+
+    @property
     def _order(self) -> Ints:
         """The rows in the order by query and rank."""
         order: Ints = self.compute_once("order", lambda: inverse_permutation(self._position))

@@ -22,6 +22,7 @@ from ..integration.parsing import record_measures
 from ..io.arrow_files import read_arrow
 from ..io.delimited_files import first_line, read_delimited
 from ..io.file_contents import Text, as_text, load
+from ..io.json_files import is_json
 from ..io.trec_lines import excerpt
 from ..strings.identifiers import identifiers
 from .long_frames import COLUMNS, check_distinct
@@ -269,11 +270,13 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 def _text_table(text: Text) -> pd.DataFrame:
     """Return the cells of a csv, tsv or json file; of an empty frame, if it is another file."""
-    header = first_line(text)
-    if not header.startswith("["):
+    if not is_json(text.data):
+        header = first_line(text)
         return read_delimited(text, "\t" if "\t" in header else ",")
     rows = read_json(text.data.decode(), text.name)
-    if not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows
+    ):
         raise MultiAspectError(f"{text.name}: expected a list of JSON objects with the same keys, got others")
     return pd.DataFrame(rows, dtype=object)
 

@@ -167,11 +167,14 @@ def labels_of_table(
                     )
                 rows[column] = identifiers(frame[column], name)
                 keys.append(column)
-    rows = rows.drop_duplicates(ignore_index=True)
-    twice = rows.duplicated(keys)
-    if twice.any():
-        qid, docno = rows.loc[twice, ["qid", "docno"]].iloc[0]
-        raise MultiAspectError(f"{name}: expected one row for query {qid}, document {docno}, got different labels")
+    if rows.duplicated(keys).any():
+        rows = rows.drop_duplicates(ignore_index=True)
+        twice = rows.duplicated(keys)
+        if twice.any():
+            qid, docno = rows.loc[twice, ["qid", "docno"]].iloc[0]
+            raise MultiAspectError(
+                f"{name}: expected one row for query {qid}, document {docno}, got different labels"
+            )
     return rows
 
 

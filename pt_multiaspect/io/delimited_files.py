@@ -11,25 +11,42 @@ import pandas as pd
 from ..collection.columns import beir_columns
 from ..errors import MultiAspectError
 from .file_contents import Text
-from .trec_lines import excerpt
+from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_regular_lines
+
+_LABEL = NumberField("a whole number", is_whole)
 
 
 def first_line(text: Text) -> str:
-    """Return the first line that is not blank."""
-    return re.match(rb"\s*([^\r\n]*)", text.data)[1].decode()  # type: ignore[index]  # matches any text
+    """Return the first line that is not empty."""
+    return re.match(rb"[\r\n]*([^\r\n]*)", text.data)[1].decode()  # type: ignore[index]  # matches any text
 
 
 def read_beir(text: Text) -> pd.DataFrame | None:
     """Read judgments as in BEIR: a header with query-id and corpus-id, and tabs; None for other files."""
-    ids = beir_columns(first_line(text).split("\t"))
+    ids = beir_columns([re.sub(r'^"(.*)"$', r"\1", name) for name in first_line(text).split("\t")])
     if ids is None:
         return None
+    frame = _read_plain_beir(text, *ids)
+    if frame is not None:
+        return frame
     frame = read_delimited(text, "\t")
     for column in ids:
         if (empty := frame[column] == "").any():
             row = "\t".join(frame[empty].iloc[0])
             raise MultiAspectError(f"{text.name}: expected a {column} in every line, got none in {row!r}")
     return frame
+
+
+def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | None:
+    """Read judgments without quotes and further columns fast; None if there are any, or a line is malformed."""
+    end = text.data.index(b"\n") + 1
+    columns = text.data[:end].decode().rstrip("\r\n").split("\t")
+    if sorted(columns) != sorted((query, document, "score")) or columns[0] == "score" or b'"' in text.data:
+        return None
+    ids = {columns.index(query): "qid", columns.index(document): "docno"}
+    layout = LineFormat(tuple(columns), ids, {columns.index("score"): ("score", _LABEL)})
+    lines = read_regular_lines(text.rest(end), layout)
+    return None if lines is None else lines.frame().rename(columns={"qid": query, "docno": document})
 
 
 def read_delimited(text: Text, separator: str) -> pd.DataFrame:

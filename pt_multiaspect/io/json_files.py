@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, number_of, refuse_surrogates, shown
-from ..strings.texts import Texts
 from .file_contents import Text
 
 #: The beginning of a JSON object or array. A field of a TREC file would have to begin with such brackets.
@@ -37,7 +36,7 @@ class JsonTable:
     qids: NDArray[np.object_]
     #: The query of each row, as a position in `qids`.
     query: Ints
-    docnos: Texts
+    docnos: NDArray[np.object_]
     values: Floats
 
 
@@ -133,8 +132,8 @@ def json_table(name: str, content: Any, what: str = "score") -> JsonTable:
         )
     with refuse_surrogates(name):
         "\0".join(content).encode()
-        texts = Texts.from_strings(_as_objects(docnos))
-    return JsonTable(_as_objects(content), query, texts, values)
+        "\0".join(docnos).encode()
+    return JsonTable(_as_objects(content), query, _as_objects(docnos), values)
 
 
 def _finite_numbers(numbers: list[Any]) -> Floats | None:

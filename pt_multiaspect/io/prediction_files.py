@@ -82,7 +82,7 @@ def read_predictions(text: Text, subset: str | None = None, split: str | None = 
 
 def _as_run(name: str, content: Any) -> Run:
     table = json_table(name, content)
-    return Run(table.qids, table.query, table.docnos, table.values)
+    return Run(table.qids, table.query, Texts.from_strings(table.docnos), table.values)
 
 
 def _select_part(name: str, content: Mapping[str, Any], subset: str | None, split: str | None) -> Any:

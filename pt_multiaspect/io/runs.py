@@ -16,7 +16,12 @@ import pandas as pd
 
 from ..collection.frames import is_frame, materialise
 from ..collection.judgments import Judgments
-from ..collection.overlap import by_query_remedy, warn_if_swapped, warn_of_no_common_document
+from ..collection.overlap import (
+    by_query_remedy,
+    warn_if_swapped,
+    warn_of_labels_as_scores,
+    warn_of_no_common_document,
+)
 from ..collection.rankings import Rankings
 from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
@@ -238,9 +243,13 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
         If the run is invalid.
     """
     with name_run_in_errors(run_title(name)):
-        if isinstance(run, str | PathLike | Content) or hasattr(run, "read"):
+        if _is_file(run):
             return Run.of(read_run(run), columns) if columns else load_run(run)
         return Run.of(run, columns)
+
+
+def _is_file(run: object) -> bool:
+    return isinstance(run, str | PathLike | Content) or hasattr(run, "read")
 
 
 def no_common_query(name: str, judgments: Judgments, qids: Sequence[str]) -> MultiAspectError:
@@ -280,6 +289,8 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
         raise no_common_query(name, judgments, rankings.source.qids.tolist())
     warn_of_no_common_document(rankings, run_title(name))
     warn_if_swapped(rankings, run_title(name))
+    if _is_file(run):  # other runs may have labels as scores on purpose, as ideal rankings
+        warn_of_labels_as_scores(rankings, run_title(name))
     return rankings
 
 

@@ -394,7 +394,7 @@ def _read_labels(
 def _json_labels(text: Text) -> pd.DataFrame:
     """Read judgments ``{qid: {docno: label}}``. Runs have this form, too, as they have the columns of BEIR."""
     rows = read_json_table(text, "label")
-    ids = {"query_id": rows.qids[rows.query], "corpus_id": rows.docnos.decode()}
+    ids = {"query_id": rows.qids[rows.query], "corpus_id": rows.docnos}
     return pd.DataFrame({**ids, "score": rows.values})
 
 

@@ -119,10 +119,22 @@ def read_lines(text: Text, layout: LineFormat, ids: Collection[str] | None = Non
     raise _first_error(text, layout)
 
 
+def read_regular_lines(text: Text, layout: LineFormat) -> Columns | None:
+    """Read the columns of a file like `read_lines`; None if a line is irregular or malformed."""
+    try:
+        return _Lines(_with_newlines(text), layout).columns(layout.ids)
+    except _Unreadable:
+        return None
+
+
+def _with_newlines(text: Text) -> Text:
+    has_returns = text.data.startswith(b"\r", text.data.index(b"\n") - 1)
+    return Text(text.name, text.data.replace(b"\r\n", b"\n")) if has_returns else text
+
+
 def _forms(text: Text) -> Iterator[Text]:
     """Yield the text with newlines, then a copy with one blank between fields and without blank lines."""
-    has_returns = text.data.startswith(b"\r", text.data.index(b"\n") - 1)
-    yield Text(text.name, text.data.replace(b"\r\n", b"\n")) if has_returns else text
+    yield _with_newlines(text)
     _check_no_binary_data(text)
     blocks = (text.lines(*block) for block in text.blocks(_SPLIT))
     yield Text(text.name, b"".join(b"".join(b" ".join(fields) + b"\n" for *_, fields in block) for block in blocks))
