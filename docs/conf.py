@@ -45,7 +45,9 @@ html_theme_options = {
         page: ["page-toc"]
         for page in ("api", "api/*", "before_you_report", "changelog", "measures/*", "start", "which_measure")
     },
+    # The links and the search fit into one line at 1300 pixels.
     "header_links_before_dropdown": 7,
+    "navbar_align": "left",
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],

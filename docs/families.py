@@ -1,4 +1,4 @@
-"""The pictures at the beginning of families' pages, drawn when these are built, and what to compare values with."""
+"""Pictures of families' pages and of "Which measure?", drawn at each build, and what to compare values with."""
 
 from __future__ import annotations
 
@@ -142,6 +142,14 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
         },
         PARTS,
         "*Both* and *relevant* are one group, *credible* the other: each should get half of the attention.",
+    ),
+    "which_measure": (
+        NDCG
+        | {
+            "CAM": ma.CAM(aspects=ASPECTS), "TOMA, gate": ma.TOMA(gate="relevance", aspects=ASPECTS),
+            "unDCG": ma.unDCG(aspects=ASPECTS), "NLRE": ma.NLRE(aspects=ASPECTS),
+        },
+        ORDERS, "",
     ),
 }  # fmt: skip
 

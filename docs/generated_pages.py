@@ -148,6 +148,7 @@ def write_measure_pages(app: Sphinx) -> None:
     for module_name, members in by_module.items():
         write(measure_pages()[members[0].NAME], family_page(module_name, members))
     remove_others("measures", set(measure_pages().values()))
+    families.draw("which_measure", HERE / "measures" / "which_measure.svg")
 
 
 def copy_notebooks(app: Sphinx) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -24,6 +25,15 @@ def test_the_demonstration_prints_what_the_readme_shows():
     shown = re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1).splitlines()
     assert len(shown) > 5
     assert [line for line in shown if line and line not in printed] == []
+
+
+@pytest.mark.slow
+def test_the_picture_is_described_as_it_is_drawn():
+    pytest.importorskip("matplotlib")
+    picture = runpy.run_path(str(ROOT / "docs" / "picture.py"))
+    description = picture["describe"](picture["tuned_runs"]())
+    for page in ("README.md", "docs/index.md"):
+        assert f"![{description}](" in (ROOT / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("end", ["&& .venv/bin/pt-multiaspect demo", "&& .venv/bin/pytest"])
