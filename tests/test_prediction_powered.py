@@ -615,7 +615,7 @@ def test_the_result_is_drawn() -> None:
     for part in ("Differences from b", "random sample", f"{first['estimate']:.4f} [{first['low']:.4f}"):
         assert part in text
     page = powered.to_html()
-    assert f"{powered.differences['low'].iloc[0]:.4f}" in page
+    assert f"{powered.differences['low'].iloc[0]:.4f}".replace("-", "−") in page
     assert "Prediction-powered estimates" in page
     assert "may not halve" in " ".join(powered.notes)
 
