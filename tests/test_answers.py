@@ -604,7 +604,7 @@ def test_bad_criteria(case: str) -> None:
         (pd.DataFrame([["a", "q1", "x", 1.0]], columns=["name", "qid", "measure", "value"]), "got a long frame"),
         (criteria(("q1", "a", 1, 1), names=("label", "relevance")), "expected distinct names of criteria"),
         (criteria(("q1", "a", 1, 1), names=("x", "x")), "expected distinct column names"),
-        ({"q1": 1}, "expected a DataFrame, got dict"),
+        ({"q1": 1}, "expected a path or an open file, got dict"),
     ],
 )  # fmt: skip
 def test_bad_frames_of_criteria(frame: object, message: str) -> None:
@@ -616,6 +616,217 @@ def test_criteria_in_words_are_not_left_out_silently() -> None:
     frame = criteria(("q1", "a", 1, "yes"), ("q1", "b", 0, "no"))
     with pytest.warns(MultiAspectWarning, match="column complete is left out"):
         assert set(ma.answers.from_criteria(frame)["measure"]) == {"faithful"}
+
+
+# --- criteria by several judges -----------------------------------------------------------------
+
+ONE_TO_FIVE = {name: [1, 2, 3, 4, 5] for name in ("faithful", "complete")}
+
+
+def judged_rows(*rows: tuple[Any, ...], more: tuple[str, ...] = ("judge",)) -> pd.DataFrame:
+    """Long rows of a topic, a system, a criterion, a score, and the further columns."""
+    return pd.DataFrame(rows, columns=["topic", "system", "criterion", "score", *more])
+
+
+def panel(n_topics: int = 3, n_systems: int = 3, judges: str = "abc", seed: int = 0) -> pd.DataFrame:
+    """Labels of all judges of all answers on two criteria."""
+    generator = np.random.default_rng(seed)
+    units = itertools.product(range(n_topics), range(n_systems), ONE_TO_FIVE, judges)
+    return judged_rows(*((f"q{t}", f"s{s}", c, int(generator.integers(1, 6)), j) for t, s, c, j in units))
+
+
+def combine_slowly(rows: pd.DataFrame, combine: str) -> dict[tuple[str, str, str], float | None]:
+    """The values of labels from 1 to 5 in exact arithmetic, answer by answer; None for a tie of 'majority'."""
+    labels: dict[tuple[str, str, str], list[int]] = {}
+    for row in rows.itertuples():
+        labels.setdefault((str(row.system), str(row.topic), str(row.criterion)), []).append(int(str(row.score)))
+    result: dict[tuple[str, str, str], float | None] = {}
+    for answer, scores in labels.items():
+        ordered = sorted(scores)
+        if combine == "mean":
+            result[answer] = float(Fraction(sum(scores) - len(scores), 4 * len(scores)))
+        elif combine == "median":
+            result[answer] = (ordered[(len(ordered) - 1) // 2] - 1) / 4
+        else:
+            times = {label: scores.count(label) for label in scores}
+            best = [label for label in times if times[label] == max(times.values())]
+            result[answer] = (best[0] - 1) / 4 if len(best) == 1 else None
+    return result
+
+
+def values_of(frame: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+    return {(row.name, row.qid, row.measure): row.value for row in frame.itertuples(index=False)}
+
+
+def as_wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same labels with one column per criterion."""
+    keys = [column for column in rows.columns if column not in ("criterion", "score")]
+    wide = rows.set_index([*keys, "criterion"])["score"].unstack("criterion")
+    return wide.reset_index().rename_axis(columns=None)
+
+
+@pytest.mark.parametrize("combine", ["mean", "median", "majority"])
+@examples(10)
+@given(n_judges=st.integers(1, 4), seed=st.integers(0, 99))
+def test_labels_of_judges_are_combined_as_by_hand(combine: str, n_judges: int, seed: int) -> None:
+    rows = panel(judges="abcd"[:n_judges], seed=seed)
+    expected = combine_slowly(rows, combine)
+    for form in (rows, rows[::-1], as_wide(rows)):
+        if None in expected.values():
+            with pytest.raises(
+                MultiAspectError, match=r"expected one most frequent label .*combine_judges='median'"
+            ):
+                ma.answers.from_criteria(form, aspects=ONE_TO_FIVE, combine_judges=combine)
+        else:
+            values = ma.answers.from_criteria(form, aspects=ONE_TO_FIVE, combine_judges=combine)
+            assert values_of(values) == expected
+
+
+def test_values_and_gains_of_several_judges() -> None:
+    """Without a scale, the labels are the values; with gains, the values of the grades are combined."""
+    rows = judged_rows(("q", "s", "x", 0.1, "a"), ("q", "s", "x", 0.7, "b"), ("q", "s", "x", 0.1, "c"))
+    expected = {"mean": 0.3, "median": 0.1, "majority": 0.1}
+    for combine, value in expected.items():
+        assert ma.answers.from_criteria(rows, combine_judges=combine)["value"].tolist() == [value]
+    graded = rows.assign(score=[0, 2, 1])
+    gains = {"x": Aspect([0, 1, 2], gains=[0, 1, 4])}
+    assert ma.answers.from_criteria(graded, aspects=gains)["value"].tolist() == [pytest.approx(5 / 12)]
+    reversed_scale = {"x": Aspect([0, 1, 2], greater_is_better=False)}
+    lower = ma.answers.from_criteria(graded[:2], aspects=reversed_scale, combine_judges="median")
+    assert lower["value"].tolist() == [0.0]  # the lower value, which is that of the larger label
+
+
+def test_forms_of_what_judges_write(tmp_path: Path) -> None:
+    rows = panel()
+    expected = ma.answers.from_criteria(rows, aspects=ONE_TO_FIVE)
+    wide = as_wide(rows)
+    rows.to_csv(tmp_path / "long.csv", index=False)
+    rows.to_csv(tmp_path / "long.tsv.gz", sep="\t", index=False)
+    rows.to_json(tmp_path / "long.jsonl.gz", orient="records", lines=True)
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    wide.to_json(tmp_path / "wide.jsonl", orient="records", lines=True)
+    for number, part in rows.groupby("judge"):
+        part.to_csv(tmp_path / f"judge-{number}.csv", index=False)
+    names = {"topic": "query_id", "system": "run_id", "criterion": "aspect", "score": "label", "judge": "assessor"}
+    repeated = rows.assign(repetition=rows["judge"].map({"a": 1, "b": 2, "c": 3})).drop(columns="judge")
+    forms: list[Any] = [
+        *(tmp_path / name for name in ("long.csv", "long.tsv.gz", "long.jsonl.gz", "wide.csv", "wide.jsonl")),
+        str(tmp_path / "judge-*.csv"), rows.rename(columns=names), pl.DataFrame(rows), rows.to_dict("records"),
+        repeated, as_wide(repeated), rows.assign(comment="text", confidence=0.5),
+    ]  # fmt: skip
+    for form in forms:
+        assert values_of(ma.answers.from_criteria(form, aspects=ONE_TO_FIVE)) == values_of(expected)
+    both = ma.answers.from_criteria(rows, aspects={"complete": [1, 2, 3, 4, 5]})
+    assert both["measure"].unique().tolist() == ["complete"]
+
+
+def test_a_failed_label_is_left_out_if_the_judge_gave_another() -> None:
+    rows = judged_rows(
+        ("q", "s", "x", 2, 1), ("q", "s", "x", None, 2), ("q", "s", "x", -1, 3), more=("repetition",)
+    )
+    aspects = {"x": Aspect([0, 1, 2], unjudged=[-1])}
+    assert ma.answers.from_criteria(rows, aspects=aspects)["value"].tolist() == [1.0]
+    with pytest.raises(MultiAspectError, match=r"expected a grade of x .* for s on topic q, got -1"):
+        ma.answers.from_criteria(rows, aspects={"x": 2})
+
+
+def test_different_judges_of_the_runs_of_a_topic_warn() -> None:
+    rows = panel()
+    fewer = rows[~((rows["judge"] == "c") & (rows["system"] == "s1") & (rows["topic"] == "q2"))]
+    with pytest.warns(MultiAspectWarning, match=r"on 1 topic \(q2\), runs were judged by different judges"):
+        ma.answers.from_criteria(fewer, aspects=ONE_TO_FIVE)
+    by_topic = rows[(rows["judge"] == "a") == (rows["topic"] == "q0")]
+    by_criterion = rows[(rows["judge"] == "a") == (rows["criterion"] == "faithful")]
+    repetitions = fewer.rename(columns={"judge": "repetition"})
+    for silent in (by_topic, by_criterion, repetitions):
+        with no_warnings():
+            ma.answers.from_criteria(silent, aspects=ONE_TO_FIVE)
+
+
+ROW = ("q1", "s", "x", 1, "a")
+JUDGED_BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "the same judge twice": (
+        lambda: judged_rows(ROW, ROW),
+        "expected one value of x for s on topic q1 by judge a, .* a column repetition",
+    ),
+    "twice without a judge": (
+        lambda: judged_rows(ROW[:4], ROW[:4], more=()),
+        "for s on topic q1, got several .* a column judge or repetition",
+    ),
+    "wide, twice": (
+        lambda: pd.DataFrame({"qid": ["q", "q"], "name": ["s", "s"], "rated": [1, 1]}),
+        "a column judge or repetition; if each row is about one criterion, name the columns criterion and score",
+    ),
+    "no score": (
+        lambda: judged_rows(ROW).rename(columns={"score": "mark"}),
+        "expected a column score beside criterion, .* omit criterion if each criterion has its own column",
+    ),
+    "two scores": (
+        lambda: judged_rows(ROW).assign(label=1),
+        r"expected one column score or .* got score and label",
+    ),
+    "two judges": (lambda: judged_rows(ROW).assign(assessor="b"), "expected one column .* got"),
+    "no system": (
+        lambda: judged_rows(ROW).rename(columns={"system": "model"}),
+        "name or run_id or system, got .* rename one",
+    ),
+    "no topic": (
+        lambda: judged_rows(ROW).drop(columns="topic"),
+        "qid or query_id or topic or topic_id, got .* rename",
+    ),
+    "no judge in a row": (lambda: judged_rows(ROW, ("q2", "s", "x", 1, None)), "expected a judge in every row"),
+    "no criterion": (
+        lambda: pd.DataFrame({"qid": ["q"], "name": ["s"], "text": ["t"]}),
+        "one per criterion, or the columns criterion and score, .* rename them",
+    ),
+    "no label of an answer": (
+        lambda: judged_rows(ROW, ("q2", "s", "y", 1, "a"), ("q1", "s", "y", 1, "a")),
+        r"expected a label of x for s on topic q2, got none \(1 such answer in all\)",
+    ),
+    "a missing label": (
+        lambda: judged_rows(ROW, ("q2", "s", "x", None, "a")),
+        "in x for s on topic q2 by judge a, got nan",
+    ),
+    "a label in words": (
+        lambda: judged_rows((*ROW[:3], "yes", "a")),
+        "in x for s on topic q1 by judge a, got 'yes'",
+    ),
+    "criteria alike": (
+        lambda: judged_rows(ROW, ("q1", "s", "X ", 1, "a")),
+        "expected criteria with different names",
+    ),
+    "values of measures": (
+        lambda: pd.DataFrame({"name": ["s"], "qid": ["q"], "measure": ["x"], "value": [1], "judge": ["a"]}),
+        "rename measure to criterion",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", JUDGED_BAD)
+def test_bad_rows_of_judges(case: str) -> None:
+    make, message = JUDGED_BAD[case]
+    with pytest.raises(MultiAspectError, match=message) as caught:
+        ma.answers.from_criteria(make())
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_criteria_and_methods() -> None:
+    with pytest.raises(MultiAspectError, match=r"criteria.* got fluent"):
+        ma.answers.from_criteria(judged_rows(ROW), aspects=["fluent"])
+    with pytest.raises(MultiAspectError, match="combine_judges"):
+        ma.answers.from_criteria(judged_rows(ROW), combine_judges="lowest")
+
+
+def test_agreement_of_judges_of_answers() -> None:
+    rows = panel(n_topics=6)
+    documents = rows.rename(columns={"topic": "qid", "system": "docno", "score": "value"})
+    expected = ma.analysis.judge_agreement(documents, aspects=ONE_TO_FIVE)
+    repetitions = rows.rename(columns={"judge": "repetition"})
+    for form in (rows, as_wide(rows), repetitions, pl.DataFrame(rows)):
+        agreement = ma.analysis.judge_agreement(form, aspects=ONE_TO_FIVE).set_index("aspect")
+        pd.testing.assert_frame_equal(agreement, expected.set_index("aspect"), check_like=True)
+    with pytest.raises(MultiAspectError, match="expected a column of judges"):
+        ma.analysis.judge_agreement(rows[rows["judge"] == "a"].drop(columns="judge"))
 
 
 # --- combinations -----------------------------------------------------------------------------
@@ -1063,6 +1274,10 @@ def test_the_page_on_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     page: dict[str, Any] = {}
     for cell in cells("answers"):
         exec(cell, page)
+    assert page["supported"].loc[("q1", "long")].tolist() == [0.5, 0.375]
+    assert page["rubric"]["weight"].tolist() == [2, 2, 1]
+    assert page["gains"]["value"].tolist() == pytest.approx([1, 1 / 3])
+    assert page["n_passages"] == [2, 4]
     means = ma.aggregate(ma.evaluate(page["runs"], page["qrels"], page["measures"], progress=False)).set_index(
         "name"
     )

@@ -134,3 +134,23 @@ def test_errors(run, folder, arguments, message) -> None:
     assert (code, out) == (2, "")
     assert message.lower() in err.lower()
     assert err.count("\n") == 1
+
+
+def test_answers_of_judges_are_described_and_scored(run, folder, capsys) -> None:
+    """The scales that describe proposes are those that answers needs."""
+    labels = {("q1", "a"): (2, 3), ("q1", "b"): (5, 4), ("q2", "a"): (1, 1), ("q2", "b"): (4, 5)}
+    rows = [
+        (qid, name, "fluent", judge, score)
+        for (qid, name), scores in labels.items()
+        for judge, score in zip("xy", scores, strict=True)
+    ]
+    long = pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
+    long.to_csv("long.csv", index=False)
+    assert main(["describe", "--answers", "long.csv", "--write-aspects", "scales.json"]) == 0
+    assert "8 judged answers by 2 judges, 2 topics, 1 aspect" in capsys.readouterr().out
+    code, out, err = run("long.csv", "--aspects", "scales.json", "--format", "csv")
+    assert (code, err) == (0, "")
+    assert read(out)["fluent"].tolist() == [0.1875, 0.875]
+    for others in (["--qrels", "relevance=long.csv"], ["-m", "AP"], ["long.csv"]):
+        assert main(["describe", "--answers", "long.csv", *others]) == 2
+        assert "--answers takes the place of --qrels, runs and measures" in capsys.readouterr().err

@@ -1207,3 +1207,197 @@ def test_a_scale_of_many_fractions_is_proposed_without_its_grades():
     again = ma.describe(qrels, findings.proposed)
     assert len(again.findings) == 0
     assert again.per_aspect.set_index("aspect").loc["understandability", "positive"] == pytest.approx(0.5, abs=0.1)
+
+
+# --- judged answers ---------------------------------------------------------------------------
+
+GRADES = {"faithful": [1, 2, 3, 4, 5], "complete": [1, 2, 3, 4, 5]}
+
+
+def judged_answers(judges: str = "ab", n_topics: int = 12, n_systems: int = 4) -> pd.DataFrame:
+    """Long rows of judges who mostly agree."""
+    generator = np.random.default_rng(0)
+    rows = []
+    for topic, system, criterion in itertools.product(range(n_topics), range(n_systems), GRADES):
+        label = int(generator.integers(1, 6))
+        for judge in judges:
+            moved = label + int(generator.choice([-1, 0, 0, 0, 0, 1]))
+            rows.append((f"q{topic}", f"s{system}", criterion, judge, min(max(moved, 1), 5)))
+    return pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
+
+
+def wide_answers(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.pivot(index=["topic", "system", "judge"], columns="criterion", values="score").reset_index()
+
+
+def good_answers() -> dict[str, tuple[Any, Any]]:
+    rows = judged_answers()
+    values = rows.assign(score=(rows["score"] - 1) / 4)
+    alone = rows[rows["judge"] == "a"].drop(columns="judge")
+    return {
+        "two judges": (rows, GRADES),
+        "wide": (wide_answers(rows), GRADES),
+        "dicts": (rows.to_dict("records"), GRADES),
+        "values": (values, None),
+        "binary values": (rows.assign(score=(rows["score"] > 2).astype(int)), None),
+        "one judge": (alone, GRADES),
+        "repetitions": (rows.rename(columns={"judge": "repetition"}), GRADES),
+        "few answers": (rows[rows["topic"] == "q0"], GRADES),
+        "equal labels": (
+            rows.assign(score=rows["topic"].str[1:].astype(int) % 5 + 1)[rows["criterion"] == "faithful"],
+            {"faithful": [1, 2, 3, 4, 5]},
+        ),
+    }
+
+
+@pytest.mark.parametrize("case", good_answers())
+def test_good_judges_of_answers_have_no_findings(case: str) -> None:
+    judged, aspects = good_answers()[case]
+    description = ma.describe(judged, aspects)
+    assert texts(description) == []
+    assert "document" not in str(description)
+
+
+def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
+    """Rows, scales, and the severity, the beginning of the text, and a part of the remedy of a finding."""
+    rows = judged_answers()
+    faithful = rows["criterion"] == "faithful"
+    other = np.random.default_rng(1).integers(3, 6, len(rows))
+    nearly = np.where(np.arange(len(rows)) % 47 == 0, 4, 5)
+    q3 = (rows["topic"] == "q3") & (rows["system"] == "s1")
+    copied = pd.concat([rows, rows[faithful].assign(criterion="copy")])
+    words = rows.astype({"score": object})
+    words.loc[7, "score"] = "N/A"
+    return {
+        "a scale that is not declared": (
+            rows,
+            None,
+            "error",
+            "the labels, 1 to 5, are not in [0, 1]",
+            "[1, 2, 3, 4, 5]",
+        ),
+        "a scale by its top": (
+            rows,
+            {"faithful": 5, "complete": 5},
+            "warning",
+            "no label of faithful is 0",
+            "[1, 2, 3",
+        ),
+        "percentages": (
+            rows.assign(score=rows["score"] * 17.5),
+            None,
+            "error",
+            "the labels, 17.5 to 87.5",
+            "/= 100",
+        ),
+        "words": (words, GRADES, "error", "1 labels are no numbers ('N/A')", "labels"),
+        "off the scale": (rows.assign(score=rows["score"] + 1), GRADES, "error", "", "[1, 2, 3, 4, 5, 6]"),
+        "constant": (
+            rows.assign(score=rows["score"].where(faithful, 5)),
+            GRADES,
+            "warning",
+            "every judged answer has the label 5",
+            "'faithful'",
+        ),
+        "the same labels": (
+            copied,
+            {**GRADES, "copy": GRADES["faithful"]},
+            "error",
+            "the labels are the same on all 96 answers",
+            "'complete'",
+        ),
+        "a missing answer": (
+            rows[~q3],
+            GRADES,
+            "warning",
+            "1 of 48 answers of 1 run (s1) are missing, such as s1 on topic q3",
+            "judged['system'].nunique()",
+        ),
+        "a missing label": (
+            rows[~(q3 & faithful)],
+            GRADES,
+            "error",
+            "no label for 1 answer of 48, such as s1 on topic q3",
+            "judged[~judged['topic'].isin(['q3'])]",
+        ),
+        "disagreement": (
+            rows.assign(score=rows["score"].where(rows["judge"] == "a", other)),
+            GRADES,
+            "warning",
+            "judges disagree: Krippendorff's alpha is",
+            "ma.analysis.judge_agreement(judged)",
+        ),
+        "nearly always the best": (
+            rows.assign(score=nearly),
+            GRADES,
+            "warning",
+            "96.9 % of the answers have the best label, 5",
+            "ma.describe(judged)",
+        ),
+        "names alike": (
+            rows.replace({"system": {"s1": "s0 "}}),
+            GRADES,
+            "warning",
+            "the judgments have",
+            "judged['system']",
+        ),
+    }
+
+
+@pytest.mark.parametrize("case", spoilt_answers())
+def test_spoilt_judgments_of_answers_are_found(case: str) -> None:
+    judged, aspects, severity, says, remedy = spoilt_answers()[case]
+    description = ma.describe(judged, aspects)
+    about = description.findings[description.findings["finding"].str.startswith(says)]
+    assert severity in about["severity"].tolist(), description.findings.to_string()
+    assert remedy in about["remedy"].iloc[0]
+    for finding in description.findings.itertuples():
+        ast.parse(str(finding.remedy))
+        assert "qrels" not in str(finding.remedy)
+
+
+def test_proposed_scales_of_answers_are_those_that_are_meant() -> None:
+    """Values in [0, 1] stay values, whatever the largest one is."""
+    rows = judged_answers()
+    values = pd.Series(rows["score"] / 8)
+    mixed = rows.assign(score=rows["score"].where(rows["criterion"] == "faithful", values))
+    description = ma.describe(mixed)
+    assert description.proposed == Aspects({"faithful": [1, 2, 3, 4, 5], "complete": Aspect()})
+    scored = ma.answers.from_criteria(mixed, aspects=description.proposed)
+    complete = scored[scored["measure"] == "complete"].set_index(["name", "qid"])["value"]
+    by_hand = mixed[mixed["criterion"] == "complete"].groupby(["system", "topic"])["score"].mean()
+    assert complete.to_dict() == pytest.approx(by_hand.to_dict())
+    # Repaired, nothing is left.
+    assert texts(ma.describe(mixed, description.proposed)) == []
+
+
+def test_disagreement_without_krippendorff(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = judged_answers()
+    other = rows["score"].where(rows["judge"] == "a", np.random.default_rng(1).integers(3, 6, len(rows)))
+    monkeypatch.setattr("pt_multiaspect.description.answers.find_spec", lambda name: None)
+    found = findings_about(ma.describe(rows.assign(score=other), GRADES), "alpha requires krippendorff")
+    assert found["severity"].tolist() == ["note", "note"]
+
+
+def test_the_judge_who_deviates_is_named() -> None:
+    rows = judged_answers(judges="abc")
+    lenient = rows["score"].where(rows["judge"] != "c", rows["score"] + 3).clip(upper=5)
+    found = findings_about(ma.describe(rows.assign(score=lenient), GRADES), "judges disagree")
+    assert found["finding"].str.contains(r"; c deviates most, by \+").all()
+    assert len(found) == 2
+
+
+def test_answers_in_files_and_beside_what_does_not_apply(tmp_path: Path) -> None:
+    rows = judged_answers()
+    rows.to_csv(tmp_path / "judged.csv", index=False)
+    description = ma.describe(tmp_path / "judged.csv", GRADES)
+    assert str(description) == str(ma.describe(rows, GRADES)) == str(ma.describe([tmp_path / "judged.csv"], GRADES))
+    assert str(description).startswith("96 judged answers by 2 judges, 12 topics, 2 aspects")
+    assert "96 judged answers" in repr(description)
+    assert "positive" not in str(description)
+    for others in ({"runs": {}}, {"measures": "AP"}, {"topics": rows}):
+        with pytest.raises(MultiAspectError, match="expected none beside judged answers"):
+            ma.describe(rows, **others)
+    # A column of runs beside documents is no sign of answers.
+    qrels = small(label=[0, 1] * 10).assign(system="a")
+    assert "20 judged documents" in str(ma.describe(qrels))

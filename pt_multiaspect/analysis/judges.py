@@ -11,6 +11,9 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
+from ..aspects.parameter import parse_aspects
+from ..collection.frames import to_pandas
+from ..collection.judged_answers import is_judged_answers, long_answers
 from ..collection.judgments import Judgments
 from ..collection.long_judgments import JUDGE, LongJudgments
 from ..collection.rankings import Rankings
@@ -47,7 +50,8 @@ def judge_agreement(
     Parameters
     ----------
     frame : DataFrame or iterable of namedtuples
-        Judgments with one row per query, document, criterion and judge, as for `pt_multiaspect.from_long`.
+        Judgments with one row per query, document, criterion and judge, as for `pt_multiaspect.from_long`, or
+        judged answers, as for `pt_multiaspect.answers.from_criteria`, where each repetition counts as a judge.
     criterion, value, judge : str
         The columns of criteria, labels and judges.
     aspects : Aspects, mapping or str, optional
@@ -101,6 +105,11 @@ def judge_agreement(
     0  fluent  0.8203            5         3        14         0
     """
     choice("level", *_LEVELS)(level)
+    table = to_pandas(frame)
+    if table is not None and is_judged_answers(table.columns):
+        table = table.rename(columns={criterion: "criterion", value: "value", judge: JUDGE})
+        frame = long_answers(table, parse_aspects(aspects), "judge_agreement")
+        criterion, value, judge = "criterion", "value", JUDGE
     judged = _read(frame, criterion, value, judge, aspects, warn=False)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
@@ -108,7 +117,7 @@ def judge_agreement(
         n_labels = np.bincount(judged.pair[aspect_rows], minlength=judged.n_pairs)
         kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]
-        alpha = _alpha(name, pair, grade, aspect.scale.grades, level)
+        alpha = krippendorff_alpha(name, pair, grade, aspect.scale.grades, level)
         rows.append(
             (
                 name,
@@ -122,7 +131,8 @@ def judge_agreement(
     return pd.DataFrame(rows, columns=["aspect", "alpha", "n_documents", "n_judges", "n_labels", "n_single"])
 
 
-def _alpha(name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> float:
+def krippendorff_alpha(name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> float:
+    """Return Krippendorff's α of the labels ``grades[grade]`` of pairs, each of which has several."""
     try:
         krippendorff = import_module("krippendorff")
     except ImportError as error:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
-from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
+from ..collection.columns import check_distinct_columns, read_labels
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_surrogates, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
@@ -20,10 +20,6 @@ from ..integration.parsing import record_measures
 from ..io.file_contents import Text, as_text, load
 from ..io.runs import run_files
 from ..kernels.hits import ratio
-from ..strings.identifiers import identifiers
-
-#: Names of the column with the run of an answer.
-RUN_COLUMNS = ("name", "run_id")
 
 #: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
@@ -93,19 +89,11 @@ def _frame_of_records(records: Iterable[tuple[str, Any]], what: str) -> pd.DataF
         return pd.DataFrame(items)
 
 
-def answer_keys(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
-    """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
-    check_distinct_columns(frame, what)
-    if not len(frame):
-        raise MultiAspectError(f"{what}: expected at least one row, got none")
-    name, qid = (id_column(frame, columns, what) for columns in (RUN_COLUMNS, queries))
-    return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
-
-
 def answer_title(answers: pd.DataFrame, row: int) -> str:
     """Return the run and the topic of an answer, for errors."""
-    name, qid = answers.iloc[row][["name", "qid"]]
-    return f"{name} on topic {qid}"
+    answer = answers.iloc[row]
+    judge = f" by judge {answer['judge']}" if answer.get("judge") else ""
+    return f"{answer['name']} on topic {answer['qid']}{judge}"
 
 
 def read_numbers(

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ..collection.columns import QUERY_COLUMNS, id_column
+from ..collection.judged_answers import answer_keys
 from ..errors import MultiAspectError, choices
 from ..evaluation.long_frames import check_distinct
 from ..kernels.hits import ratio
 from ..measures import MM
-from ._frames import answer_keys, answer_title, read_answers, read_numbers, score_frame
+from ._frames import answer_title, read_answers, read_numbers, score_frame
 from .combining import combine
 
 _WHAT = "argue_scores"

@@ -8,39 +8,39 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
-from .._typing import Floats
+from .._typing import Floats, Ints
+from .._validation import choice
 from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.columns import NOT_ASPECTS, id_column, is_numeric, read_labels, text_remedy, texts_like_labels
-from ..collection.frames import as_frame
+from ..collection.columns import id_column, read_labels
+from ..collection.judged_answers import CriterionLabels, answer_keys, read_criteria, unlike_judges
 from ..collection.label_rules import LabelCounts, find_start_above_zero
-from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
+from ..collection.long_judgments import COMBINATIONS, mean_labels
+from ..errors import MultiAspectError, choices, number_of, tally, warn_once
 from ..evaluation.long_frames import COLUMNS
+from ..kernels import opinions
 from ..orders.order import grade_values
-from ._frames import (
-    RUN_COLUMNS,
-    answer_keys,
-    answer_title,
-    check_values,
-    item_notes,
-    read_numbers,
-    score_frame,
-    weighted_means,
-)
+from ._frames import answer_title, check_values, item_notes, read_answers, read_numbers, score_frame, weighted_means
 
 
-def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
-    """Convert answers judged by several criteria, with one column per criterion, to a long frame.
+def from_criteria(judged: Any, *, aspects: object = None, combine_judges: str = "mean") -> pd.DataFrame:
+    """Convert answers judged by several criteria, by one or several judges, to a long frame.
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per answer: a topic (``qid`` or ``query_id``), a run (``name`` or ``run_id``), and one column per
-        criterion.
+    judged : DataFrame, path, open file, or list of paths or of dicts
+        A topic (``qid``, ``query_id`` or ``topic``) and a run (``name``, ``run_id`` or ``system``) per row, and
+        either one column per criterion, or the columns ``criterion`` and ``score`` (or ``value``, ``label``) in
+        rows about one criterion each. A column ``judge``, ``repetition`` or both tell several labels of an answer
+        apart. Files are CSV, TSV or one JSON object per line (also compressed, a directory or a pattern).
     aspects : Aspects, mapping, str or sequence of str, optional
-        The criteria, and the scales of those that are judged by grades, such as 1 to 5. By default, every numeric
-        column. Criteria without declared grades have values in [0, 1], of which 1 is the best.
+        The criteria, and the scales of those that are judged by grades, such as 1 to 5. By default, every criterion
+        in rows, or every numeric column. Criteria without declared grades have values in [0, 1], of which 1 is the
+        best.
+    combine_judges : {'mean', 'median', 'majority'}, default 'mean'
+        The method of combining several labels of an answer: the mean of their values; the median, which is the
+        lower of the two in the middle if their number is even; the most frequent label.
 
     Returns
     -------
@@ -51,25 +51,28 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
     Raises
     ------
     MultiAspectError
-        If a value is missing, outside [0, 1] (as percentages are) or not a grade of its scale, if all grades of a
-        criterion have the same gain, or a run has several answers to a topic.
+        If an answer has no label of a criterion, a label is outside [0, 1] (as percentages are) or not a grade of
+        its scale, all grades of a criterion have the same gain, a judge labelled an answer several times in the
+        same repetition, or several labels are the most frequent ones by 'majority'.
 
     Warns
     -----
     MultiAspectWarning
-        If a scale is declared by its top grade alone, so that it starts at 0, but of at least 30 labels none is 0
-        and some are 1. If the grades are listed, they are not doubted.
+        If runs were judged by different judges on a topic. If a scale is declared by its top grade alone, so that
+        it starts at 0, but of at least 30 labels none is 0 and some are 1. If the grades are listed, they are not
+        doubted.
 
     See Also
     --------
     combine : One value of several criteria.
-    pt_multiaspect.from_long : Judgments with one row per criterion and judge; rename the column of the answers'
-        systems from ``docno`` to ``name``.
+    pt_multiaspect.analysis.judge_agreement : Krippendorff's α per criterion, of the same rows.
+    pt_multiaspect.describe : What is odd in the same rows.
 
     Notes
     -----
     With equally spaced grades and default gains, the grades 1 to 5 become 0, 0.25, 0.5, 0.75 and 1. With
-    ``greater_is_better=False``, the smallest label becomes 1.
+    ``greater_is_better=False``, the smallest label becomes 1. All labels of an answer have the same weight. Missing
+    labels, and those that a scale declares as ``unjudged``, are left out if the answer has others.
 
     Stability: provisional. New, without a published method to follow.
 
@@ -82,54 +85,67 @@ def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
        name qid   measure  value
     0  mine  q1  faithful   0.75
     1  mine  q1  complete   0.50
+
+    >>> rows = [("q1", "mine", "faithful", "a", 4), ("q1", "mine", "faithful", "b", 5)]
+    >>> judged = pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
+    >>> ma.answers.from_criteria(judged, aspects={"faithful": [1, 2, 3, 4, 5]})
+       name qid   measure  value
+    0  mine  q1  faithful  0.875
     """
     what = "from_criteria"
-    table = as_frame(frame, what)
-    if set(COLUMNS) <= set(table.columns):
+    choice("combine_judges", *COMBINATIONS)(combine_judges)
+    frame = read_answers(judged, what)
+    if set(COLUMNS) <= set(frame.columns):
         raise MultiAspectError(
-            f"{what}: expected one column per criterion, got a long frame, which needs no conversion"
+            f"{what}: expected one column per criterion, or the columns criterion and score, got a long frame, "
+            "which needs no conversion; if a judge wrote it, rename measure to criterion"
         )
-    answers = answer_keys(table, what)
-    others = [column for column in table.columns if column not in (*NOT_ASPECTS, *RUN_COLUMNS)]
-    named = [(aspect_name(column), table[column]) for column in others]
-    refuse_repeated((name for name, _ in named), "names of criteria", what)
     spec = parse_aspects(aspects)
-    columns = {name: column for name, column in named if spec is not None or is_numeric(column)}
-    if spec is None:
-        _warn_of_texts(table[[column.name for name, column in named if name not in columns]], answers, what)
-    refuse_unknown(spec or (), columns, "columns of criteria", what)
-    if not columns:
-        raise MultiAspectError(
-            f"{what}: expected at least one column of numbers, got the columns {choices(table.columns)}"
-        )
+    answers, criteria = read_criteria(frame, spec, what)
     scales = dict(spec) if isinstance(spec, Aspects) else {}
-    scores = {name: _values(columns[name], name, scales.get(name), answers, what) for name in spec or columns}
+    scores = {}
+    for name, labels in criteria.items():
+        labels = _known_labels(labels, scales.get(name), answers, name, what)
+        levels, level = _levels(labels, name, scales.get(name), what)
+        scores[name] = _combine(levels, labels.answer, level, answers, name, combine_judges, what)
+        _warn_of_judges(labels.rows, what)
     return score_frame(answers, scores, what)
 
 
-def _warn_of_texts(others: pd.DataFrame, answers: pd.DataFrame, what: str) -> None:
-    """Warn about columns whose texts may be labels, such as yes and no."""
-    query = pd.factorize(answers["qid"])[0]
-    for name, column in others.items():
-        if texts := texts_like_labels(column, query):
-            warn_once(f"{what}: the column {name} is left out. {text_remedy(str(name), texts)}")
+def _known_labels(
+    labels: CriterionLabels, aspect: Aspect | None, answers: pd.DataFrame, name: str, what: str
+) -> CriterionLabels:
+    """Return the labels without missing ones, unless an answer has no other, which is an error later."""
+    known = labels.column.notna().to_numpy()
+    if aspect is not None:
+        known = known & ~np.isin(read_labels(labels.column), aspect.unjudged)
+    n_rows, n_known = (np.bincount(labels.answer, rows, len(answers)) for rows in (None, known))
+    if not n_rows.all():
+        raise MultiAspectError(
+            f"{what}: expected a label of {name} for {answer_title(answers, int(np.argmin(n_rows)))}, got none "
+            f"{tally(int((n_rows == 0).sum()), 'answer')}; leave out topics that are not judged for all runs"
+        )
+    kept = known | (n_known[labels.answer] == 0)
+    return CriterionLabels(labels.rows[kept], labels.column[kept])
 
 
-def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: pd.DataFrame, what: str) -> Floats:
-    """Return the values of a criterion, from 0 for the lowest grade to 1 for the best."""
+def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str) -> tuple[Floats, Ints]:
+    """Return the values of the labels of a criterion, in increasing order, and the position of each label."""
+    column, rows = labels.column, labels.rows
     if aspect is None or aspect.grades is None:
         example = f"aspects={{{name!r}: [1, 2, 3, 4, 5]}}"
         remedy = (
             f"divide percentages by 100, declare grades, as in {example}, or select the criteria. Leave out topics "
             "that are not judged for all runs"
         )
-        return read_numbers(column, answers, what, remedy)
-    labels = read_labels(column)
+        levels, position = np.unique(read_numbers(column, rows, what, remedy), return_inverse=True)
+        return levels, position
+    given = read_labels(column)
     scale = aspect.scale
-    index, _ = scale.positions(labels)
+    index, _ = scale.positions(given)
     expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"
     remedy = "correct the label or the scale, or leave out topics that are not judged for all runs"
-    check_values(scale.grades[index] == labels, column, answers, expected, remedy)
+    check_values(scale.grades[index] == given, column, rows, expected, remedy)
     if np.ptp(scale.gains) == 0:
         raise MultiAspectError(
             f"{what}: expected different gains for the grades of {name} ({scale}), got {spell(scale.gains[0])}, "
@@ -141,19 +157,52 @@ def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: p
     )
     if finding is not None:
         warn_once(f"{what}: {finding.text}. {finding.advice}")
-    return grade_values(scale)[index]
+    return grade_values(scale), index
 
 
-def rubric_scores(frame: object) -> pd.DataFrame:
+def _combine(
+    levels: Floats, answer: Ints, level: Ints, answers: pd.DataFrame, name: str, combine: str, what: str
+) -> Floats:
+    """Return one value per answer, which has at least one label."""
+    if len(answer) == len(answers):
+        return np.asarray(levels[level[np.argsort(answer)]])
+    if combine == "mean":
+        order = np.lexsort((level, answer))  # sums of the same labels are equal
+        return mean_labels(levels, answer[order], level[order], len(answers))
+    if combine == "median":
+        return np.asarray(levels[opinions.median(answer, level, len(answers))])
+    most, n_most = opinions.majority(answer, level, len(answers))
+    tied = np.flatnonzero(n_most > 1)
+    if len(tied):
+        raise MultiAspectError(
+            f"{what}: expected one most frequent label of {name} for {answer_title(answers, tied[0])}, got "
+            f"{n_most[tied[0]]} {tally(len(tied), 'answer')}; use combine_judges='median' or 'mean'"
+        )
+    return np.asarray(levels[most])
+
+
+def _warn_of_judges(rows: pd.DataFrame, what: str) -> None:
+    """Warn about topics on which runs were judged by different judges."""
+    topics = unlike_judges(rows)
+    if topics:
+        warn_once(
+            f"{what}: on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different "
+            "judges, so their values may not be comparable; select labels of judges who judged all runs",
+            key=f"{what}: different judges",
+        )
+
+
+def rubric_scores(questions: Any) -> pd.DataFrame:
     """Score answers by weighted questions: the fraction of the total weight whose questions an answer meets.
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per answer and question: a topic (``qid`` or ``query_id``), a run (``name`` or ``run_id``),
-        ``weight``, a number of at least 0, and ``met``, a truth value or the degree in [0, 1] to which the answer
-        meets the question. A column ``question`` with the text or the id of the question is not required, but
-        without it, only the weights of the questions of different runs can be compared.
+    questions : DataFrame, path, open file, or list of paths or of dicts
+        One row per answer and question, also in files as for `from_criteria`: a topic (``qid`` or ``query_id``), a
+        run (``name`` or ``run_id``), ``weight``, a number of at least 0, and ``met``, a truth value or the degree
+        in [0, 1] to which the answer meets the question. A column ``question`` with the text or the id of the
+        question is not required, but without it, only the weights of the questions of different runs can be
+        compared.
 
     Returns
     -------
@@ -186,15 +235,15 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     0  mine  q1  rubric   0.75
     """
     what = "rubric_scores"
-    table = as_frame(frame, what)
-    questions = answer_keys(table, what)
+    table = read_answers(questions, what)
+    keys = answer_keys(table, what)
     met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))
-    values = read_numbers(met, questions, what, "divide percentages by 100")
+    values = read_numbers(met, keys, what, "divide percentages by 100")
     weights = read_numbers(
-        weight, questions, what, "state a penalty as a question that a good answer meets", high=np.inf
+        weight, keys, what, "state a penalty as a question that a good answer meets", high=np.inf
     )
-    answer = np.asarray(questions.groupby(["name", "qid"], sort=False).ngroup(), dtype=np.intp)
-    answers = questions.drop_duplicates(ignore_index=True)
+    answer = np.asarray(keys.groupby(["name", "qid"], sort=False).ngroup(), dtype=np.intp)
+    answers = keys.drop_duplicates(ignore_index=True)
     totals = np.bincount(answer, weights, minlength=len(answers))
     if not totals.all():
         answer_without = answer_title(answers, int(np.argmin(totals)))

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ..collection.columns import id_column
+from ..collection.judged_answers import RUN_COLUMNS, answer_keys
 from ..errors import MultiAspectError, choices, cut, shown, warn_once
-from ._frames import RUN_COLUMNS, answer_keys, item_notes, read_answers, score_frame, weighted_means
+from ._frames import item_notes, read_answers, score_frame, weighted_means
 
 _WHAT = "nugget_scores"
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import click
+
 from .. import description
 from .._numbers import spell
-from ..errors import choices
+from ..errors import MultiAspectError, choices
 from ..views import frame_table, text_of
 from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, STANCES, OutputFile, option, output
 from .verb import Incomplete, Inputs, verb
@@ -20,8 +22,16 @@ from .wording import tell
       pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt \
         --write-aspects scales.json
       pt-multiaspect describe --qrels qrels.txt -m AP TOMA -o report.html runs
+      pt-multiaspect describe --answers judged.csv --write-aspects scales.json
     """,
     QRELS,
+    option(
+        "--answers",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(),
+        help="Judged answers instead of qrels, as for 'pt-multiaspect answers'. May be repeated.",
+    ),
     ASPECTS,
     *OPTIONAL_MEASURES,
     STANCES,
@@ -41,14 +51,18 @@ from .wording import tell
     ),
     OPTIONAL_RUNS,
 )
-def describe(inputs: Inputs, contingency: tuple[str, str] | None, write_aspects: str | None) -> object:
+def describe(
+    inputs: Inputs, answers: tuple[str, ...], contingency: tuple[str, str] | None, write_aspects: str | None
+) -> object:
     """Describe judgments, runs and label scales, and list oddities.
 
     Shows the labels of each aspect, the agreement between aspects, and how many documents of the runs are judged.
     With measures, shows which scales each measure depends on.
     """
+    if answers and (inputs.values["qrels"] or inputs.values["runs"] or inputs.requested):
+        raise MultiAspectError("--answers takes the place of --qrels, runs and measures: omit them")
     result = description.describe(
-        inputs.qrels,
+        list(answers) or inputs.qrels,
         inputs.aspects,
         runs=inputs.runs if inputs.values["runs"] else None,
         measures=inputs.measures if inputs.requested else None,

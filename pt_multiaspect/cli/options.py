@@ -173,7 +173,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written_file(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "human", "runs", "judged", "aspects", "groups", "stances", "topic_groups"):
+    for name in ("qrels", "human", "runs", "judged", "answers", "aspects", "groups", "stances", "topic_groups"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):

@@ -221,7 +221,7 @@ def verb(
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
-            if options.get("qrels") == () and values.get("values_file") is None:
+            if options.get("qrels") == () and not (values.get("values_file") or values.get("answers")):
                 options |= _qrels_and_runs(options.get("runs", ()), params)
             output = options.get("output")
             format = choose_format(options.get("format"), output, formats)

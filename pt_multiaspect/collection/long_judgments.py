@@ -144,7 +144,7 @@ def from_long(
         several = bool((n_labels > 1).any())
         notes.append(_note(aspect, combine, len(np.unique(judged.judge[rows])), n_labels))
         if combine == "mean" and several:
-            labels = _means(scale, pair, grade, judged.n_pairs)
+            labels = mean_labels(scale.scale.grades, pair, grade, judged.n_pairs)
             scales[aspect] = _with_means(aspect, scale, labels)
         else:
             index = judged.combine_labels(pair, grade, combine)
@@ -180,16 +180,15 @@ def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
     return f", {n_tied} without a majority"
 
 
-def _means(aspect: Aspect, pair: Ints, grade: Ints, n_pairs: int) -> Floats:
-    """Return the mean label of each pair; exact sums where the grades have a common denominator."""
-    fractions = [exact(float(label)) for label in aspect.scale.grades]
+def mean_labels(labels: Floats, pair: Ints, grade: Ints, n_pairs: int) -> Floats:
+    """Return the mean label of each pair, ``labels[grade]``; exact sums where labels have a common denominator."""
+    fractions = [exact(float(label)) for label in labels]
     denominator = math.lcm(*(fraction.denominator for fraction in fractions))
     largest = max(abs(fraction.numerator) * denominator // fraction.denominator for fraction in fractions)
     if max(largest, 1) * denominator * len(grade) >= 2**53:
-        labels = aspect.scale.grades[grade]
         n_labels = np.bincount(pair, minlength=n_pairs)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.bincount(pair, weights=labels, minlength=n_pairs) / n_labels)
+            return np.asarray(np.bincount(pair, weights=labels[grade], minlength=n_pairs) / n_labels)
     numerators = np.array([int(fraction * denominator) for fraction in fractions], dtype=np.int64)
     return opinions.mean(pair, numerators[grade], denominator, n_pairs)
 
@@ -274,7 +273,7 @@ class LongJudgments:
         query, qids = pd.factorize(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
         document, docnos = pd.factorize(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
         code, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
-        names = _names(criteria.tolist())
+        names = criterion_names(criteria.tolist(), _WHAT)
         judge_codes, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
         if judge is not None:
             judge_codes, judges = pd.factorize(identifiers(table[judge], _WHAT))
@@ -406,7 +405,7 @@ class _Rows:
         return order[np.append(True, ~same)] if len(order) else order
 
 
-def _names(criteria: Sequence[Any]) -> list[str]:
+def criterion_names(criteria: Sequence[Any], what: str) -> list[str]:
     """Return the aspects of criteria, which must be valid column names."""
     names: dict[str, str] = {}
     for criterion in criteria:
@@ -416,7 +415,7 @@ def _names(criteria: Sequence[Any]) -> list[str]:
         alike = " ".join(name.split()).casefold()
         if alike in names:
             raise MultiAspectError(
-                f"{_WHAT}: expected criteria with different names, got {names[alike]!r} and {criterion!r}; spell "
+                f"{what}: expected criteria with different names, got {names[alike]!r} and {criterion!r}; spell "
                 "them alike"
             )
         names[alike] = criterion

@@ -110,6 +110,11 @@ class Figures:
         return cls(judged, aspect_table(judged), labels, pairs, tops, retrieved, **others)
 
     @property
+    def noun(self) -> str:
+        """The noun for what is judged."""
+        return "document" if self.judged.answers is None else "answer"
+
+    @property
     def n_topics(self) -> int:
         """The number of topics of the qrels."""
         return self.judged.judgments.n_queries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -10,6 +11,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.label_rules import as_given, as_short
 from . import rules
+from .answers import ANSWER_RULES, find_undeclared_grades, reword, scale_to_declare
 from .figures import LOOK, Figures, Finding, declaration
 from .scales import read_judged
 
@@ -52,9 +54,12 @@ _DECLARING: tuple[Rule, ...] = (
 _MOST_ROUNDS = 20
 
 
-def apply_rules(figures: Figures, applied: Sequence[Rule] = RULES) -> list[Finding]:
-    """Return the findings of rules, most serious first."""
+def apply_rules(figures: Figures, applied: Sequence[Rule] | None = None) -> list[Finding]:
+    """Return the findings of rules, by default of all that apply, most serious first."""
+    answers = figures.judged.answers is not None
+    applied = (ANSWER_RULES if answers else RULES) if applied is None else applied
     found = [finding for rule in applied for finding in rule(figures)]
+    found = [reword(finding) for finding in found] if answers else found
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
@@ -64,6 +69,7 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
     Changes depend on each other: if a code is removed or a scale reversed, its threshold differs.
     """
     judged = figures.judged
+    declaring = _DECLARING if judged.answers is None else (*_DECLARING, find_undeclared_grades)
     scales = {view.name: as_given(view.label_counts) for view in judged.views}
     for _ in range(_MOST_ROUNDS):
         changes: dict[str, Aspect | None] = {}
@@ -77,8 +83,10 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
             given = judged.given
             labels = pd.DataFrame({"query_id": given.qids[given.pool_query], "doc_id": given.docnos})
             labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
-        scales, judged = kept, read_judged(labels, Aspects(kept))
-        found = apply_rules(Figures.of(judged, figures.retrieved), _DECLARING)
+        scales, judged = kept, replace(read_judged(labels, Aspects(kept)), answers=judged.answers)
+        found = apply_rules(Figures.of(judged, figures.retrieved), declaring)
+    if judged.answers is not None:
+        return {view.name: scale_to_declare(view) for view in judged.views}
     return {view.name: as_short(view.label_counts) for view in judged.views}
 
 

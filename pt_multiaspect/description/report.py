@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from ir_measures import Measure
 
 from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
-from ..aspects.parameter import parse_aspects
+from ..aspects.parameter import AspectSpec, parse_aspects
 from ..collection.frames import is_frame
+from ..collection.judged_answers import is_judged_answers
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
@@ -23,6 +25,7 @@ from ..io.runs import NamedRuns
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from ..views import Block, View
+from .answers import read_answers_judged, scale_to_declare
 from .between import contingency, gap_shares
 from .dependence import dependences
 from .figures import Figures, Finding, has_distance, run_figures
@@ -43,8 +46,9 @@ def describe(
 
     Parameters
     ----------
-    qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, with one numeric column per aspect; see `pt_multiaspect.Judgments`.
+    qrels : DataFrame, dict, iterable, Judgments or path
+        Wide qrels, with one numeric column per aspect; see `pt_multiaspect.Judgments`. Or judged answers, with a
+        column of runs and none of documents, also in files, as for `pt_multiaspect.answers.from_criteria`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         The aspects and their scales, as in every measure; by default all label columns, on inferred scales. Labels
         that are not declared grades are counted; measures reject them.
@@ -73,6 +77,10 @@ def describe(
     paste. All remedies that declare scales are combined in one declaration, `Description.proposed`. The warnings of
     an evaluation are not issued.
 
+    A judged answer counts once for each judge and repetition, and its run takes the place of the document. The
+    findings also tell which answers are missing, on which criteria judges disagree (Krippendorff's α below .667),
+    and on which nearly all answers have the best label. Remedies call the rows ``judged``.
+
     Examples
     --------
     >>> import pt_multiaspect as ma
@@ -88,6 +96,14 @@ def describe(
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
     named: Mapping[str, object] = {}
+    if _is_answers(qrels):
+        for name, given_too in {"runs": runs, "measures": measures, "topics": topics}.items():
+            if given_too is not None:
+                raise MultiAspectError(f"{name}: expected none beside judged answers, which are not ranked")
+        spec = parse_aspects(aspects)
+        read = read_answers_judged(qrels, spec)
+        with silence_warnings():
+            return _description(Figures.of(read, run_figures({}, read)), spec)
     if runs is not None or topics is not None:
         given = NamedRuns.read({} if runs is None else runs, topics)
         qrels = qrels if topics is None else select_topics(Judgments.of(qrels), given.topics)
@@ -101,9 +117,24 @@ def describe(
         figures = Figures.of(
             judged, run_figures(named, judged), measures=labelled, dependences=table, refused=refused
         )
-        found = apply_rules(figures)
-        name = spec.name if isinstance(spec, Aspects) else None
-        return Description(figures, found, propose_scales(figures, found), _shares(figures), name)
+        return _description(figures, spec)
+
+
+def _description(figures: Figures, spec: AspectSpec) -> Description:
+    """Return the description of figures, with findings."""
+    found = apply_rules(figures)
+    name = spec.name if isinstance(spec, Aspects) else None
+    return Description(figures, found, propose_scales(figures, found), _shares(figures), name)
+
+
+def _is_answers(qrels: object) -> bool:
+    """Return whether judgments are those of answers: a file of them, dicts, or a frame of runs."""
+    if isinstance(qrels, list | tuple):
+        return bool(qrels) and isinstance(qrels[0], str | PathLike | Mapping)
+    if isinstance(qrels, str | PathLike):
+        return True
+    columns = getattr(qrels, "columns", None)
+    return is_frame(qrels) and columns is not None and is_judged_answers(columns)
 
 
 def _refuse_runs(aspects: object) -> None:
@@ -238,7 +269,10 @@ class Description(View):
     @cached_property
     def aspects(self) -> Aspects:
         """The scales, declared or inferred."""
-        return Aspects({view.name: view.aspect for view in self._figures.judged.views}, name=self._name)
+        judged = self._figures.judged
+        if judged.answers is not None:
+            return Aspects({view.name: scale_to_declare(view) for view in judged.views}, name=self._name)
+        return Aspects({view.name: view.aspect for view in judged.views}, name=self._name)
 
     def contingency(self, first: str, second: str) -> pd.DataFrame:
         """Count the documents of each pair of labels of two aspects.
@@ -279,7 +313,7 @@ class Description(View):
 
     def __repr__(self) -> str:
         counts = {
-            "judged document": self.n_documents,
+            f"judged {self._figures.noun}": self.n_documents,
             "topic": self.n_topics,
             "aspect": len(self.per_aspect),
             "finding": len(self.findings),
@@ -297,7 +331,7 @@ def _shares(figures: Figures) -> pd.DataFrame:
     """Return the contribution of each aspect to TOMA's distance: for both kinds of axes, and each given TOMA."""
     orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
     judged: Judged = figures.judged
-    if len(judged.views) > 1:
+    if len(judged.views) > 1 and judged.answers is None:
         orders = {f"axes={axes!r}": (judged.views, {"axes": axes}) for axes in ("equal", "gains")}
     for label, measure in figures.measures.items():
         if label in figures.refused or not has_distance(measure):

@@ -11,12 +11,15 @@ from ..aspects.aspect import Aspect
 from ..collection.columns import doubt, text_mapping
 from ..collection.label_rules import (
     RARELY,
+    LabelFinding,
     find_constant,
     find_doubtful_threshold,
     find_labels_below,
+    find_start_above_zero,
     find_unjudged,
     rescale_aspect,
 )
+from ..collection.views import AspectView
 from ..errors import number_of
 from ..integration.provider import supports
 from ..orders.order import weights_of
@@ -67,7 +70,7 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
         counts = view.label_counts
         for finding in (
             find_unjudged(counts),
-            find_constant(counts) or find_doubtful_threshold(counts),
+            find_constant(counts) or _find_doubtful_scale(figures, view),
             find_labels_below(counts),
         ):
             if finding is None:
@@ -78,6 +81,13 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
             yield Finding(finding.severity, view.name, finding.text, changes=changes)
 
 
+def _find_doubtful_scale(figures: Figures, view: AspectView) -> LabelFinding | None:
+    """Find a doubtful threshold or, for scores of answers, which read none, a doubtful start of a scale."""
+    if figures.judged.answers is None:
+        return find_doubtful_threshold(view.label_counts)
+    return None if view.inferred else find_start_above_zero(view.label_counts)
+
+
 def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
     """Find a highest label that may be a code rather than a grade."""
     for view in figures.judged.views:
@@ -85,6 +95,8 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
         if not view.scale.greater_is_better or len(label) < 3:
             continue
         top, below = float(label[-1]), float(label[-2])
+        if figures.judged.answers is not None and top <= 1:  # a value
+            continue
         others = np.diff(label[:-1][label[:-1] >= 0])
         widest, span = float(others.max(initial=0.0)), below - max(float(label[0]), 0.0)
         gap, share = top - below, count[-1] / count.sum()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
+
+if TYPE_CHECKING:
+    from .answers import JudgedAnswers
 
 #: Grades that no document has are listed for scales up to this length.
 _MOST_UNUSED = 1000
@@ -38,6 +41,8 @@ class Judged:
     columns: dict[str, str] = field(default_factory=dict)
     #: Whether the aspects are all numeric columns, as none were named.
     all_columns: bool = False
+    #: The answers, if the documents are runs that were judged by their answers.
+    answers: JudgedAnswers | None = None
 
     @property
     def names(self) -> list[str]:

@@ -26,7 +26,7 @@ def blocks(
 ) -> list[Block]:
     """Return the whole report, findings first; with `in_shell`, declarations are command-line options."""
     counts = [
-        number_of(figures.n_documents, "judged document"),
+        number_of(figures.n_documents, f"judged {figures.noun}") + _judges(figures),
         number_of(figures.n_topics, "topic"),
         number_of(len(figures.per_aspect), "aspect"),
     ]
@@ -34,11 +34,17 @@ def blocks(
         Sentence(choices(counts)),
         *_findings(findings, proposed, in_shell),
         *(block for row in records(figures.per_aspect) for block in _aspect(figures, row)),
-        *_pairs(figures.between),
+        *_pairs(figures.between, figures.noun),
         *_shares(shares),
         *_runs(figures.retrieved.runs, figures.retrieved.judged_at),
         *_measures(figures.dependences),
     ]
+
+
+def _judges(figures: Figures) -> str:
+    """Return the number of judges, if answers count once for each of several."""
+    n_judges = 1 if figures.judged.answers is None else figures.judged.answers.n_judges
+    return f" by {n_judges} judges" if n_judges > 1 else ""
 
 
 def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list[Block]:
@@ -68,13 +74,12 @@ def _option(proposed: Aspects) -> Code:
 
 
 def _aspect(figures: Figures, row: Any) -> list[Block]:
-    threshold = "" if np.isnan(row.threshold) else f", positive from {spell(row.threshold)}"
-    facts = [
-        f"judged {row.judged} of {figures.n_documents}",
-        f"topics {row.topics} of {figures.n_topics}",
-        f"positive {percent(row.positive)}",
-        f"{number_of(row.topics_without_positive, 'topic')} without a positive document",
-    ]
+    threshold = ""
+    facts = [f"judged {row.judged} of {figures.n_documents}", f"topics {row.topics} of {figures.n_topics}"]
+    if figures.judged.answers is None:  # scores of answers have no threshold
+        threshold = "" if np.isnan(row.threshold) else f", positive from {spell(row.threshold)}"
+        without = f"{number_of(row.topics_without_positive, 'topic')} without a positive document"
+        facts += [f"positive {percent(row.positive)}", without]
     for count, what in ((row.below_scale, "below the scale"), (row.out_of_scale, "out of scale")):
         if count:
             facts.append(f"{number_of(count, 'label')} {what}")
@@ -93,7 +98,7 @@ def _aspect(figures: Figures, row: Any) -> list[Block]:
         Heading(row.aspect),
         Sentence(f"{row.scale} scale {row.grades}{threshold}"),
         Sentence("; ".join(facts)),
-        Table([Column("label"), Column("", left=True), Column("documents"), Column("fraction")], labels),
+        Table([Column("label"), Column("", left=True), Column(f"{figures.noun}s"), Column("fraction")], labels),
     ]
 
 
@@ -126,7 +131,7 @@ def _name(head: str) -> Column:
     return Column(head, left=True, shorten=_NAME)
 
 
-def _pairs(between: pd.DataFrame) -> list[Block]:
+def _pairs(between: pd.DataFrame, noun: str) -> list[Block]:
     if between.empty:
         return []
     heads = ["both", "first only", "second only", "tau-b (topics)"]
@@ -143,7 +148,9 @@ def _pairs(between: pd.DataFrame) -> list[Block]:
     ]
     return [
         Heading("Between aspects"),
-        Sentence("Documents judged on both aspects or one, and the mean of Kendall's tau-b within topics."),
+        Sentence(
+            f"{noun.capitalize()}s judged on both aspects or one, and the mean of Kendall's tau-b within topics."
+        ),
         Table([_name("first"), _name("second"), *map(Column, heads)], rows),
     ]
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..answers._frames import RUN_COLUMNS, answer_keys, read_answers
+from ..answers._frames import read_answers
 from ..collection.columns import QUERY_COLUMNS
+from ..collection.judged_answers import RUN_COLUMNS, answer_keys
 from ..errors import MultiAspectError, choices
 
 #: Columns with the text of an answer.

@@ -1,0 +1,197 @@
+"""Judgments of answers, with one column per criterion or one row per criterion, by one or several judges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Ints
+from ..aspects.aspects import aspect_name
+from ..aspects.parameter import AspectSpec
+from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, tally, warn_once
+from ..strings.identifiers import identifiers
+from .columns import (
+    DOCUMENT_COLUMNS,
+    NOT_ASPECTS,
+    QUERY_COLUMNS,
+    check_distinct_columns,
+    id_column,
+    is_numeric,
+    text_remedy,
+    texts_like_labels,
+)
+from .long_judgments import JUDGE, criterion_names
+
+#: Names of the column with the run of an answer, and others that count if a frame has none of these.
+RUN_COLUMNS = ("name", "run_id")
+_OTHER_RUNS = ("system",)
+
+#: Names of the column of topics if there are no query ids.
+_OTHER_QUERIES = ("topic", "topic_id")
+
+#: The columns of long rows, and those that tell several labels of an answer apart.
+_CRITERIA = ("criterion", "aspect")
+_LABELS = ("score", "value", "label", "grade", "rating")
+_JUDGES = (JUDGE, "judge_id", "assessor", "annotator")
+_REPETITIONS = ("repetition", "repeat", "trial")
+
+
+@dataclass(frozen=True, eq=False)
+class CriterionLabels:
+    """The labels of a criterion."""
+
+    #: One row per label: ``name qid judge repetition``, and the position of its ``answer``.
+    rows: pd.DataFrame
+    #: The labels as given.
+    column: pd.Series[Any]
+
+    @property
+    def answer(self) -> Ints:
+        """The position of the answer of each label."""
+        return self.rows["answer"].to_numpy()
+
+
+def is_judged_answers(columns: Iterable[Any]) -> bool:
+    """Return whether the columns of a frame are those of runs, without documents."""
+    present = {*columns}
+    return bool(present & {*RUN_COLUMNS, *_OTHER_RUNS}) and not present & {*DOCUMENT_COLUMNS, "docid"}
+
+
+def answer_keys(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
+    """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
+    check_distinct_columns(frame, what)
+    if not len(frame):
+        raise MultiAspectError(f"{what}: expected at least one row, got none")
+    name = _key_column(frame, RUN_COLUMNS, _OTHER_RUNS, what)
+    qid = _key_column(frame, queries, _OTHER_QUERIES, what)
+    return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
+
+
+def _key_column(frame: pd.DataFrame, usual: Collection[str], others: Collection[str], what: str) -> pd.Series[Any]:
+    """Return the one column among the usual names or, if there is none, among the others."""
+    names = [*usual] if {*usual} & {*frame.columns} else [*usual, *others]
+    if not {*names} & {*frame.columns}:
+        raise MultiAspectError(
+            f"{what}: expected one column {' or '.join(names)}, got the columns {choices(frame.columns)}; "
+            "rename one"
+        )
+    return id_column(frame, names, what)
+
+
+def read_criteria(
+    frame: pd.DataFrame, spec: AspectSpec, what: str
+) -> tuple[pd.DataFrame, dict[str, CriterionLabels]]:
+    """Read judged answers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per answer and judge with one column per criterion, or one row per answer, criterion and judge.
+    spec : Aspects, tuple of str or None
+        The criteria to read; None for all.
+    what : str
+        The beginning of errors.
+
+    Returns
+    -------
+    answers : DataFrame
+        Columns ``name qid``, one row per answer.
+    criteria : dict of str to CriterionLabels
+        The labels by criterion, in the order of `spec`.
+    """
+    keys = answer_keys(frame, what)
+    keys["answer"] = keys.groupby(["name", "qid"], sort=False).ngroup().to_numpy()
+    present = {*frame.columns}
+    telling = {"judge": present & {*_JUDGES}, "repetition": present & {*_REPETITIONS}}
+    for key, columns in telling.items():
+        keys[key] = identifiers(id_column(frame, tuple(columns), what), what) if columns else ""
+    read = _read_long if present & {*_CRITERIA} else _read_wide
+    own = {*RUN_COLUMNS, *telling["judge"], *telling["repetition"]}
+    own |= {
+        _key_column(frame, RUN_COLUMNS, _OTHER_RUNS, what).name,
+        _key_column(frame, QUERY_COLUMNS, _OTHER_QUERIES, what).name,
+    }
+    criteria = read(frame, keys, own, spec, what)
+    for name, labels in criteria.items():
+        repeated = np.flatnonzero(labels.rows.duplicated(["answer", "judge", "repetition"]))
+        if len(repeated):
+            row = labels.rows.iloc[repeated[0]]
+            by = f" by judge {row['judge']}" * bool(row["judge"])
+            remedy = (
+                "keep one answer, or give each run its own name; tell several labels of an answer apart by "
+                + ("a column repetition" if telling["judge"] else "a column judge or repetition")
+            )
+            if read is _read_wide:
+                remedy += "; if each row is about one criterion, name the columns criterion and score"
+            raise MultiAspectError(
+                f"{what}: expected one value of {name} for {row['name']} on topic {row['qid']}{by}, got several "
+                f"{tally(len(repeated), 'row')}; {remedy}"
+            )
+    return keys.drop_duplicates("answer", ignore_index=True)[["name", "qid"]], criteria
+
+
+def _read_long(
+    frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[str], spec: AspectSpec, what: str
+) -> dict[str, CriterionLabels]:
+    """Return the labels of rows about one criterion each."""
+    column = id_column(frame, _CRITERIA, what)
+    if not {*_LABELS} & {*frame.columns}:
+        raise MultiAspectError(
+            f"{what}: expected a column score beside {column.name}, got the columns {choices(frame.columns)}; "
+            f"rename the column of scores, or omit {column.name} if each criterion has its own column"
+        )
+    value = id_column(frame, _LABELS, what)
+    code, criteria = pd.factorize(identifiers(column, what))
+    names = criterion_names(criteria.tolist(), what)
+    refuse_unknown(spec or (), names, "criteria", what)
+    rows = {name: np.flatnonzero(code == names.index(name)) for name in spec or names}
+    return {name: CriterionLabels(keys.iloc[at], value.iloc[at].rename(name)) for name, at in rows.items()}
+
+
+def _read_wide(
+    frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[str], spec: AspectSpec, what: str
+) -> dict[str, CriterionLabels]:
+    """Return the labels of rows with one column per criterion."""
+    named = [(aspect_name(column), frame[column]) for column in frame.columns if column not in (*NOT_ASPECTS, *own)]
+    refuse_repeated((name for name, _ in named), "names of criteria", what)
+    columns = {name: column for name, column in named if spec is not None or is_numeric(column)}
+    for _, column in [] if spec is not None else named:
+        # Texts may be labels, such as yes and no.
+        if not is_numeric(column) and (texts := texts_like_labels(column, pd.factorize(keys["qid"])[0])):
+            warn_once(f"{what}: the column {column.name} is left out. {text_remedy(str(column.name), texts)}")
+    refuse_unknown(spec or (), columns, "columns of criteria", what)
+    if not columns:
+        raise MultiAspectError(
+            f"{what}: expected at least one column of numbers, one per criterion, or the columns criterion and "
+            f"score, got the columns {choices(frame.columns)}; rename them"
+        )
+    return {name: CriterionLabels(keys, columns[name]) for name in spec or columns}
+
+
+def unlike_judges(rows: pd.DataFrame) -> list[str]:
+    """Return the topics on which runs were judged by different judges.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns ``answer qid judge``, one row per label of a criterion.
+    """
+    by_answer = rows.drop_duplicates(["answer", "judge"]).groupby("answer", sort=False)
+    judges = by_answer.agg(qid=("qid", "first"), judges=("judge", frozenset))
+    n_sets = judges.groupby("qid", sort=False)["judges"].nunique()
+    return list(map(str, n_sets.index[n_sets > 1]))
+
+
+def long_answers(frame: pd.DataFrame, spec: AspectSpec, what: str) -> pd.DataFrame:
+    """Return judged answers as long judgments, whose documents are the runs; each repetition is a judge."""
+    _, criteria = read_criteria(frame, spec, what)
+    parts = [
+        labels.rows.assign(criterion=name, value=labels.column.to_numpy()) for name, labels in criteria.items()
+    ]
+    long = pd.concat(parts, ignore_index=True).rename(columns={"name": "docno"})
+    repetition = long["repetition"].where(long["repetition"] == "", " " + long["repetition"])
+    return long.assign(judge=(long["judge"] + repetition).str.strip())
