@@ -92,12 +92,74 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     code, _, err = cli("describe", "--write-aspects", "inferred.json")
     assert code == 0
     assert "wrote the scales to inferred.json; check them" in err
-    assert Aspects.from_file("inferred.json") == describe(read_qrels(QRELS)).proposed
+    assert Aspects.from_file("inferred.json") == Aspects(describe(read_qrels(QRELS)).proposed, name="inferred")
     code, out, err = cli("evaluate", "-m", "TOMA@5", "--aspects", "inferred.json", "runs")
     assert (code, err) == (0, "")
     code, inferred, err = cli("evaluate", "-m", "TOMA@5", "runs")
     assert "TOMA depends on the label scales, which were inferred" in err
     assert inferred == out
+
+
+def test_values_are_read_without_the_name_of_their_scales(cli, trec_files):
+    """In another process, On(base='ESL',aspects='unseen') is no measure, and the direction of ESL would be lost."""
+    assert cli("describe", "--write-aspects", "unseen.json")[0] == 0
+    options = ["-m", "ESL", "CAM@3", "--aspects", "unseen.json", "runs"]
+    assert cli("evaluate", *options, "-q", "-o", "values.csv")[0] == 0
+    assert cli("evaluate", *options, "--resume", "values")[0] == 0
+    for path in ("values.csv", "values"):
+        recorded = ma.read_values(path).attrs["measures"]
+        assert not any("unseen" in str(measure) for measure in recorded.values())
+        assert {label: ma.integration.parsing.parse(str(text))[0].NAME for label, text in recorded.items()} == {
+            "ESL": "On",
+            "CAM@3": "CAM",
+        }
+        # A further process.
+        code = f"import pt_multiaspect as ma; print(ma.systems_table(ma.read_values({path!r})))"
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "ESL ↓" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("scales of 2021.v2.json", "scales-of-2021.v2"),
+        ("2021.json", "scales-2021"),
+        ("-x.json", "scales--x"),
+        ("credibility.json", "credibility-scales"),
+        ("label", "label-scales"),
+        (".json", "scales-.json"),
+    ],
+)
+def test_scales_are_named_after_their_file(cli, file, name):
+    code, _, err = cli("describe", f"--write-aspects={file}")
+    assert (code, "warning" in err) == (0, False)
+    assert Aspects.from_file(file).name == name
+    assert cli("evaluate", "-m", "CAM@3", "--aspects", f"./{file}", "runs")[::2] == (0, "")
+
+
+def test_tables_name_the_scales_and_list_them_once(cli, trec_files):
+    (trec_files / "b").mkdir()
+    assert cli("describe", "--write-aspects", "plain.json")[0] == 0
+    assert cli("describe", "--aspects", "plain.json", "--write-aspects", "b/kept.json")[0] == 0
+    assert Path("b/kept.json").read_text() == Path("plain.json").read_text()
+    options = ["-m", "CAM@3", "TOMA@3", "MM@3", "--aspects", "plain.json", "runs"]
+    for format in ("table", "md", "tex"):
+        code, out, err = cli("evaluate", *options, "--format", format)
+        assert (code, err) == (0, "")
+        assert out.count("plain:") == 1
+        assert out.count("{'") == out.count("[0") == out.count(r"\{") == 0
+    # That a file of other scales has the same name is no reason for a warning.
+    declared = '{"version": 1, "name": "same", "aspects": {"relevance": 2, "credibility": 1000}}'
+    (trec_files / "same.json").write_text(declared)
+    code, _, err = cli("describe", "--aspects", "same.json", "--write-aspects", "b/same.json")
+    assert (code, "warning" in err) == (0, False)
+    first, second = (Aspects.registry.get("same"), json.loads(Path("b/same.json").read_text()))
+    assert second["name"] == "same"
+    assert first.to_json() != json.dumps(second["aspects"])
 
 
 @pytest.mark.slow
@@ -117,7 +179,7 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert out.count("declare the scales as below") == 4  # a scale of 100 grades has no threshold either
     option = out[out.index("--aspects '") :].partition("\n\n")[0]
     (declaration,) = shlex.split(option.removeprefix("--aspects "))
-    assert Aspects(json.loads(declaration)) == Aspects.from_file("proposed.json")
+    assert Aspects(json.loads(declaration), name="proposed") == Aspects.from_file("proposed.json")
     for scales in ("proposed.json", declaration):
         _, again, err = cli("describe", "--aspects", scales, qrels=qrels)
         assert "declare the scales" not in again
