@@ -450,6 +450,125 @@ def test_weightings_says_what_is_wrong(cli, options, part):
     assert "measures=" not in err
 
 
+# -- plot ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def values_file(trec_files):
+    rng = np.random.default_rng(1)
+    rows = [(f"run {run}.txt", f"q{topic}", *rng.random(3).round(3)) for run in range(4) for topic in range(6)]
+    pd.DataFrame(rows, columns=["name", "qid", "AP", "RR", "cost"]).to_csv("values.csv", index=False)
+    (trec_files / "values.csv.ir_metadata.yml").unlink(missing_ok=True)
+    return "values.csv"
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The texts of each figure that a command has drawn."""
+    figures = []
+    figure_class = pytest.importorskip("matplotlib.figure").Figure
+    text_class = pytest.importorskip("matplotlib.text").Text
+    original = figure_class.savefig
+
+    def savefig(figure, *arguments, **options):
+        figures.append({text.get_text() for text in figure.findobj(text_class)} - {""})
+        original(figure, *arguments, **options)
+
+    monkeypatch.setattr(figure_class, "savefig", savefig)
+    return figures
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [
+        (["values", "-m", "RR", "AP", "--baseline", "run 2"], {"run 2.txt", "RR", "AP", "baseline"}),
+        (["values", "cost=lower"], {"run 3.txt", "cost\n(lower is better)"}),
+        (["values", "-m", "AP", "cost=lower"], {"AP", "cost\n(lower is better)"}),
+        (["values", "-m", "cost=ESL"], {"cost\n(lower is better)"}),
+        (["systems", "AP", "cost=higher"], {"AP\nmean over topics", "cost\nmean over topics"}),
+        (["systems", "AP", "cost=lower"], {"cost\nmean over topics, lower is better"}),
+        (["correlation_heatmap", "-m", "AP", "RR"], {"Kendall’s τ-b", "1.00", "AP"}),
+        (["asl_curves", "-m", "RR"], {"pairs of systems, by descending level", "α = 0.01"}),
+        (["weightings", "-m", "AP", "RR", "--baseline", "run 0.txt"], {"run 1.txt > run 0.txt", "% of weightings"}),
+    ],
+)
+def test_plot(cli, values_file, drawn, arguments, texts):
+    code, out, err = cli("plot", arguments[0], values_file, *arguments[1:], "-o", "figure.svg", qrels=())
+    assert (code, out, err) == (0, "", "")
+    (figure,) = drawn
+    assert texts <= figure
+    assert not {"AP", "RR", "cost"} - {text.split("\n")[0] for text in texts} & figure or arguments[0] != "values"
+    assert "<text" in Path("figure.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_figures_are_the_same_each_time(cli, values_file, monkeypatch, suffix, start):
+    pytest.importorskip("matplotlib")
+    written = []
+    for epoch in ("0", "999999999"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+        assert cli("plot", "values", values_file, "-m", "AP", "-o", f"figure.{suffix}", qrels=())[0] == 0
+        written.append(Path(f"figure.{suffix}").read_bytes())
+    assert written[0] == written[1]
+    assert written[0].startswith(start)
+    assert suffix != "pdf" or (b"/FontFile2" in written[0] and b"/Type3" not in written[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ("values values.csv", "missing --output: give the file to write"),
+        ("value values.csv -o x.pdf", "KIND: expected one of values, systems"),
+        ("values -o x.pdf", "missing VALUES: give a file of values"),
+        (
+            "values values.csv -o x.jpg",
+            "expected a file that ends in .pdf, .png, .svg, got x.jpg; write x.pdf\n",
+        ),
+        ("values values.csv -o values.csv", "values.csv is read by this command"),
+        ("systems values.csv -o x.pdf", "systems: expected two measures, got AP, RR, cost; choose two by -m"),
+        ("systems values.csv -m AP -o x.pdf", "systems: expected two measures, got AP"),
+        ("correlation_heatmap values.csv AP -o x.pdf", "expected at least two measures, got only AP"),
+        ("values values.csv -m NDCG -o x.pdf", "expected measures of the frame (AP, RR, cost), got NDCG"),
+        ("values values.csv -m cost AP=lower -o x.pdf", "cost names no known measure; write cost=higher or"),
+        ("values values.csv --baseline bm25 -o x.pdf", "--baseline: expected one of the runs (run 0.txt"),
+        ("systems values.csv --baseline bm25 -o x.pdf", "--baseline: systems has none; omit it"),
+        ("values one.csv -o x.pdf", "expected at least two topics, got only q0"),
+    ],
+)
+def test_plot_says_what_is_wrong(cli, values_file, arguments, part):
+    pd.read_csv(values_file).query("qid == 'q0'").to_csv("one.csv", index=False)
+    code, out, err = cli("plot", *arguments.split(), qrels=())
+    assert (code, out) == (2, "")
+    assert part in err
+    assert not Path("x.pdf").exists()
+
+
+def test_labels_without_direction_are_doubted_in_the_words_of_the_shell(cli, values_file):
+    code, _, err = cli("plot", "values", values_file, "-m", "cost", "-o", "x.pdf", qrels=())
+    assert code == 0
+    assert "higher is assumed to be better; say so by -m LABEL=higher, LABEL=lower or LABEL=MEASURE" in err
+
+
+def test_plot_without_matplotlib(cli, values_file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    code, _, err = cli("plot", "values", values_file, "-m", "AP", "-o", "x.pdf", qrels=())
+    assert (code, err.count("\n")) == (1, 1)
+    assert 'plots require matplotlib: pip install "pt-multiaspect[plots]"' in err
+
+
+def test_weightings_do_not_overwrite_their_values_and_take_directions(cli, values_file):
+    written = Path(values_file).read_text()
+    options = ["--values", values_file, "-m", "AP", "cost=lower"]
+    code, _, err = cli("weightings", *options, "-o", values_file, qrels=())
+    assert (code, Path(values_file).read_text()) == (2, written)
+    assert "values.csv is read by this command" in err
+    code, out, err = cli("weightings", *options, qrels=())
+    assert (code, err) == (0, "")
+    values = ma.read_values(values_file)
+    expected = analysis.weightings(values, measures={"AP": "higher", "cost": "lower"}).pairs
+    pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+
+
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
 def test_correlations_of_two_runs_are_doubted(cli, rank_by):
     code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
