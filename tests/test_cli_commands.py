@@ -92,12 +92,74 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     code, _, err = cli("describe", "--write-aspects", "inferred.json")
     assert code == 0
     assert "wrote the scales to inferred.json; check them" in err
-    assert Aspects.from_file("inferred.json") == describe(read_qrels(QRELS)).proposed
+    assert Aspects.from_file("inferred.json") == Aspects(describe(read_qrels(QRELS)).proposed, name="inferred")
     code, out, err = cli("evaluate", "-m", "TOMA@5", "--aspects", "inferred.json", "runs")
     assert (code, err) == (0, "")
     code, inferred, err = cli("evaluate", "-m", "TOMA@5", "runs")
     assert "TOMA depends on the label scales, which were inferred" in err
     assert inferred == out
+
+
+def test_values_are_read_without_the_name_of_their_scales(cli, trec_files):
+    """In another process, On(base='ESL',aspects='unseen') is no measure, and the direction of ESL would be lost."""
+    assert cli("describe", "--write-aspects", "unseen.json")[0] == 0
+    options = ["-m", "ESL", "CAM@3", "--aspects", "unseen.json", "runs"]
+    assert cli("evaluate", *options, "-q", "-o", "values.csv")[0] == 0
+    assert cli("evaluate", *options, "--resume", "values")[0] == 0
+    for path in ("values.csv", "values"):
+        recorded = ma.read_values(path).attrs["measures"]
+        assert not any("unseen" in str(measure) for measure in recorded.values())
+        assert {label: ma.integration.parsing.parse(str(text))[0].NAME for label, text in recorded.items()} == {
+            "ESL": "On",
+            "CAM@3": "CAM",
+        }
+        # A further process.
+        code = f"import pt_multiaspect as ma; print(ma.systems_table(ma.read_values({path!r})))"
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "ESL ↓" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("scales of 2021.v2.json", "scales-of-2021.v2"),
+        ("2021.json", "scales-2021"),
+        ("-x.json", "scales--x"),
+        ("credibility.json", "credibility-scales"),
+        ("label", "label-scales"),
+        (".json", "scales-.json"),
+    ],
+)
+def test_scales_are_named_after_their_file(cli, file, name):
+    code, _, err = cli("describe", f"--write-aspects={file}")
+    assert (code, "warning" in err) == (0, False)
+    assert Aspects.from_file(file).name == name
+    assert cli("evaluate", "-m", "CAM@3", "--aspects", f"./{file}", "runs")[::2] == (0, "")
+
+
+def test_tables_name_the_scales_and_list_them_once(cli, trec_files):
+    (trec_files / "b").mkdir()
+    assert cli("describe", "--write-aspects", "plain.json")[0] == 0
+    assert cli("describe", "--aspects", "plain.json", "--write-aspects", "b/kept.json")[0] == 0
+    assert Path("b/kept.json").read_text() == Path("plain.json").read_text()
+    options = ["-m", "CAM@3", "TOMA@3", "MM@3", "--aspects", "plain.json", "runs"]
+    for format in ("table", "md", "tex"):
+        code, out, err = cli("evaluate", *options, "--format", format)
+        assert (code, err) == (0, "")
+        assert out.count("plain:") == 1
+        assert out.count("{'") == out.count("[0") == out.count(r"\{") == 0
+    # That a file of other scales has the same name is no reason for a warning.
+    declared = '{"version": 1, "name": "same", "aspects": {"relevance": 2, "credibility": 1000}}'
+    (trec_files / "same.json").write_text(declared)
+    code, _, err = cli("describe", "--aspects", "same.json", "--write-aspects", "b/same.json")
+    assert (code, "warning" in err) == (0, False)
+    first, second = (Aspects.registry.get("same"), json.loads(Path("b/same.json").read_text()))
+    assert second["name"] == "same"
+    assert first.to_json() != json.dumps(second["aspects"])
 
 
 @pytest.mark.slow
@@ -117,7 +179,7 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert out.count("declare the scales as below") == 4  # a scale of 100 grades has no threshold either
     option = out[out.index("--aspects '") :].partition("\n\n")[0]
     (declaration,) = shlex.split(option.removeprefix("--aspects "))
-    assert Aspects(json.loads(declaration)) == Aspects.from_file("proposed.json")
+    assert Aspects(json.loads(declaration), name="proposed") == Aspects.from_file("proposed.json")
     for scales in ("proposed.json", declaration):
         _, again, err = cli("describe", "--aspects", scales, qrels=qrels)
         assert "declare the scales" not in again
@@ -386,6 +448,125 @@ def test_weightings_says_what_is_wrong(cli, options, part):
     assert (code, out) == (2, "")
     assert part in err
     assert "measures=" not in err
+
+
+# -- plot ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def values_file(trec_files):
+    rng = np.random.default_rng(1)
+    rows = [(f"run {run}.txt", f"q{topic}", *rng.random(3).round(3)) for run in range(4) for topic in range(6)]
+    pd.DataFrame(rows, columns=["name", "qid", "AP", "RR", "cost"]).to_csv("values.csv", index=False)
+    (trec_files / "values.csv.ir_metadata.yml").unlink(missing_ok=True)
+    return "values.csv"
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The texts of each figure that a command has drawn."""
+    figures = []
+    figure_class = pytest.importorskip("matplotlib.figure").Figure
+    text_class = pytest.importorskip("matplotlib.text").Text
+    original = figure_class.savefig
+
+    def savefig(figure, *arguments, **options):
+        figures.append({text.get_text() for text in figure.findobj(text_class)} - {""})
+        original(figure, *arguments, **options)
+
+    monkeypatch.setattr(figure_class, "savefig", savefig)
+    return figures
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [
+        (["values", "-m", "RR", "AP", "--baseline", "run 2"], {"run 2.txt", "RR", "AP", "baseline"}),
+        (["values", "cost=lower"], {"run 3.txt", "cost\n(lower is better)"}),
+        (["values", "-m", "AP", "cost=lower"], {"AP", "cost\n(lower is better)"}),
+        (["values", "-m", "cost=ESL"], {"cost\n(lower is better)"}),
+        (["systems", "AP", "cost=higher"], {"AP\nmean over topics", "cost\nmean over topics"}),
+        (["systems", "AP", "cost=lower"], {"cost\nmean over topics, lower is better"}),
+        (["correlation_heatmap", "-m", "AP", "RR"], {"Kendall’s τ-b", "1.00", "AP"}),
+        (["asl_curves", "-m", "RR"], {"pairs of systems, by descending level", "α = 0.01"}),
+        (["weightings", "-m", "AP", "RR", "--baseline", "run 0.txt"], {"run 1.txt > run 0.txt", "% of weightings"}),
+    ],
+)
+def test_plot(cli, values_file, drawn, arguments, texts):
+    code, out, err = cli("plot", arguments[0], values_file, *arguments[1:], "-o", "figure.svg", qrels=())
+    assert (code, out, err) == (0, "", "")
+    (figure,) = drawn
+    assert texts <= figure
+    assert not {"AP", "RR", "cost"} - {text.split("\n")[0] for text in texts} & figure or arguments[0] != "values"
+    assert "<text" in Path("figure.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_figures_are_the_same_each_time(cli, values_file, monkeypatch, suffix, start):
+    pytest.importorskip("matplotlib")
+    written = []
+    for epoch in ("0", "999999999"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+        assert cli("plot", "values", values_file, "-m", "AP", "-o", f"figure.{suffix}", qrels=())[0] == 0
+        written.append(Path(f"figure.{suffix}").read_bytes())
+    assert written[0] == written[1]
+    assert written[0].startswith(start)
+    assert suffix != "pdf" or (b"/FontFile2" in written[0] and b"/Type3" not in written[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ("values values.csv", "missing --output: give the file to write"),
+        ("value values.csv -o x.pdf", "KIND: expected one of values, systems"),
+        ("values -o x.pdf", "missing VALUES: give a file of values"),
+        (
+            "values values.csv -o x.jpg",
+            "expected a file that ends in .pdf, .png, .svg, got x.jpg; write x.pdf\n",
+        ),
+        ("values values.csv -o values.csv", "values.csv is read by this command"),
+        ("systems values.csv -o x.pdf", "systems: expected two measures, got AP, RR, cost; choose two by -m"),
+        ("systems values.csv -m AP -o x.pdf", "systems: expected two measures, got AP"),
+        ("correlation_heatmap values.csv AP -o x.pdf", "expected at least two measures, got only AP"),
+        ("values values.csv -m NDCG -o x.pdf", "expected measures of the frame (AP, RR, cost), got NDCG"),
+        ("values values.csv -m cost AP=lower -o x.pdf", "cost names no known measure; write cost=higher or"),
+        ("values values.csv --baseline bm25 -o x.pdf", "--baseline: expected one of the runs (run 0.txt"),
+        ("systems values.csv --baseline bm25 -o x.pdf", "--baseline: systems has none; omit it"),
+        ("values one.csv -o x.pdf", "expected at least two topics, got only q0"),
+    ],
+)
+def test_plot_says_what_is_wrong(cli, values_file, arguments, part):
+    pd.read_csv(values_file).query("qid == 'q0'").to_csv("one.csv", index=False)
+    code, out, err = cli("plot", *arguments.split(), qrels=())
+    assert (code, out) == (2, "")
+    assert part in err
+    assert not Path("x.pdf").exists()
+
+
+def test_labels_without_direction_are_doubted_in_the_words_of_the_shell(cli, values_file):
+    code, _, err = cli("plot", "values", values_file, "-m", "cost", "-o", "x.pdf", qrels=())
+    assert code == 0
+    assert "higher is assumed to be better; say so by -m LABEL=higher, LABEL=lower or LABEL=MEASURE" in err
+
+
+def test_plot_without_matplotlib(cli, values_file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    code, _, err = cli("plot", "values", values_file, "-m", "AP", "-o", "x.pdf", qrels=())
+    assert (code, err.count("\n")) == (1, 1)
+    assert 'plots require matplotlib: pip install "pt-multiaspect[plots]"' in err
+
+
+def test_weightings_do_not_overwrite_their_values_and_take_directions(cli, values_file):
+    written = Path(values_file).read_text()
+    options = ["--values", values_file, "-m", "AP", "cost=lower"]
+    code, _, err = cli("weightings", *options, "-o", values_file, qrels=())
+    assert (code, Path(values_file).read_text()) == (2, written)
+    assert "values.csv is read by this command" in err
+    code, out, err = cli("weightings", *options, qrels=())
+    assert (code, err) == (0, "")
+    values = ma.read_values(values_file)
+    expected = analysis.weightings(values, measures={"AP": "higher", "cost": "lower"}).pairs
+    pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
 
 
 @pytest.mark.parametrize("rank_by", ["mean", "query"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import ir_measures
@@ -16,12 +17,11 @@ from ..analysis import weightings as compute_weightings
 from ..analysis.weightings import measures_of_aspects
 from ..collection import Judgments
 from ..errors import choices, warn
-from ..evaluation import read_values
 from ..evaluation.topics import check_average_over, counted_topics
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.aggregators import lower_is_better
 from ..suites import Suite
-from .inputs import pick_run, read_measures
+from .inputs import pick_measures, pick_run, read_measures, read_value_file
 from .options import (
     ASPECTS,
     AVERAGE_OVER,
@@ -108,9 +108,9 @@ def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bo
         "values_file",
         metavar="[FORMAT=]FILE",
         type=click.Path(),
-        help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE. "
-        "It is a table that evaluate -q has written, or a DIRECTORY of evaluate --resume. Lines have a FORMAT, "
-        f"{choices(VALUE_FORMATS)}.",
+        help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE, and "
+        "-m LABEL=lower says that lower is better. It is a table that evaluate -q has written, or a DIRECTORY of "
+        f"evaluate --resume. Lines have a FORMAT, {choices(VALUE_FORMATS)}.",
     ),
     option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
     option(
@@ -130,11 +130,13 @@ def weightings(inputs: Inputs, values_file: str | None, baseline: str | None, at
     Shows the fraction of all weights under which the first run of each pair is better, that under which it is
     significantly so, and the least change of weights that reverses the order.
     """
-    mean, kept, texts = None, None, inputs.requested.texts
+    mean, texts = None, inputs.requested.texts
+    kept: Sequence[str] | Mapping[str, Any] | None = None
     if values_file is not None:
         if inputs.values["runs"] or inputs.values["qrels"]:
             raise click.UsageError("--values contains the values: omit qrels and runs")
-        values, kept = _read_values(values_file), list(texts) or None
+        values = read_value_file(values_file)
+        kept = pick_measures(texts, values)
     elif not inputs.requested or not inputs.values["runs"]:
         raise click.UsageError("missing values: give --qrels, -m and runs, or --values FILE")
     elif len(inputs.measures) > 1:
@@ -157,12 +159,6 @@ def weightings(inputs: Inputs, values_file: str | None, baseline: str | None, at
         qrels=None if mean is None else inputs.qrels,
     )
     return result if inputs.format == "table" else Sheet.of(result.pairs)
-
-
-def _read_values(text: str) -> pd.DataFrame:
-    """Read a file of values, whose format precedes its path, or a directory."""
-    format, is_given, path = text.partition("=")
-    return read_values(path, format=format) if is_given and format in VALUE_FORMATS else read_values(text)
 
 
 def _read_weights(texts: Sequence[str]) -> dict[str, float]:

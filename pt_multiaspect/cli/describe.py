@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from .. import description
 from .._numbers import spell
-from ..errors import MultiAspectError, choices
+from ..aspects import Aspects
+from ..errors import MultiAspectError, choices, silence_warnings
 from ..views import frame_table, text_of
 from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, STANCES, OutputFile, option, output
 from .verb import Incomplete, Inputs, verb
@@ -69,7 +73,7 @@ def describe(
     )
     result.in_shell = True
     if write_aspects is not None:
-        result.proposed.to_file(write_aspects)
+        _named(result.proposed, write_aspects, result.aspects).to_file(write_aspects)
         left_out = [name for name in result.aspects if name not in result.proposed]
         without = f" without {choices(left_out)}" if left_out else ""
         tell(f"wrote the scales to {write_aspects}{without}; check them before use")
@@ -79,3 +83,16 @@ def describe(
         groups = [("", 1), (contingency[1], len(counts.columns))]
         shown = text_of([replace(frame_table(counts.reset_index()), groups=groups)])
     return Incomplete.with_errors(shown, result.refused)
+
+
+def _named(scales: Aspects, path: str, aspects: Iterable[str]) -> Aspects:
+    """Return scales with a name, which measures print instead of all grades: by default, that of their file."""
+    if scales.name is not None:
+        return scales
+    name = re.sub(r"[^\w.\-]+", "-", Path(path).stem)
+    if not re.match("[A-Za-z]", name):
+        name = f"scales-{name}"
+    while name in {*aspects, "relevance", "label"}:
+        name += "-scales"
+    with silence_warnings():  # --aspects may have had the same name
+        return Aspects(scales, name=name)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import ir_measures
@@ -16,8 +17,11 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..collection.run import name_run_in_errors
-from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken
+from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken, refuse_unknown
+from ..evaluation import read_values
 from ..evaluation.aggregation import read_topic_names
+from ..evaluation.long_frames import measures_by_label
+from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
@@ -261,6 +265,42 @@ def read_aspects(text: str | None) -> Aspects | None:
     except MultiAspectError as error:
         text = str(error).removeprefix("aspects: ")
         raise MultiAspectError(text if text.startswith("--aspects") else f"--aspects: {text}") from None
+
+
+def read_value_file(text: str) -> pd.DataFrame:
+    """Read a file of values, whose format precedes its path, or a directory."""
+    format, is_given, path = text.partition("=")
+    return read_values(path, format=format) if is_given and format in VALUE_FORMATS else read_values(text)
+
+
+def pick_measures(texts: Sequence[str], values: pd.DataFrame) -> Sequence[str] | Mapping[str, Any] | None:
+    """Return the requested measures of a frame, for functions of frames; None for all.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Labels of the frame, or ``LABEL=`` the measure that a label refers to, 'higher' or 'lower'.
+    values : DataFrame
+        The frame.
+
+    Returns
+    -------
+    sequence of str, mapping of str to object or None
+        The labels; with what they refer to if it is given for one.
+    """
+    known = measures_by_label(values)
+    meanings: dict[str, str] = {}
+    for text in texts:
+        labels = [label for label in known if text.startswith(f"{label}=") and text not in known]
+        label = max(labels, key=len, default=text)
+        meanings[label] = text[len(label) + 1 :]
+    if not any(meanings.values()):
+        return list(meanings) or None
+    refuse_unknown(meanings, known, "measures of the file", "-m")
+    for label, meaning in meanings.items():
+        if not meaning and known[label] is None:
+            raise MultiAspectError(f"-m: {label} names no known measure; write {label}=higher or {label}=lower")
+    return {label: meaning or known[label] for label, meaning in meanings.items()}
 
 
 def read_measures(

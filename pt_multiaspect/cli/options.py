@@ -173,7 +173,8 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written_file(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "human", "runs", "judged", "answers", "aspects", "groups", "stances", "topic_groups"):
+    names = ("qrels", "human", "runs", "judged", "answers", "aspects", "groups", "stances", "topic_groups")
+    for name in (*names, "values_file"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -232,9 +233,9 @@ def looks_like_measure(text: str) -> bool:
     """Return whether an argument is a measure rather than a file."""
     if os.path.exists(os.path.expanduser(text)):
         return False
-    # With a cutoff, it is probably a misspelt measure.
-    is_misspelt = re.fullmatch(r"[\w.()=,]+@\d+", text) is not None or measure_with_cutoff(text) is not None
-    return is_misspelt or not measure_error(text)
+    # With a cutoff, it is probably a misspelt measure; files of values have labels with a direction.
+    is_label = re.fullmatch(r"[\w.()=,]+@\d+|.+=(higher|lower)", text) is not None
+    return is_label or measure_with_cutoff(text) is not None or not measure_error(text)
 
 
 def measure_error(text: str) -> str:

@@ -97,10 +97,10 @@ def choose_format(name: str | None, output: str | None, formats: Mapping[str, st
     suffix = Path(output).suffix.lower()
     if suffix not in formats:
         kept, other = os.path.splitext(output)[0], next(iter(formats))
-        remedy = "which browsers print as PDF" if other == ".html" else "or add --format"
+        remedies = {".html": ", which browsers print as PDF", ".csv": ", or add --format"}
         raise MultiAspectError(
-            f"--output: expected a file that ends in {choices(formats)}, got {output}; write {kept}{other}, "
-            f"{remedy}"
+            f"--output: expected a file that ends in {choices(formats)}, got {output}; write {kept}{other}"
+            f"{remedies.get(other, '')}"
         )
     if formats[suffix] == "parquet" and find_spec("pyarrow") is None:
         raise MultiAspectError(

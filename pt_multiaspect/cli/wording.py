@@ -27,6 +27,7 @@ WORDS = {
     "or disable the check with check=False": "or disable the check with --no-check",
     "pass dict(suite) to evaluate its measures over all judged topics": "add --average-over judged to evaluate its "
     "measures over all judged topics",
+    "; pass measures={label: measure}": "; say so by -m LABEL=higher, LABEL=lower or LABEL=MEASURE",
     "that ci= or over= adds": "that --ci adds",
     "name those of the aspects by measures=[...]": "name those of the aspects by -m",
     "omit ci=": "omit --ci",
@@ -168,6 +169,8 @@ _REMEDIES = {
     "qid": ": give the id of a query",
     "shell": ": give bash, zsh or fish, as in pt-multiaspect completion bash",
     "output": ": give the file to write",
+    "kind": ": give the kind of figure",
+    "values_file": ": give a file of values, such as 'pt-multiaspect evaluate -q -o values.csv' writes",
 }
 
 
@@ -175,4 +178,4 @@ def _title(param: click.Parameter) -> str:
     """Return the long name of an option, or the metavar of an argument."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)
-    return "RUN" if param.name in ("run", "runs") else str(param.name).upper()
+    return "RUN" if param.name in ("run", "runs") else param.metavar or str(param.name).upper()

@@ -19,6 +19,7 @@ from typing import Any
 import ir_measures
 import pandas as pd
 
+from ..aspects import Aspects
 from ..collection.judgments import Judgments
 from ..collection.run import Run
 from ..errors import choices, warn
@@ -73,7 +74,7 @@ def provenance(
     data = {"test collection": {"qrels": [_source(source) for source in qrels.values()]}}
     # Information for which the schema has no fields.
     own = {
-        "measures": {label: str(measure) for label, measure in measures.items()},
+        "measures": measures_in_full(measures),
         "scales": _scales(judgments, measures),
         "qrels": {aspects: _entry(source) for aspects, source in qrels.items()},
         "runs": {name: _entry(run) for name, run in runs.items()},
@@ -103,6 +104,16 @@ def _on_platform(
         "implementation": {"source": source, **implementation},
         **content,
     }
+
+
+def measures_in_full(measures: Mapping[str, ir_measures.Measure]) -> dict[str, str]:
+    """Return printed measures, with their scales instead of names, which other processes do not know."""
+    printed = {}
+    for label, measure in measures.items():
+        scales = measure.params.get("aspects")
+        is_named = isinstance(scales, Aspects) and scales.name is not None
+        printed[label] = str(measure(aspects=Aspects(scales)) if is_named else measure)
+    return printed
 
 
 def recorded_measures(path: str, labels: Collection[str]) -> dict[str, str]:

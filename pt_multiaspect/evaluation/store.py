@@ -28,6 +28,7 @@ from ..io.file_contents import load
 from ..io.runs import run_title
 from .digests import digest_of
 from .plan import Outcome, Plan, counted_frame
+from .provenance import measures_in_full
 
 #: The subdirectory for files that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
@@ -214,7 +215,7 @@ def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
     """
     about = {
         "name": outcome.name,
-        "measures": dict(zip(plan.labels, map(str, plan.measures), strict=True)),
+        "measures": measures_in_full(dict(zip(plan.labels, plan.measures, strict=True))),
         "qids": plan.judgments.qids.tolist(),
         "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
         "causes": outcome.causes,

@@ -89,6 +89,7 @@ def asl_curves(
     ax.axhline(power.alpha, color="black", lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
     ax.set_ylim(0, 1 if highest is None else highest)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("pairs of systems, by descending level")
     ax.set_ylabel(f"achieved significance level ({power.test})")
     add_legend(ax, beside, title="measure (pairs discriminated)")

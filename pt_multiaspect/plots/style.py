@@ -143,16 +143,24 @@ def text_colour(colour: Sequence[float] | npt.NDArray[Any]) -> str:
     return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 else "black"
 
 
-def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None) -> Axes:
-    """Return the given axes, or those of a new figure, with the lines of a `grid` in the background."""
+def import_pyplot() -> Any:
+    """Return pyplot, or raise an error that says how to install it."""
     try:
-        import matplotlib.pyplot as plt
-        from matplotlib.axes import Axes
+        import matplotlib.pyplot as pyplot
     except ImportError as error:
         raise ImportError('plots require matplotlib: pip install "pt-multiaspect[plots]"') from error
+    return pyplot
+
+
+def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None) -> Axes:
+    """Return the given axes, or those of a new figure, with the lines of a `grid` in the background."""
+    pyplot = import_pyplot()
+    from matplotlib.axes import Axes
+
     if ax is None:
-        _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-        ax.spines[["top", "right"]].set_visible(False)
+        drawn: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+        drawn.spines[["top", "right"]].set_visible(False)
+        ax = drawn
     if not isinstance(ax, Axes):
         raise MultiAspectError(
             f"ax: expected one matplotlib Axes, as from plt.subplots(), got a {type(ax).__name__}"
@@ -263,9 +271,9 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
             box = np.array([left, middle - height / 2, left + width, middle + height / 2])
             line = positions[index] + np.linspace(0.15, 1, 9)[:, None] * offset
             is_outside = (box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any()
-            cost = 0.03 * radius + 40 * is_outside + 1.5 * _hits(positions, box, 2.5) + 4 * _hits(others, box, 4)
-            cost += sum(20 * _overlap(box, placed) + 8 * bool(_hits(line, placed, 1)) for placed in boxes)
-            cost += 8 * bool(_hits(lines, box, 1))
+            cost = 0.03 * radius + 40 * is_outside + 4 * _hits(positions, box, 2.5) + 4 * _hits(others, box, 4)
+            cost += sum(20 * _overlap(box, placed) + 12 * bool(_hits(line, placed, 1)) for placed in boxes)
+            cost += 12 * bool(_hits(lines, box, 1))
             cost += 4 * sum(bool(_hits(line, np.tile(point, 2), 4)) for point in others)
             if cost < best[0]:
                 best = cost, offset, align, box, line

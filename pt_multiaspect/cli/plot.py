@@ -1,0 +1,101 @@
+"""The command ``plot``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import pandas as pd
+
+from .. import plots
+from .._writing import write_file
+from ..analysis import correlation, discriminative_power
+from ..analysis import weightings as compute_weightings
+from ..analysis._frames import select_measures
+from ..errors import choices
+from ..plots.saving import FORMATS, figure_bytes
+from .inputs import pick_measures, pick_run, read_value_file
+from .options import complete_measure, option, output
+from .verb import Inputs, verb
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The functions of `pt_multiaspect.plots` that draw values per topic, or results of them.
+_KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings")
+
+
+@verb(
+    r"""
+    Examples:
+      pt-multiaspect evaluate --qrels relevance=qrels.txt trust=trust.txt \
+        -m nDCG@10 CAM@10 -q -o values.csv runs
+      pt-multiaspect plot values values.csv --baseline bm25.run -o values.pdf
+      pt-multiaspect plot systems values.csv -m nDCG@10 CAM@10 -o systems.svg
+      pt-multiaspect plot correlation_heatmap tot=values.txt -o correlations.png
+    """,
+    click.Argument(["kind"], metavar="KIND", type=click.Choice(_KINDS)),
+    click.Argument(["values_file"], metavar="VALUES", type=click.Path()),
+    click.Argument(["labels"], metavar="[MEASURE...]", nargs=-1),
+    option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        metavar="MEASURE...",
+        shell_complete=complete_measure,
+        help="The measures of VALUES to draw, also after it; systems takes two. LABEL=lower says that lower values "
+        "of a label are better, LABEL=MEASURE which measure it refers to. Default: all measures.",
+    ),
+    option("--baseline", metavar="RUN", help="The run to mark (values) or to compare with (weightings)."),
+    output(
+        {f".{format}": format for format in FORMATS},
+        "The file to write: .pdf, .svg or .png. An existing file is replaced.",
+        required=True,
+    ),
+)
+def plot(inputs: Inputs, kind: str, values_file: str, labels: tuple[str, ...], baseline: str | None) -> None:
+    """Draw a figure of values per query.
+
+    VALUES is a table that 'evaluate -q' has written, or a directory of 'evaluate --resume'. Lines of other tools
+    have a format, as in tot=FILE. KIND is a function of pt_multiaspect.plots: values (the means of the runs with
+    95 % intervals, 3.3 inches wide for one or two measures), systems (the means by two measures),
+    correlation_heatmap (Kendall's tau-b of the rankings of the runs by all measures), asl_curves (the significance
+    levels of all pairs of runs in bootstrap tests) or weightings (for which weights of measures of aspects or
+    criteria one run is better than another).
+    """
+    if baseline is not None and kind not in ("values", "weightings"):
+        raise click.UsageError(f"--baseline: {kind} has none; omit it")
+    values = read_value_file(values_file)
+    measures = pick_measures([*inputs.requested.texts, *labels], values)
+    if baseline is not None:
+        baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")
+    content = figure_bytes(lambda: _draw(kind, values, measures, baseline), inputs.format)
+    write_file(str(inputs.values["output"]), content)
+
+
+def _draw(
+    kind: str,
+    values: pd.DataFrame,
+    measures: Sequence[str] | Mapping[str, Any] | None,
+    baseline: str | None,
+) -> Axes:
+    """Return the axes of a new figure."""
+    topics = values["qid"].unique()
+    if len(topics) < 2:
+        raise click.UsageError(f"VALUES: expected at least two topics, got only {topics[0]}")
+    labels = list(measures or values["measure"].unique())
+    if kind == "systems" and len(labels) != 2:
+        raise click.UsageError(f"systems: expected two measures, got {choices(labels)}; choose two by -m")
+    if kind in ("correlation_heatmap", "weightings") and len(labels) < 2:
+        raise click.UsageError(f"{kind}: expected at least two measures, got only {choices(labels)}")
+    if kind == "systems":
+        return plots.systems(values, *labels, measures=measures if isinstance(measures, Mapping) else None)
+    if kind == "correlation_heatmap":
+        return plots.correlation_heatmap(correlation(values, measures=measures), title="Kendall’s τ-b")
+    if kind == "asl_curves":
+        return plots.asl_curves(discriminative_power(select_measures(values, measures)[0]))
+    if kind == "weightings":
+        return plots.weightings(compute_weightings(values, measures=measures, baseline=baseline))
+    return plots.values(values, measures, baseline=baseline)
