@@ -77,13 +77,13 @@ def correlation_heatmap(
     colours = colours_of(cmap, ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1))
     room = min(ax.get_window_extent().size) * 72 / ax.figure.dpi / len(names)
     # The five characters of −0.50 are three times as wide as the font size; an interval is twice as wide.
-    size = float(np.clip(room / (6.5 if intervals else 3.3), 4.5, 10))
+    size = float(np.clip(room / (6.5 if intervals else 3.3), 6, 10))
     for (row, column), value in np.ndenumerate(values):
         text = "–" if np.isnan(value) else format_fixed(value)
         if (row, column) in intervals and not np.isnan(value):
             text += "\n[{}, {}]".format(*map(format_fixed, intervals[row, column]))
         ax.text(
-            column, row, text, ha="center", va="center", fontsize=size * (0.85 if intervals else 1),
+            column, row, text, ha="center", va="center", fontsize=max(6, 0.85 * size) if intervals else size,
             color="black" if np.isnan(value) else text_colour(colours[row, column]),
         )  # fmt: skip
     positions = list(range(len(names)))
