@@ -142,7 +142,7 @@ def test_trainers_find_what_they_ask_for(library: Any, tmp_path: Path) -> None:
     values = evaluator(model, str(tmp_path / "eval"), 0.5, 3)
     assert model.card[evaluator] == (0.5, 3, values)
     evaluator(model, str(tmp_path / "eval"), 1.0, 6)
-    table = pd.read_csv(tmp_path / "eval" / "RerankingEvaluator_dev_results.csv")
+    table = pd.read_csv(tmp_path / "eval" / "RerankingEvaluator_dev_results.csv", float_precision="round_trip")
     assert table.columns.tolist() == ["epoch", "steps", *values]
     assert table[["epoch", "steps"]].to_numpy().tolist() == [[0.5, 3], [1, 6]]
     assert table[[*values]].iloc[1].tolist() == list(values.values())
@@ -200,17 +200,22 @@ def test_copies(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         def __call__(self, *args: Any, **options: Any) -> Any:
             return {name: -value for name, value in super().__call__(*args, **options).items()}
 
-    monkeypatch.setattr(sys.modules[__name__], "Own", Own, raising=False)
-    Own.__qualname__ = "Own"
+    class Both(Own, BaseEvaluator):
+        pass
+
+    for cls in (Own, Both):
+        monkeypatch.setattr(sys.modules[__name__], cls.__name__, cls, raising=False)
+        cls.__qualname__ = cls.__name__
     evaluator = make(name="dev")
-    own = Own(CANDIDATES, QRELS, MEASURES, name="dev")
     values = evaluator(Model())
     for again in (pickle.loads(pickle.dumps(evaluator)), copy.deepcopy(evaluator), copy.copy(evaluator)):
         assert isinstance(again, BaseEvaluator)
         assert again(Model()) == values
-    again = pickle.loads(pickle.dumps(own))
-    assert type(again) is type(own)
-    assert again(Model()) == own(Model()) == {name: -value for name, value in values.items()}
+    for cls in (Own, Both):
+        own = cls(CANDIDATES, QRELS, MEASURES, name="dev")
+        again = pickle.loads(pickle.dumps(own))
+        assert type(again) is type(own)
+        assert again(Model()) == own(Model()) == {name: -value for name, value in values.items()}
 
 
 @without_last

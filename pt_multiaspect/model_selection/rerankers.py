@@ -180,7 +180,7 @@ class RerankingEvaluator:
         return values
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self).__bases__[0], self.__dict__)
+        return _restore, (vars(type(self)).get("_declared", type(self)), self.__dict__)
 
     def _evaluate(self, scores: Floats) -> dict[str, float]:
         """Return the values of the candidates with these scores, by name."""
@@ -274,7 +274,11 @@ def _run_of(frame: pd.DataFrame) -> Run:
 
 @cache
 def _class_with_base(cls: type[Any]) -> type[Any]:
-    """Return a class that derives from `cls` and from the evaluators of sentence-transformers."""
+    """Return a class that derives from `cls` and from the evaluators of sentence-transformers.
+
+    The latter cannot be named in a class statement, as this module does not import them. Objects are pickled as
+    those of `cls`, which has a name to be imported by.
+    """
     try:
         from sentence_transformers.base.evaluation import BaseEvaluator
     except ImportError as error:
@@ -285,7 +289,7 @@ def _class_with_base(cls: type[Any]) -> type[Any]:
     if issubclass(cls, BaseEvaluator):
         return cls
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-    return type(cls.__name__, (cls, BaseEvaluator), names)
+    return type(cls.__name__, (cls, BaseEvaluator), names | {"_declared": cls})
 
 
 def _restore(cls: Any, state: dict[str, Any]) -> RerankingEvaluator:
