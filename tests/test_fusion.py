@@ -286,6 +286,12 @@ def test_precomputed_predictions_are_those_of_the_aspects() -> None:
         fusion.predict(HEADS[["credibility", "relevance"]].to_numpy(), qid=QID)
     with pytest.raises(MultiAspectError, match="predictions are NaN"):
         fusion.predict(HEADS.assign(relevance=np.nan), qid=QID)
+    with pytest.raises(MultiAspectError, match=f"predictions: expected one value for each of {N} rows, got shape"):
+        fusion.fit(HEADS[1:], Y)
+    with pytest.raises(MultiAspectError, match="predictions are NaN"):
+        fusion.fit(HEADS.assign(relevance=np.nan), Y)
+    with pytest.raises(MultiAspectError, match="X: expected distinct column names"):
+        fusion.fit(pd.concat([HEADS, HEADS], axis=1), Y)
     with pytest.raises(MultiAspectError, match="sample_weight has no effect"):
         fusion.fit(HEADS, Y, sample_weight=np.ones(N))
     with pytest.warns(ma.MultiAspectWarning, match="the column relevance of X equals the labels of relevance"):

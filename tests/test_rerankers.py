@@ -142,7 +142,7 @@ def test_trainers_find_what_they_ask_for(library: Any, tmp_path: Path) -> None:
     values = evaluator(model, str(tmp_path / "eval"), 0.5, 3)
     assert model.card[evaluator] == (0.5, 3, values)
     evaluator(model, str(tmp_path / "eval"), 1.0, 6)
-    table = pd.read_csv(tmp_path / "eval" / "RerankingEvaluator_dev_results.csv")
+    table = pd.read_csv(tmp_path / "eval" / "RerankingEvaluator_dev_results.csv", float_precision="round_trip")
     assert table.columns.tolist() == ["epoch", "steps", *values]
     assert table[["epoch", "steps"]].to_numpy().tolist() == [[0.5, 3], [1, 6]]
     assert table[[*values]].iloc[1].tolist() == list(values.values())
@@ -170,22 +170,52 @@ def test_lower_is_better(library: Any) -> None:
 
 
 @without_last
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        ({"hit_loss": "AP"}, "the label 'hit_loss' of a higher-is-better measure ends in 'loss'"),
+        ({"ESL": ma.ESL(wanted=1), "ESL_loss": "AP"}, "the label 'ESL_loss' of a higher-is-better measure"),
+        ({"epoch": "AP"}, "the label 'epoch' of a measure is the name of a column of the CSV file"),
+    ],
+)
+def test_labels_that_trainers_would_misread(library: Any, measures: Any, message: str) -> None:
+    """They would minimise the measure, or a value would replace another one."""
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        make(measures=measures)
+    lower = {"ESL": ma.ESL(wanted=1), "ESL_loss": ma.ESL(wanted=2)}
+    assert list(make(measures=lower)(Model())) == ["ESL_loss", "ESL_loss_loss"]
+    assert list(make(measures={"epoch": "AP"}, name="dev")(Model())) == ["dev_epoch"]
+
+
+@without_last
+def test_a_name_with_slashes(library: Any, tmp_path: Path) -> None:
+    """A data set of a hub has one; the file is written after the first epoch."""
+    assert list(make(measures="AP", name="clef/2015")(Model(), str(tmp_path))) == ["clef/2015_AP"]
+    assert [path.name for path in tmp_path.iterdir()] == ["RerankingEvaluator_clef_2015_results.csv"]
+
+
+@without_last
 def test_copies(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Own(ma.RerankingEvaluator):
         def __call__(self, *args: Any, **options: Any) -> Any:
             return {name: -value for name, value in super().__call__(*args, **options).items()}
 
-    monkeypatch.setattr(sys.modules[__name__], "Own", Own, raising=False)
-    Own.__qualname__ = "Own"
+    class Both(Own, BaseEvaluator):
+        pass
+
+    for cls in (Own, Both):
+        monkeypatch.setattr(sys.modules[__name__], cls.__name__, cls, raising=False)
+        cls.__qualname__ = cls.__name__
     evaluator = make(name="dev")
-    own = Own(CANDIDATES, QRELS, MEASURES, name="dev")
     values = evaluator(Model())
     for again in (pickle.loads(pickle.dumps(evaluator)), copy.deepcopy(evaluator), copy.copy(evaluator)):
         assert isinstance(again, BaseEvaluator)
         assert again(Model()) == values
-    again = pickle.loads(pickle.dumps(own))
-    assert type(again) is type(own)
-    assert again(Model()) == own(Model()) == {name: -value for name, value in values.items()}
+    for cls in (Own, Both):
+        own = cls(CANDIDATES, QRELS, MEASURES, name="dev")
+        again = pickle.loads(pickle.dumps(own))
+        assert type(again) is type(own)
+        assert again(Model()) == own(Model()) == {name: -value for name, value in values.items()}
 
 
 @without_last
@@ -262,6 +292,10 @@ def test_scores_that_rank_nothing(library: Any, change: Any, message: str) -> No
     assert evaluator(Model(lambda scores: scores[:, None])) == evaluator(Model())
     with pytest.raises(MultiAspectError, match="expected a CrossEncoder or a SentenceTransformer, got str"):
         evaluator("model")
+    several = Encoder()
+    several.encode_query = lambda texts, **options: [np.ones((len(text), 2)) for text in texts]  # type: ignore[method-assign]
+    with pytest.raises(MultiAspectError, match="got Encoder, whose embeddings are sparse or several per text"):
+        evaluator(several)
 
 
 @without_last

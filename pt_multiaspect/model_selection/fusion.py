@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
+from ..collection.columns import check_distinct_columns
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, refuse_taken
 from ..measures import On
@@ -135,7 +136,7 @@ class AspectFusion(Wrapper):
             self.rankers_: dict[str, Any] = dict.fromkeys(names)
             self._named = to_pandas(X) is not None
             self.n_features_in_ = len(names)
-            scores = np.stack(self._precomputed(X), axis=1)
+            scores = np.stack([check_scores(column, len(labels)) for column in self._precomputed(X)], axis=1)
             warn_of_columns(pd.DataFrame(scores, columns=names), labels, np.arange(len(scores)))
             self._trained_queries: Counter[str] = Counter()
             return self
@@ -231,6 +232,7 @@ class AspectFusion(Wrapper):
         """Return the column of X with the predictions for each aspect."""
         names, frame = list(self.rankers_), to_pandas(X)
         if frame is not None and {*names} <= {*frame.columns}:
+            check_distinct_columns(frame[names], "X")
             return [frame[name].to_numpy() for name in names]
         scores = fill_masked(X)
         if frame is None and not self._named and scores.ndim == 2 and scores.shape[1] == len(names):

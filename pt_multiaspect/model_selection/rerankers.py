@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -18,7 +19,7 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_frame
 from ..collection.judgments import Judgments
 from ..collection.run import Run, name_run_in_errors
-from ..errors import MultiAspectError, choices, refuse_unknown, silence_warnings, tally, warn
+from ..errors import MultiAspectError, choices, refuse_taken, refuse_unknown, silence_warnings, tally, warn
 from ..evaluation import aggregate, evaluate
 from ..evaluation.topics import check_average_over
 from ..integration.aggregators import lower_aggregate_is_better
@@ -49,7 +50,8 @@ class RerankingEvaluator:
     primary_metric : str, optional
         The label of the measure that the model card and the logs emphasise. By default, the first one.
     name : str, default ''
-        The data set, which the names of values begin with. Give each evaluator of a trainer its own.
+        The data set, which the names of values begin with. Give each evaluator of a trainer its own. Slashes are
+        underscores in the name of the CSV file.
     batch_size : int, default 32
         Number of pairs (for a bi-encoder, of texts) that the model processes at a time.
     write_csv : bool, default True
@@ -68,8 +70,8 @@ class RerankingEvaluator:
         If sentence-transformers is not installed.
     MultiAspectError
         On creation: if candidates have no text, a document occurs twice for a query, a query has several texts, no
-        query is judged, or qrels or measures are invalid. When called: if the model does not predict one number for
-        each candidate.
+        query is judged, or qrels or measures are invalid, or trainers would minimise a higher-is-better measure, as
+        its label ends in ``loss``. When called: if the model does not predict one number for each candidate.
 
     Warns
     -----
@@ -127,6 +129,13 @@ class RerankingEvaluator:
         lower = {label: lower_aggregate_is_better(measure) for label, measure in self._measures.items()}
         prefix = f"{name}_" if name else ""
         self._names = {label: f"{prefix}{label}{'_loss' if lower[label] else ''}" for label in labels}
+        refuse_taken(self._names.values(), ["epoch", "steps"], "a column of the CSV file")
+        minimised = [label for label in labels if label.endswith("loss") and not lower[label]]
+        if minimised:
+            raise MultiAspectError(
+                f"the label {minimised[0]!r} of a higher-is-better measure ends in 'loss', so that trainers would "
+                "minimise it; use another label"
+            )
         self.primary_metric = self._names[primary]
         self.greater_is_better = not lower[primary]
         frame = _read_candidates(candidates)
@@ -171,7 +180,7 @@ class RerankingEvaluator:
         return values
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self).__bases__[0], self.__dict__)
+        return _restore, (vars(type(self)).get("_declared", type(self)), self.__dict__)
 
     def _evaluate(self, scores: Floats) -> dict[str, float]:
         """Return the values of the candidates with these scores, by name."""
@@ -189,6 +198,11 @@ class RerankingEvaluator:
         elif hasattr(model, "encode_query"):
             (query, queries), (text, texts) = (pd.factorize(self._texts[name]) for name in ("query", "text"))
             queries = model.encode_query(queries.tolist(), **options)
+            if not isinstance(queries, np.ndarray):
+                raise MultiAspectError(
+                    f"expected a CrossEncoder or a SentenceTransformer, got {type(model).__name__}, whose "
+                    "embeddings are sparse or several per text"
+                )
             texts = model.encode_document(texts.tolist(), **options)
             parts = np.split(np.arange(len(query)), range(_MOST_PAIRS, len(query), _MOST_PAIRS))
             similarities = [model.similarity_pairwise(queries[query[part]], texts[text[part]]) for part in parts]
@@ -205,7 +219,8 @@ class RerankingEvaluator:
 
     def _append(self, folder: str, row: Mapping[str, float]) -> None:
         """Append a row to the CSV file."""
-        path = os.path.join(folder, f"RerankingEvaluator{self.name and '_'}{self.name}_results.csv")
+        name = re.sub(r"[/\\]", "_", self.name)
+        path = os.path.join(folder, f"RerankingEvaluator{name and '_'}{name}_results.csv")
         os.makedirs(folder, exist_ok=True)
         with open(path, "a+", newline="", encoding="utf-8") as file:
             file.seek(0)
@@ -259,7 +274,11 @@ def _run_of(frame: pd.DataFrame) -> Run:
 
 @cache
 def _class_with_base(cls: type[Any]) -> type[Any]:
-    """Return a class that derives from `cls` and from the evaluators of sentence-transformers."""
+    """Return a class that derives from `cls` and from the evaluators of sentence-transformers.
+
+    The latter cannot be named in a class statement, as this module does not import them. Objects are pickled as
+    those of `cls`, which has a name to be imported by.
+    """
     try:
         from sentence_transformers.base.evaluation import BaseEvaluator
     except ImportError as error:
@@ -270,7 +289,7 @@ def _class_with_base(cls: type[Any]) -> type[Any]:
     if issubclass(cls, BaseEvaluator):
         return cls
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-    return type(cls.__name__, (cls, BaseEvaluator), names)
+    return type(cls.__name__, (cls, BaseEvaluator), names | {"_declared": cls})
 
 
 def _restore(cls: Any, state: dict[str, Any]) -> RerankingEvaluator:
