@@ -92,6 +92,16 @@ def test_answers_are_read_from_files_and_from_several_rows(values: pd.DataFrame,
         "labels": [("judge", "J")],
         "items": {"heads": ["question", "weight", "met"], "rows": [["q1", "1", "False"], ["q2", "2", "True"]]},
     }
+    # A text per question is not that of the answer, which may be given once.
+    texts = questions.rename(columns={"question": "text"}).assign(answer=["A", None] * (len(questions) // 2))
+    other = ma.report(ma.answers.rubric_scores(questions), answers=texts)
+    assert other._data["answers"][0][0] == {
+        **rubric._data["answers"][0][0],
+        "text": "A",
+        "items": {"heads": ["text", "weight", "met"], "rows": [["q1", "1", "False"], ["q2", "2", "True"]]},
+    }
+    without = ma.report(ma.answers.rubric_scores(questions), answers=texts.drop(columns="answer"))
+    assert without._data["answers"][0][0]["text"] is None
 
 
 def test_answers_of_other_runs_and_missing_ones(values: pd.DataFrame) -> None:
