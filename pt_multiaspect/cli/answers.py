@@ -90,7 +90,7 @@ def answers(
         baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")
     elif inputs.tests_given and inputs.format != "html":
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
-    unused = ["-q"] * perquery + ["--ci"] * ci * (inputs.format != "html") + ["--by"] * (by is not None)
+    mean_options = ["--ci"] * ci + ["--by"] * (by is not None)
     if inputs.format == "html":
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
@@ -100,11 +100,12 @@ def answers(
         )  # fmt: skip
         return None
     if human is not None:
-        for name in [*unused, *inputs.tests_given]:
+        for name in ["-q"] * perquery + mean_options + inputs.tests_given:
             raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
         return estimates_sheet(human, values, baseline)
-    if perquery and (baseline is not None or len(unused) > 1):
-        raise MultiAspectError("--baseline, --ci and --by apply to means: omit them, or -q")
+    for name in ["--baseline"] * (baseline is not None) + mean_options:
+        if perquery:
+            raise MultiAspectError(f"{name} applies to means: omit it, or -q")
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if perquery:
         return per_query_sheet(values, means, list(measures_by_label(values)))
