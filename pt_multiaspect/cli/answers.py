@@ -20,7 +20,7 @@ from ..integration.measure_lists import parse_list
 from ..integration.parsing import record_measures
 from .evaluate import CONFIDENCE, estimates_sheet, means_sheet, per_query_sheet
 from .inputs import pick_run
-from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, option, output
+from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, measure_option, option, output
 from .tables import SUFFIXES
 from .verb import Inputs, verb
 
@@ -36,13 +36,8 @@ from .verb import Inputs, verb
 
     Marks: * best value of a column, † significantly different from the baseline.
     """,
-    option(
-        "-m",
-        "--measure",
-        "combined",
-        multiple=True,
-        metavar="MEASURE...",
-        help="Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.",
+    measure_option(
+        "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.", "combined"
     ),
     ASPECTS,
     option(
