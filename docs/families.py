@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import pt_multiaspect as ma
+from pt_multiaspect.views import fixed_point, with_minus
 
 if TYPE_CHECKING:
     from pt_multiaspect.measures import Measure
@@ -266,9 +268,7 @@ def pictured_values(page: str) -> pd.DataFrame:
 def _number(value: float) -> str:
     """Return a value with two decimals, three if it is small, none if it is whole; without a leading zero."""
     places = 0 if abs(value - round(value)) < 1e-9 else 3 if abs(value) < 0.05 else 2
-    text = f"{abs(value):.{places}f}"
-    sign = "−" if value < 0 and float(text) else ""
-    return f"{sign}{text.lstrip('0') or '0'}"
+    return re.sub(r"\b0(?=\.)", "", fixed_point(value, places))
 
 
 def draw(page: str, path: Path) -> str:
@@ -323,7 +323,7 @@ def draw(page: str, path: Path) -> str:
 def _limit(value: float) -> str:
     """Return one end of a range."""
     text = f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}".replace(",", " ")
-    return text.replace("-", "−") if math.isfinite(value) else "no limit"
+    return with_minus(text) if math.isfinite(value) else "no limit"
 
 
 def range_and_comparison(measure: Measure) -> str:

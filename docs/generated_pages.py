@@ -31,14 +31,14 @@ provisional = runpy.run_path(str(HERE / "stability.py"))["provisional"]
 ENTRY = re.compile(r"^\.\. (?P<kind>auto\w+):: (?P<name>\S+)(?:\n|\Z)(?P<options>(?:   .*\n)*)", re.MULTILINE)
 
 
-def short(name: str) -> str:
+def short_name(name: str) -> str:
     """Return the name of an object as users of ``ma`` write it."""
     return name.removeprefix("pt_multiaspect.")
 
 
 def api_pages() -> dict[str, str]:
     """Return the page of each name on the page of the API. Classes are marked if they differ in case only."""
-    kinds = {short(entry["name"]): entry["kind"] for entry in ENTRY.finditer(API.read_text(encoding="utf-8"))}
+    kinds = {short_name(entry["name"]): entry["kind"] for entry in ENTRY.finditer(API.read_text(encoding="utf-8"))}
     spelled = Counter(name.lower() for name in kinds)
     return {
         name: f"api/{name}{'-class' if kind == 'autoclass' and spelled[name.lower()] > 1 else ''}"
@@ -70,7 +70,7 @@ def write_api_pages(app: Sphinx) -> None:
     pages = api_pages()
     (HERE / "api").mkdir(exist_ok=True)
     for entry in ENTRY.finditer(API.read_text(encoding="utf-8")):
-        name = short(entry["name"])
+        name = short_name(entry["name"])
         write(
             pages[name],
             f"{name}\n{'=' * len(name)}\n\n.. currentmodule:: pt_multiaspect\n\n"
@@ -84,7 +84,7 @@ def tables_of_names(section: str, caption: str) -> str:
     pages, links = api_pages(), []
 
     def table(match: re.Match[str]) -> str:
-        names = [short(entry["name"]) for entry in ENTRY.finditer(match[0])]
+        names = [short_name(entry["name"]) for entry in ENTRY.finditer(match[0])]
         links.extend(f"   {name} <{pages[name]}>" for name in names)
         return "\n".join([".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names), ""])
 
@@ -102,7 +102,7 @@ def edit_api(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
     lines = ["These names are provisional; where a part is in parentheses, only that part is:", ""]
     for name, (parts, reason) in provisional().items():
         stated = re.sub("`(.+?)`", r"``\1``", f" ({parts}): {reason}" if parts else f": {reason}")
-        lines.append(f"- :py:obj:`{short(name)} <{name}>`{stated}")
+        lines.append(f"- :py:obj:`{short_name(name)} <{name}>`{stated}")
     text = re.sub(r"^\.\. provisional names.*$", lambda _: "\n".join(lines), source[0], flags=re.MULTILINE)
     start, *sections = re.split(r"^(?=.+\n---+\n)", text, flags=re.MULTILINE)
     stable, *tasks = (tables_of_names(section, section.partition("\n")[0]) for section in sections)

@@ -37,7 +37,7 @@ def link(name: str, content: nodes.Node, page: str) -> addnodes.pending_xref:
     return addnodes.pending_xref("", content, refexplicit=True, refwarn=True, **target)
 
 
-def enclosing(node: nodes.Node, place: nodes.Element) -> list[nodes.Node]:
+def enclosing_elements(node: nodes.Node, place: nodes.Element) -> list[nodes.Node]:
     """Return the elements of a place that a node is in."""
     elements = []
     while (node := node.parent) is not place:
@@ -52,7 +52,7 @@ def link_measures(app: Sphinx, doctree: nodes.document) -> None:
         named = {name for name in PAGES if PAGES[name] == page}
         for text in list(place.findall(nodes.Text)):
             # A list within an item, and a table within a cell, are places of their own.
-            if any(isinstance(element, (*CLOSED, *PLACES)) for element in enclosing(text, place)):
+            if any(isinstance(element, (*CLOSED, *PLACES)) for element in enclosing_elements(text, place)):
                 continue
             code = isinstance(text.parent, nodes.literal)
             pieces, start = [], 0

@@ -118,7 +118,7 @@ def test_tests_groups_and_estimates(run, folder) -> None:
         (["twice.csv"], "answers: twice.csv: expected distinct column names, got several x"),
         (["judged.jsonl", "--baseline", "x"], "--baseline: expected one of the runs"),
         (["judged.jsonl", "--alpha", ".1"], "--alpha requires --baseline RUN"),
-        (["judged.jsonl", "-q", "--ci"], "apply to means"),
+        (["judged.jsonl", "-q", "--ci"], "--ci applies to means: omit it, or -q"),
         (["judged.jsonl", "-q", "-o", "x.html"], "-q applies to tables"),
         (["judged.jsonl", "--human", "judged.jsonl", "--ci"], "omit --ci, or --human"),
         (["judged.jsonl", "-o", "judged.jsonl"], "is read by this command"),

@@ -787,7 +787,7 @@ def test_completion_completes_commands_options_and_measures(shell):
 
     assert completions([], "ev") == ["evaluate"]
     assert completions(["evaluate"], "--ba") == ["--baseline"]
-    assert "TOMA" in completions(["evaluate", "-m"], "TO")
+    assert all("TOMA" in completions([command, "-m"], "TO") for command in ("evaluate", "plot", "answers"))
     assert "CAM" in completions(["measures"], "C")
     assert completions(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
     if shell != "bash":  # which splits words

@@ -485,6 +485,7 @@ def test_a_table_of_systems_has_a_section_for_each_group(interval: str) -> None:
         assert ("†" in shown) == (key in tests.index and bool(tests.loc[key, "significant"]))
     text = str(table)
     assert "Topics: short 2, long 3, odd one 1." in text
+    assert " ".join(text.split()).count(", 6 topics in all).") == 2
     assert "Comparisons in all groups are corrected together" in " ".join(text.split())
     assert table.to_latex().count("multicolumn") >= 4
 

@@ -83,7 +83,25 @@ def test_ties() -> None:
     tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER)
     assert tied.summary.startswith("a, b have the highest X of 3 systems, 0.6000 (95 % confidence interval [")
     tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER, baseline="b")
-    assert "no system is above b on X; a has the same value" in tied.summary
+    assert "no system is above b on X; a has the same value as b. None of " in tied.summary
+
+
+def test_systems_that_are_tied_for_what_is_compared() -> None:
+    """Their p-values can differ from that of the system which is named."""
+    values = single(a=UP, b=LOW, c=LOW[::-1])
+    p = ma.report(values, measures=HIGHER).power.pairs["asl"].iloc[0] * 3
+    change = f"(+0.1050, p = {p:#.3g}, corrected for all pairs)"
+    expected = f"It is significantly above b, the next {change}; c has the same value as b."
+    assert ma.report(values, measures=HIGHER).summary.endswith(expected)
+    above = ma.report(single(a=LOW, b=UP, c=UP[::-1]), measures=HIGHER, baseline="a").summary
+    assert "b is significantly above a on X (+0.1050, p = " in above
+    assert "); c has the same value as b. Of the 2 other systems, 1 is significantly better" in above
+    below = ma.report(single(a=UP, b=LOW, c=LOW[::-1]), measures=HIGHER, baseline="a").summary
+    assert "the next, b, is significantly worse (−0.1050, p = " in below
+    assert "); c has the same value as b. Of " in below
+    alone = ma.report(single(a=UP, b=LOW), measures=HIGHER).summary
+    assert "corrected" not in alone
+    assert "same value" not in alone
 
 
 def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
@@ -92,7 +110,7 @@ def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
     tests = compare_with_baseline(values, ["a", "b", "c"])
     p = tests[(tests["baseline"] == "b") & (tests["name"] == "a")]["p"].item()
     verdict = "significantly" if p < 0.05 else "not significantly"
-    assert f"It is {verdict} above b, the next (+0.0450, p = {p:#.3g})" in report.summary
+    assert f"It is {verdict} above b, the next (+0.0450, p = {p:#.3g}, corrected for all pairs)" in report.summary
 
 
 def test_one_system_states_its_value_and_interval() -> None:

@@ -92,6 +92,16 @@ def test_answers_are_read_from_files_and_from_several_rows(values: pd.DataFrame,
         "labels": [("judge", "J")],
         "items": {"heads": ["question", "weight", "met"], "rows": [["q1", "1", "False"], ["q2", "2", "True"]]},
     }
+    # A text per question is not that of the answer, which may be given once.
+    texts = questions.rename(columns={"question": "text"}).assign(answer=["A", None] * (len(questions) // 2))
+    other = ma.report(ma.answers.rubric_scores(questions), answers=texts)
+    assert other._data["answers"][0][0] == {
+        **rubric._data["answers"][0][0],
+        "text": "A",
+        "items": {"heads": ["text", "weight", "met"], "rows": [["q1", "1", "False"], ["q2", "2", "True"]]},
+    }
+    without = ma.report(ma.answers.rubric_scores(questions), answers=texts.drop(columns="answer"))
+    assert without._data["answers"][0][0]["text"] is None
 
 
 def test_answers_of_other_runs_and_missing_ones(values: pd.DataFrame) -> None:
@@ -109,6 +119,7 @@ def test_human_values(values: pd.DataFrame) -> None:
     report = ma.report(values, human=human, baseline="plain")
     expected = prediction_powered(human, values, baseline="plain")
     pd.testing.assert_frame_equal(report.powered.table, expected.table)
+    assert report.notes[-1] == "The summary, values, tests and marks are based on the model's labels."
     rows = Page(report.to_html()).tables["table"]
     estimate, low, high = expected.table.iloc[0][["estimate", "low", "high"]]
     shown = " ".join(rows[1][1].split()).replace("−", "-")
@@ -139,7 +150,7 @@ def test_unknown_labels_are_warned_about_once(values: pd.DataFrame) -> None:
     [
         (lambda frame: frame.iloc[1:], {}, "plain has no strict_vital_score on topic t0"),
         (lambda frame: frame.assign(value=frame["value"].where(frame.index > 0)), {}, "expected finite values"),
-        (lambda frame: frame, {"qrels": {"q": {"d": 1}}}, "qrels: expected None, as runs is a frame of values"),
+        (lambda frame: frame, {"qrels": {"q": {"d": 1}}}, "qrels: expected None, as runs is .* measures="),
         (lambda frame: frame, {"aspects": {"x": 1}}, "aspects: expected None"),
         (lambda frame: frame, {"baseline": "none"}, "baseline: expected one of the runs"),
         (lambda frame: frame, {"measures": ["none"]}, "none"),

@@ -20,7 +20,7 @@ from ..integration.measure_lists import parse_list
 from ..integration.parsing import record_measures
 from .evaluate import CONFIDENCE, estimates_sheet, means_sheet, per_query_sheet
 from .inputs import pick_run
-from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, option, output
+from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, measure_option, option, output
 from .tables import SUFFIXES
 from .verb import Inputs, verb
 
@@ -36,13 +36,8 @@ from .verb import Inputs, verb
 
     Marks: * best value of a column, † significantly different from the baseline.
     """,
-    option(
-        "-m",
-        "--measure",
-        "combined",
-        multiple=True,
-        metavar="MEASURE...",
-        help="Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.",
+    measure_option(
+        "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.", "combined"
     ),
     ASPECTS,
     option(
@@ -90,7 +85,7 @@ def answers(
         baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")
     elif inputs.tests_given and inputs.format != "html":
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
-    unused = ["-q"] * perquery + ["--ci"] * ci * (inputs.format != "html") + ["--by"] * (by is not None)
+    mean_options = ["--ci"] * ci + ["--by"] * (by is not None)
     if inputs.format == "html":
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
@@ -100,11 +95,12 @@ def answers(
         )  # fmt: skip
         return None
     if human is not None:
-        for name in [*unused, *inputs.tests_given]:
+        for name in ["-q"] * perquery + mean_options + inputs.tests_given:
             raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
         return estimates_sheet(human, values, baseline)
-    if perquery and (baseline is not None or len(unused) > 1):
-        raise MultiAspectError("--baseline, --ci and --by apply to means: omit them, or -q")
+    for name in ["--baseline"] * (baseline is not None) + mean_options:
+        if perquery:
+            raise MultiAspectError(f"{name} applies to means: omit it, or -q")
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if perquery:
         return per_query_sheet(values, means, list(measures_by_label(values)))

@@ -339,16 +339,16 @@ def _check_n_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int
     return value
 
 
+def measure_option(help: str, name: str = "measures") -> click.Option:
+    """Return the option -m, which has several values."""
+    settings = {"multiple": True, "metavar": "MEASURE...", "shell_complete": complete_measure}
+    return option("-m", "--measure", name, help=help, **settings)
+
+
 def _measures() -> tuple[click.Option, ...]:
     return (
-        option(
-            "-m",
-            "--measure",
-            "measures",
-            multiple=True,
-            metavar="MEASURE...",
-            shell_complete=complete_measure,
-            help="One or more ir-measures or trec_eval names, as in -m nDCG@10 TOMA@10, or after the runs. "
+        measure_option(
+            "One or more ir-measures or trec_eval names, as in -m nDCG@10 TOMA@10, or after the runs. "
             "LABEL=MEASURE sets the column head. 'pt-multiaspect measures' lists the measures of this package.",
         ),
         option(

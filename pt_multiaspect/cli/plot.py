@@ -16,7 +16,7 @@ from ..analysis._frames import select_measures
 from ..errors import choices
 from ..plots.saving import FORMATS, figure_bytes
 from .inputs import pick_measures, pick_run, read_value_file
-from .options import complete_measure, option, output
+from .options import measure_option, option, output
 from .verb import Inputs, verb
 
 if TYPE_CHECKING:
@@ -38,14 +38,8 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
     click.Argument(["kind"], metavar="KIND", type=click.Choice(_KINDS)),
     click.Argument(["values_file"], metavar="VALUES", type=click.Path()),
     click.Argument(["labels"], metavar="[MEASURE...]", nargs=-1),
-    option(
-        "-m",
-        "--measure",
-        "measures",
-        multiple=True,
-        metavar="MEASURE...",
-        shell_complete=complete_measure,
-        help="The measures of VALUES to draw, also after it; systems takes two. LABEL=lower says that lower values "
+    measure_option(
+        "The measures of VALUES to draw, also after it; systems takes two. LABEL=lower says that lower values "
         "of a label are better, LABEL=MEASURE which measure it refers to. Default: all measures.",
     ),
     option("--baseline", metavar="RUN", help="The run to mark (values) or to compare with (weightings)."),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from ..collection.columns import QUERY_COLUMNS
 from ..collection.judged_answers import RUN_COLUMNS, answer_keys
 from ..errors import MultiAspectError, choices
 
-#: Columns with the text of an answer.
-_TEXTS = ("answer_text", "answer", "response", "qanswer", "text")
+#: Columns with the text of an answer, if all its rows have the same text: else it is that of its parts.
+TEXTS = ("answer_text", "answer", "response", "qanswer", "text")
 
 
 def answers_payload(
@@ -41,9 +40,8 @@ def answers_payload(
     frame = read_answers(answers, "answers")
     keys = answer_keys(frame, "answers")
     by_answer = frame.drop(columns=[column for column in (*RUN_COLUMNS, *QUERY_COLUMNS) if column in frame.columns])
-    texts = [column for column in _TEXTS if column in by_answer.columns][:1]
     found = {
-        (str(name), str(qid)): _answer(rows, texts)
+        (name, qid): _answer(rows)
         for (name, qid), rows in by_answer.groupby([keys["name"].to_numpy(), keys["qid"].to_numpy()], sort=False)
     }
     payload = [[found.get((name, qid)) for qid in qids] for name in names]
@@ -59,36 +57,31 @@ def answers_payload(
     return payload
 
 
-def _answer(rows: pd.DataFrame, texts: list[str]) -> dict[str, Any]:
-    """Return an answer, whose rows have the same text, if any."""
-    text = next((_plain(row) for row in rows[texts[0]] if not _is_missing(row)), None) if texts else None
-    others = rows.drop(columns=texts)
-    listed: Any = others.pop("nuggets").iloc[0] if "nuggets" in others.columns else []
-    if len(rows) > 1:
-        varying = [column for column in others if others[column].map(_plain).nunique() > 1]
-        others, listed = others.drop(columns=varying), others[varying].to_dict("records")
-    items = [item for item in listed if isinstance(item, Mapping)] if isinstance(listed, Iterable) else []
+def _answer(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return an answer: what its rows have in common, and its nuggets, or else the columns in which rows differ."""
+    rows = rows.rename(columns=str)
+    nuggets = rows.pop("nuggets").dropna().explode().tolist() if "nuggets" in rows else []
+    distinct = {column: list(dict.fromkeys(values.map(_plain))) for column, values in rows.items()}
+    given = {column: list(filter(None, distinct.get(column, []))) for column in TEXTS}
+    text_column = next((column for column, texts in given.items() if len(texts) == 1), "")
+    distinct.pop(text_column, None)
+    items: list[Any] = [nugget for nugget in nuggets if isinstance(nugget, Mapping)]
+    if varying := [column for column, texts in distinct.items() if len(texts) > 1]:
+        items = items or rows[varying].to_dict("records")
     heads = list(dict.fromkeys(str(key) for item in items for key in item))
-    labels = [(str(column), _plain(value)) for column, value in others.iloc[0].items() if not _is_missing(value)]
     return {
-        "text": text,
-        "labels": labels,
+        "text": given[text_column][0] if text_column else None,
+        "labels": [(column, texts[0]) for column, texts in distinct.items() if len(texts) == 1 and texts[0]],
         "items": {"heads": heads, "rows": [[_plain(item.get(key)) for key in heads] for item in items]},
     }
 
 
-def _is_missing(value: object) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
-
-
 def _plain(value: object) -> str:
     """Return a value as text: whole numbers without decimals, sentences with citations by their texts."""
-    if _is_missing(value):
-        return ""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     if isinstance(value, Mapping):
         return str(value.get("text", dict(value)))
     if isinstance(value, list | tuple | np.ndarray):
         return " ".join(map(_plain, value))
-    return str(value)
+    return "" if value is None or value is pd.NA or value != value else str(value)

@@ -190,7 +190,10 @@ def report(
     if is_long_frame(runs):
         for name, unused in (("qrels", qrels), ("topics", topics), ("aspects", aspects)):
             if unused is not None:
-                raise MultiAspectError(f"{name}: expected None, as runs is a frame of values; omit {name}")
+                raise MultiAspectError(
+                    f"{name}: expected None, as runs is a frame of values; omit {name}, and give measures by name, "
+                    "as measures="
+                )
         figures = figures_of_values(runs, measures, human, baseline, options, by, title, day)
         return _finish(figures, {}, answers, path)
     if qrels is None:

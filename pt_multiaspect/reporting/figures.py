@@ -127,7 +127,7 @@ class Figures:
             f"{100 * self.options.ci:g} % prediction-powered intervals. The human topics are assumed to be a "
             "random sample of all topics."
         )
-        self.notes.append("Values, tests and marks are based on the model's labels.")
+        self.notes.append("The summary, values, tests and marks are based on the model's labels.")
         return powered
 
     def fronts(self, table: pd.DataFrame) -> dict[tuple[int, int], list[int]]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 from ..analysis import PredictionPowered
+from ..analysis._significance import remove_rounding_errors
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silence_warnings
@@ -126,8 +127,7 @@ def _fractions_of_weightings(figures: Figures, table: pd.DataFrame) -> list[list
     signs = [-1.0 if figures.lower[label] else 1.0 for label in labels]
     means = table[labels].to_numpy(np.float64) * signs
     differences = means[None] - means[:, None]  # baselines × systems × aspects
-    differences[np.abs(differences) <= 1e-12 * np.abs(means).max(axis=0)] = 0.0
-    fractions = positive_fraction(differences)
+    fractions = positive_fraction(remove_rounding_errors(differences, means[:, None]))
     np.fill_diagonal(fractions, np.nan)
     return [[percent(fraction) for fraction in row] for row in fractions.tolist()]
 

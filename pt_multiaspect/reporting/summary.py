@@ -35,9 +35,10 @@ def summary(figures: Figures) -> str:
     ends = interval_values(table, head.label, figures.options.ci)
 
     def value(row: int) -> str:
-        interval = f"[{decimals(ends[0][row])}, {decimals(ends[1][row])}]" if ends is not None else ""
-        about = f" ({100 * figures.options.ci:g} % confidence interval {interval})" if interval else ""
-        return f"{decimals(means[row])}{about}"
+        if ends is None:
+            return decimals(means[row])
+        interval = f"[{decimals(ends[0][row])}, {decimals(ends[1][row])}]"
+        return f"{decimals(means[row])} ({100 * figures.options.ci:g} % confidence interval {interval})"
 
     if len(names) == 1:
         return f"{names[0]} has a {head.short} of {value(0)} over {topics}{remark}."
@@ -54,24 +55,26 @@ def summary(figures: Figures) -> str:
     if figures.tests is None or (against is None and len(best) > 1):
         return leader
     if against is None:
-        rival = names[marks.index("second")]
+        rival, *tied = [name for name, mark in zip(names, marks, strict=True) if mark == "second"]
         p = _p_among_all_pairs(figures, best[0], rival)
-        is_significant = p < figures.options.alpha
-        verdict = f"significantly {above}" if is_significant else f"not significantly {above}"
+        verdict = f"{'' if p < figures.options.alpha else 'not '}significantly {above}"
         change = _change(figures, table, best[0], rival, p)
+        if figures.options.family_correction is not None and len(names) > 2:
+            change += ", corrected for all pairs"
         return (
-            f"{leader} It is {verdict} {rival}, the next ({change}){_weightings(figures, best[0], rival, above)}."
+            f"{leader} It is {verdict} {rival}, the next ({change}){_weightings(figures, best[0], rival, above)}"
+            f"{_ties(tied, rival)}."
         )
     candidates = [name for name in names if name != against]
-    rows = [names.index(name) for name in candidates]
-    top = candidates[int(np.argmax(-means[rows] if head.lower_is_better else means[rows]))]
+    marks = best_marks(means[[names.index(name) for name in candidates]], head.lower_is_better)
+    top, *tied = [name for name, mark in zip(candidates, marks, strict=True) if mark == "best"] or candidates
     tests = rows_of_group(figures.tests.comparisons)
     tests = tests[(tests["measure"] == head.label) & (tests["baseline"] == against)].set_index("name")
     is_significant = bool(tests.loc[top, "verdict"])
     change = _change(figures, table, top, against, float(tests.loc[top, "p"]))
     pair = best_marks(means[[names.index(top), names.index(against)]], head.lower_is_better)
     if not any(pair):
-        text = f"no system is {above} {against} on {head.short}; {top} has the same value"
+        text, tied = f"no system is {above} {against} on {head.short}", [top, *tied]
     elif pair[0] == "best":
         text = (
             f"{top} is {'significantly ' * is_significant}{above} {against} on {head.short} ({change})"
@@ -82,7 +85,13 @@ def summary(figures: Figures) -> str:
             f"no system is {above} {against} on {head.short}; the next, {top}, is "
             f"{'' if is_significant else 'not '}significantly worse ({change})"
         )
-    return f"Over {topics}, {text}{remark}.{_counts(tests['verdict'], against)}"
+    equal = _ties(tied, top if any(pair) else against)
+    return f"Over {topics}, {text}{equal}{remark}.{_counts(tests['verdict'], against)}"
+
+
+def _ties(names: list[str], name: str) -> str:
+    """Return that systems have the value of another, although their p-values can differ; '' for no systems."""
+    return f"; {choices(names)} {'has' if len(names) == 1 else 'have'} the same value as {name}" if names else ""
 
 
 def _p_among_all_pairs(figures: Figures, a: str, b: str) -> float:

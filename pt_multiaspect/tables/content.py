@@ -344,13 +344,14 @@ def means_table(
         lines += [Row(cells[row]) for row in rows]
     numbers = perquery.groupby("measure", sort=False)["qid"].nunique()
     counts = {head.short: int(numbers[head.label]) for head in heads}
+    topics = _topics(counts) + (" in all" if by is not None else "")
     legend = Sentence(
         "Best value per column in bold, second best underlined.", in_text="* best value of the column"
     )
     notes = [
         *([legend] if any(cell.mark for row in cells for cell in row) else []),
-        *_interval_notes(ci, "± half the width" if half_widths else "[ends]", _topics(counts)),
-        *_sign_notes(comparisons, _topics(counts)),
+        *_interval_notes(ci, "± half the width" if half_widths else "[ends]", topics),
+        *_sign_notes(comparisons, topics),
         *_topics_notes(counts, perquery, n_judged),
         *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
         *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales(heads)),

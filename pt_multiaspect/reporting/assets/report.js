@@ -456,7 +456,7 @@
     if (answer === null) return [...parts, make("p", "No answer is given.", "small")];
     if (answer.text !== null) parts.push(make("blockquote", answer.text));
     if (answer.labels.length) parts.push(listing(`Labels of ${letter}`, ["Label", "Value"], answer.labels));
-    if (answer.items.rows.length) parts.push(listing(`Nuggets of ${letter}`, answer.items.heads, answer.items.rows));
+    if (answer.items.rows.length) parts.push(listing(`Parts of ${letter}`, answer.items.heads, answer.items.rows));
     return parts;
   };
 
