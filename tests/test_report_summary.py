@@ -78,7 +78,7 @@ def test_the_best_system_is_compared_and_the_others_are_counted() -> None:
 
 def test_ties() -> None:
     assert ma.report(single(a=UP, b=UP[::-1]), measures=HIGHER).summary == (
-        "All 2 systems have the same X, 0.6000, over 4 topics."
+        "The 2 systems have the same X, 0.6000, over 4 topics."
     )
     tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER)
     assert tied.summary.startswith("a, b have the highest X of 3 systems, 0.6000 (95 % confidence interval [")

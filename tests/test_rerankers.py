@@ -11,6 +11,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,6 +134,7 @@ def test_values_are_those_of_evaluate(library: Any, model: Any, monkeypatch: pyt
 @without_last
 def test_trainers_find_what_they_ask_for(library: Any, tmp_path: Path) -> None:
     evaluator = make(name="dev", primary_metric="nDCG@5")
+    assert make(name="dev", primary_metric=ir_measures.nDCG @ 5).primary_metric == evaluator.primary_metric
     assert isinstance(evaluator, BaseEvaluator)  # a trainer wraps other objects
     assert isinstance(evaluator, ma.RerankingEvaluator)
     assert type(evaluator) is type(make())

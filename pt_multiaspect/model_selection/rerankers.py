@@ -47,7 +47,7 @@ class RerankingEvaluator:
         queries without candidates count as empty rankings.
     measures : measure, str, sequence of these or mapping
         The measures, as in `evaluate`.
-    primary_metric : str, optional
+    primary_metric : str or measure, optional
         The label of the measure that the model card and the logs emphasise. By default, the first one.
     name : str, default ''
         The data set, which the names of values begin with. Give each evaluator of a trainer its own. Slashes are
@@ -110,7 +110,7 @@ class RerankingEvaluator:
         qrels: object,
         measures: ir_measures.Measure | str | Sequence[Any] | Mapping[str, Any],
         *,
-        primary_metric: str | None = None,
+        primary_metric: ir_measures.Measure | str | None = None,
         name: str = "",
         batch_size: int = 32,
         write_csv: bool = True,
@@ -124,7 +124,7 @@ class RerankingEvaluator:
         self._judgments = Judgments.of(qrels)
         self._measures, self._average_over = parse_all(measures), check_average_over(None, measures)
         labels = list(self._measures)
-        primary = labels[0] if primary_metric is None else primary_metric
+        primary = labels[0] if primary_metric is None else str(primary_metric)
         refuse_unknown([primary], labels, "the label of a measure", "primary_metric")
         lower = {label: lower_aggregate_is_better(measure) for label, measure in self._measures.items()}
         prefix = f"{name}_" if name else ""

@@ -45,7 +45,7 @@ def summary(figures: Figures) -> str:
     marks = best_marks(means, head.lower_is_better)
     best = [name for name, mark in zip(names, marks, strict=True) if mark == "best"]
     if not best:
-        return f"All {len(names)} systems have the same {head.short}, {decimals(means[0])}, over {topics}."
+        return f"The {len(names)} systems have the same {head.short}, {decimals(means[0])}, over {topics}."
     first = names.index(best[0])
     leader = (
         f"{choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} {head.short} of {len(names)} "
