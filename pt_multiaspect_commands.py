@@ -50,11 +50,11 @@ SUMMARIES = {name: summary for module in COMMANDS.values() for name, summary in 
 #: The variable that the scripts for completion set.
 _COMPLETE = f"_{NAME}_COMPLETE".replace("-", "_").upper()
 
-_EPILOG = r"""
+_EPILOG = """
 \b
 Start with your own files:
   pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt
-  pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
+  pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\
     -m nDCG@10 TOMA@10 bm25.run other.run
 or with files to try: pt-multiaspect datasets health --output health
 

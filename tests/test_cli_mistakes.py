@@ -95,6 +95,8 @@ MISTAKES = [
         "evaluate --suite multi-aspect --aspects scales.json --judged runs",
         "--judged: 'judged@10 relevance' is the label of a measure; omit --judged, or relabel it",
     ),
+    ("plot values relevance.txt -o x.pdf", "; give lines with their format, as in tot=FILE"),
+    ("plot values nowhere.csv -o x.pdf", "no such file; expected a directory with values that 'pt-multiaspect "),
     ("evaluate -m nDCG10 runs", "unknown measure 'nDCG10'; write nDCG@10"),
     ("evaluate -m AP cam_cut_10 runs", "unknown measure 'cam_cut_10'; write CAM@10"),
     ("evaluate -m toma runs", "unknown measure 'toma'; the nearest names are TOMA"),
@@ -184,7 +186,7 @@ MISTAKES = [
 ]
 
 #: Commands that take no qrels.
-WITHOUT_QRELS = ("axioms", "completion", "datasets", "measures")
+WITHOUT_QRELS = ("answers", "axioms", "completion", "datasets", "measures", "plot")
 
 
 @pytest.fixture
@@ -380,6 +382,9 @@ REWORDED = [
         "evaluate -m TOMA --qrels relevance=times.txt credibility=credibility.txt runs",
         "; if labels, declare the grades in --aspects FILE",
     ),
+    ("answers judged.jsonl", "--answers JUDGED --write-aspects FILE' proposes them), or select the criteria"),
+    ("describe --qrels judged.jsonl", "; 'pt-multiaspect answers' and 'describe --answers' read judged answers"),
+    ("answers relevance.txt", "error: expected one column name or run_id or system"),
     (
         "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
         "--alpha: a level of 1e-06 requires at least 1000000 resamples",
@@ -411,6 +416,8 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
     (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
     (trec_files / "two.txt").write_text("q0 0 d00 1 1\n")
     (trec_files / "g.csv").write_text("docno,group\nd00,a\n")
+    row = '{"topic": "%s", "system": "mine", "criterion": "clear", "score": 4}\n'
+    (trec_files / "judged.jsonl").write_text(row % "q0" + row % "q1")
     (trec_files / "foreign").mkdir()
     (trec_files / "foreign" / "mine.npz").write_bytes(b"")
     said = []
@@ -420,7 +427,8 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
         )
     line, expected = REWORDED[at]
     arguments = shlex.split(line)
-    _, _, err = cli(*arguments, qrels=()) if "--qrels" in line or arguments[0] == "axioms" else cli(*arguments)
+    without = arguments[0] in WITHOUT_QRELS or "--qrels" in line
+    _, _, err = cli(*arguments, qrels=()) if without else cli(*arguments)
     pattern, _ = PATTERNS[at]
     assert [message for message in said if pattern.search(message)] != [], said
     assert expected in err
@@ -576,3 +584,12 @@ def test_a_damaged_parquet_file(cli, trec_files):
     assert code == 2
     assert err.startswith("pt-multiaspect: error: run bad: a damaged Parquet file: ")
     assert len(err.splitlines()) == 1
+
+
+def test_a_measure_before_the_qrels_is_told_from_a_missing_one(cli, faulty_files):
+    code, out, err = cli("evaluate", "nDCG@10", "relevance.txt", "runs/beta.run", qrels=())
+    assert (code, out) == (2, "")
+    assert "missing measures: no such file: nDCG@10, which is a measure; write it after -m" in err
+    code, out, err = cli("evaluate", "relevance.txt", "runs/beta.run", qrels=())
+    assert (code, out) == (2, "")
+    assert "missing measures: give -m MEASURE or --suite NAME" in err

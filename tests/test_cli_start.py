@@ -119,6 +119,17 @@ def test_every_command_is_listed_with_its_module():
     assert {name: command.short_help for name, command in program.commands.items()} == SUMMARIES
 
 
+def test_help_of_the_program_keeps_the_lines_of_its_examples(capsys):
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    example = lines.index("  Start with your own files:")
+    assert lines[example + 2 : example + 4] == [
+        "    pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\",
+        "      -m nDCG@10 TOMA@10 bm25.run other.run",
+    ]
+    assert not any(r"\b" in line for line in lines)
+
+
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_help_of_a_command_is_what_it_prints_itself(name, capsys):
     printed = []

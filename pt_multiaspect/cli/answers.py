@@ -74,8 +74,9 @@ def answers(
     """Score judged answers.
 
     JUDGED are files of JSON Lines, CSV or TSV with a topic (qid) and a run (name or run_id) per row: nuggets as
-    nuggetizer assigns them, scores of Auto-ARGUE, questions with weight and met, or one column per criterion, in
-    [0, 1] or on the scales of --aspects.
+    nuggetizer assigns them, scores of Auto-ARGUE, questions with weight and met, or criteria, in [0, 1] or on the
+    scales of --aspects: one column each, or rows with criterion and score, and judge if there are several.
+    'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
     values = _scores(judged, inputs.aspects, combined)
     human = _scores(inputs.values["human"], inputs.aspects, combined) if inputs.values["human"] else None

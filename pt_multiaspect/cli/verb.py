@@ -221,14 +221,15 @@ def verb(
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
+            arguments = options.get("runs", ())
             if options.get("qrels") == () and not (values.get("values_file") or values.get("answers")):
-                options |= _qrels_and_runs(options.get("runs", ()), params)
+                options |= _qrels_and_runs(arguments, params)
             output = options.get("output")
             format = choose_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)
             if MEASURES[0] in params and not inputs.requested:
-                errors_of_runs = filter(None, map(explain_argument, reversed(options.get("runs", ()))))
-                remedy = next(errors_of_runs, "give -m MEASURE or --suite NAME")
+                explanations = filter(None, map(explain_argument, reversed(arguments)))
+                remedy = next(explanations, "give -m MEASURE or --suite NAME")
                 raise click.UsageError(f"missing measures: {remedy}")
             if not inputs.requested and inputs.requested.groups is not None:
                 raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")

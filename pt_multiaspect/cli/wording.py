@@ -35,6 +35,8 @@ WORDS = {
     "drop_identical_ids=True of read_run drops": "--drop-identical-ids drops",
     "drop_identical_ids=False keeps": "--keep-identical-ids keeps",
     "Omit out=": "Omit --resume",
+    "evaluate has written with out=": "'pt-multiaspect evaluate --resume' has written",
+    "read lines with their format=": "give lines with their format, as in tot=FILE",
     "; register a function with register_distance(name), or pass an Order, its name or "
     "Order.from_distance(aspects, function) as order=": ", as in 'TOMA(distance=manhattan)'",
     "upper_bound is undefined": "the upper bound is undefined",
@@ -70,6 +72,11 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         'FILE, as "threshold"',
         r"([Ss])elect the aspects, as in aspects=\[[^\]]*\]": r"\1elect the aspects by their files in --qrels",
         r"declare the grades$": "declare the grades in --aspects FILE",
+        r"declare grades, as in aspects=\{.*?\]\}": "declare grades with --aspects FILE ('pt-multiaspect describe "
+        "--answers JUDGED --write-aspects FILE' proposes them)",
+        r"(expected one JSON object, got \d+ values)$": r"\1; 'pt-multiaspect answers' and 'describe --answers' "
+        "read judged answers in JSON Lines",
+        r"^(argue_scores|from_criteria|nugget_scores|rubric_scores): ": "",
         r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
         r"\baverage_over='(\w+)'": r"--average-over \1",

@@ -122,7 +122,7 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
                 "error",
                 name,
                 f"no label for {number_of(len(missing), 'answer')} of {len(given.answers)}, such as "
-                f"{answer_title(given.answers, int(missing[0]))}; from_criteria rejects them",
+                f"{answer_title(given.answers, int(missing[0]))}; missing labels are refused",
                 f"judged[~{figures.column('qid')}.isin({topics!r})]",
             )
 
@@ -143,7 +143,7 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "error",
             view.name,
-            f"{text}, and no scale is declared, so from_criteria rejects them{doubt}",
+            f"{text}, and no scale is declared, so they are refused as values{doubt}",
             changes={} if start is None else {view.name: start},
         )
 

@@ -192,8 +192,9 @@ def read_directory(directory: str | os.PathLike[str]) -> pd.DataFrame:
         )
     parts = [part for match in matches if (part := _read(folder / match[0])) is not None]
     if not parts:
+        got = "" if os.path.exists(folder) else "no such file; "
         raise MultiAspectError(
-            f"{directory}: expected a directory with values that evaluate has written with out=, or a file"
+            f"{directory}: {got}expected a directory with values that evaluate has written with out=, or a file"
         )
     about = [json.loads(part["about"].tobytes()) for part in parts]
     labels, qids = list(about[0]["measures"]), np.array(about[0]["qids"], dtype=object)
