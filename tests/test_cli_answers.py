@@ -89,6 +89,7 @@ def test_combined_criteria_in_a_report(run, folder) -> None:
     means = ma.aggregate(values)
     assert page.data["means"] == [means[label].tolist() for label in labels]
     assert "on C (" in page.text
+    assert "1, 2, 3, 4, 5 (positive" in page.text  # the scale of which the values are fractions
     assert page.data["answers"][0][0]["text"] == judged()[0]["answer_text"]
 
 

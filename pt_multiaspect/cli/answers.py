@@ -91,8 +91,8 @@ def answers(
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
         reporting.report(
-            values, human=human, baseline=baseline, **inputs.significance.options, by=by, title=title,
-            answers=list(judged), path=inputs.values["output"],
+            values, aspects=inputs.aspects, human=human, baseline=baseline, **inputs.significance.options, by=by,
+            title=title, answers=list(judged), path=inputs.values["output"],
         )  # fmt: skip
         return None
     if human is not None:

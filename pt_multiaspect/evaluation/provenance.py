@@ -82,9 +82,14 @@ def provenance(
     return _on_platform(reported, implementation, {"data": data, "pt_multiaspect": own})
 
 
-def provenance_of_values(values: Mapping[str, pd.DataFrame], measures: Mapping[str, str]) -> dict[str, Any]:
-    """Return the provenance of frames of values, by what they are, and of their measures by label."""
-    own = {"measures": dict(measures)} | {what: {"digest": content_digest(frame)} for what, frame in values.items()}
+def provenance_of_values(
+    values: Mapping[str, pd.DataFrame], measures: Mapping[str, str], scales: Aspects | None = None
+) -> dict[str, Any]:
+    """Return the provenance of frames of values, by what they are, of their measures by label, and of scales."""
+    own: dict[str, Any] = {"measures": dict(measures)}
+    if scales is not None:
+        own["scales"] = {name: aspect.to_spec() for name, aspect in scales.items()}
+    own |= {what: {"digest": content_digest(frame)} for what, frame in values.items()}
     return _on_platform({"reported measures": list(measures.values())}, {}, {"pt_multiaspect": own})
 
 

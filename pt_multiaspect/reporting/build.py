@@ -16,6 +16,7 @@ import pandas as pd
 from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
+from ..aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
 from ..description import describe
@@ -75,8 +76,7 @@ def report(
         As in `evaluate`; or values per topic, columns ``name qid measure value``, as `evaluate`, the functions of
         `answers` and `read_values` return them. All runs need values of all measures on all topics.
     qrels : DataFrame, dict, iterable or Judgments, optional
-        Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are values, like `topics`
-        and `aspects`.
+        Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are values, like `topics`.
     measures : measure, str, sequence of these or mapping, optional
         As in `evaluate`. By default ``TOMA@10``, ``CAM@10`` and ``MM@10``, or AP and RR if there is one aspect. Of
         values, the labels to show, by default all; a mapping ``{label: measure}`` tells what they refer to, or
@@ -86,7 +86,7 @@ def report(
         The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         The aspects and their label scales, also for measures that declare none; by default all label columns, on
-        inferred scales.
+        inferred scales. Of values, the scales that the page lists.
     human : DataFrame, dict, iterable or Judgments, optional
         Human judgments of at least 4 topics, drawn at random, if `qrels` are those of a model; if `runs` are values
         by a model's judgments, the values by human judgments. Below each value,
@@ -188,13 +188,16 @@ def report(
     options = _options(test, correction, alpha, n_resamples, seed, ci)
     day = _day(date)
     if is_long_frame(runs):
-        for name, unused in (("qrels", qrels), ("topics", topics), ("aspects", aspects)):
+        for name, unused in (("qrels", qrels), ("topics", topics)):
             if unused is not None:
                 raise MultiAspectError(
                     f"{name}: expected None, as runs is a frame of values; omit {name}, and give measures by name, "
                     "as measures="
                 )
-        figures = figures_of_values(runs, measures, human, baseline, options, by, title, day)
+        scales = parse_aspects(aspects)
+        if not isinstance(scales, Aspects | None):
+            raise MultiAspectError(f"aspects: expected the scales of the criteria, got names: {choices(scales)}")
+        figures = figures_of_values(runs, measures, human, baseline, options, by, title, day, scales)
         return _finish(figures, {}, answers, path)
     if qrels is None:
         raise MultiAspectError(

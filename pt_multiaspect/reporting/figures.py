@@ -15,6 +15,7 @@ from ..analysis import DiscriminativePower, PredictionPowered, correlation, disc
 from ..analysis._frames import Direction, matrix, rows_of_measures
 from ..analysis._significance import correct_groups
 from ..analysis.baseline import add_verdicts
+from ..aspects import Aspects
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silence_warnings
 from ..evaluation import aggregate, interval_columns
@@ -78,6 +79,8 @@ class Figures:
     #: The directions of labels that do not name a measure.
     directions: Mapping[str, Direction] = field(default_factory=dict)
     date: str = ""
+    #: The label scales of criteria, for values without judgments.
+    scales: Aspects | None = None
     #: The measures by label, None if unknown.
     measures: dict[str, Any] = field(init=False)
     #: Whether lower values of a topic are better, by label.

@@ -252,6 +252,8 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
         titles[description.aspects] = title + (
             f" (inferred from the judgments: {choices(inferred)})" if len(inferred) else ""
         )
+    elif figures.scales is not None:
+        titles[figures.scales] = figures.scales.name or "Label scales"
     measures = []
     for head in figures.heads:
         measure = figures.measures[head.label]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..analysis._frames import Direction, directions, matrix, rows_of_measures, select_measures
 from ..answers.combining import is_combined
+from ..aspects import Aspects
 from ..collection.frames import as_pandas, is_frame
 from ..errors import refuse_unknown
 from ..evaluation import check_columns, interval_columns
@@ -34,6 +35,7 @@ def figures_of_values(
     by: object,
     title: str,
     date: str,
+    scales: Aspects | None,
 ) -> Figures:
     """Return the figures of values per topic."""
     several = measures is None or (isinstance(measures, Sequence | Mapping) and not isinstance(measures, str))
@@ -58,10 +60,11 @@ def figures_of_values(
     record = provenance_of_values(
         {name: frame[COLUMNS] for name, frame in frames.items()},
         {label: str(measure or label) for label, measure in by_label.items()},
+        scales,
     )
     return Figures(
         title, None, perquery, main, _aspects(by_label), baseline, options, groups, as_yaml(record), by_human,
-        words, date,
+        words, date, scales,
     )  # fmt: skip
 
 
