@@ -391,7 +391,6 @@ def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monk
         (["-", "-"], "given twice"),
         (["=runs/alpha.run"], "NAME=RUN"),
         (["runs/nothing.run"], "runs/nothing.run"),
-        (["runs", "TOMA@10"], "no such file: TOMA@10, which is a measure; write it after -m, as in -m AP TOMA@10"),
         (["TAMO@10", "runs"], "TAMO"),
         (["relevance.txt"], "this looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect"),
     ],

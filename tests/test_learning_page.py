@@ -28,9 +28,9 @@ def is_installed(package: str) -> bool:
 
 
 def cells(page: str) -> list[str]:
-    """The code of a page, cell by cell."""
+    """The code of a page, cell by cell, without the options of cells."""
     text = (HOWTO / f"{page}.md").read_text(encoding="utf-8")
-    return [re.sub(r"^:tags:.*\n", "", cell) for cell in CELL.findall(text)]
+    return [re.sub(r"\A(?::tags:[^\n]*\n|---\n.*?\n---\n)", "", cell, flags=re.S) for cell in CELL.findall(text)]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import to_pandas
+from ..collection.frames import materialise, to_pandas
 from ..collection.judged_answers import is_judged_answers, long_answers
 from ..collection.judgments import Judgments
 from ..collection.long_judgments import JUDGE, LongJudgments
@@ -105,6 +105,7 @@ def judge_agreement(
     0  fluent  0.8203            5         3        14         0
     """
     choice("level", *_LEVELS)(level)
+    frame = materialise(frame)
     table = to_pandas(frame)
     if table is not None and is_judged_answers(table.columns):
         table = table.rename(columns={criterion: "criterion", value: "value", judge: JUDGE})

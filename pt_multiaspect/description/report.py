@@ -14,7 +14,7 @@ from ir_measures import Measure
 from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
-from ..collection.frames import is_frame
+from ..collection.frames import is_frame, materialise
 from ..collection.judged_answers import is_judged_answers
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
@@ -96,6 +96,7 @@ def describe(
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
     named: Mapping[str, object] = {}
+    qrels = materialise(qrels)
     if _is_answers(qrels):
         for name, given_too in {"runs": runs, "measures": measures, "topics": topics}.items():
             if given_too is not None:
@@ -133,7 +134,7 @@ def _is_answers(qrels: object) -> bool:
         return bool(qrels) and isinstance(qrels[0], str | PathLike | Mapping)
     if isinstance(qrels, str | PathLike):
         return True
-    columns = getattr(qrels, "columns", None)
+    columns = getattr(qrels, "column_names", getattr(qrels, "columns", None))  # of PyArrow, of others
     return is_frame(qrels) and columns is not None and is_judged_answers(columns)
 
 
