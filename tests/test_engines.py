@@ -52,7 +52,7 @@ def code_for(engine: str, by: str) -> str:
     if by == "run":
         return BLOCKS[engine]
     code = BLOCKS[engine].replace("evaluator(qrels, measures)", 'evaluator(qrels, measures, by="query")')
-    code = code.replace('"name"', '["name", "qid"]')
+    code = code.replace('"name"', '"name", "qid"' if engine == "polars" else '["name", "qid"]')
     assert code.count('by="query"') == code.count('"qid"') == 1
     return code
 
