@@ -45,7 +45,7 @@ PACKAGE = ROOT / "pt_multiaspect"
 TESTS = {
     "kernels": "values reference golden bounds explanations standard session subtopics fairness "
     "properties intervals system_front attainable_front judges displacement classic "
-    "rank_biased_utility",
+    "rank_biased_utility weightings fusion orders",
     "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
     "explanations properties label_warnings orders",
@@ -74,6 +74,21 @@ TESTS = {
 
 #: (file, source of the changed expression, source of the mutant): why it computes the same.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (
+        "kernels/weightings.py",
+        "others > 0",
+        "others >= 0",
+    ): "without another aspect, 0 / 0 is the NaN that stands there",
+    (
+        "kernels/overlap.py",
+        "depth - 1.0",
+        "depth - 0.0",
+    ): "scores are divided by the best one, which has the same factor p",
+    (
+        "kernels/target.py",
+        "np.max(depth, initial=0)",
+        "np.max(depth, initial=1)",
+    ): "a rank below the depth of every query counts nothing",
     (
         "analysis/judges.py",
         "[seed, 0]",
