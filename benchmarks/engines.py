@@ -160,7 +160,7 @@ def main() -> None:
             write_table(Path(folder), n_runs)
             means = set()
             for engine in given.engines:
-                found = in_a_process(engine, folder, given.rounds)
+                found = time_in_process(engine, folder, given.rounds)
                 means.add(found["mean"])
                 figures = f"{found['warm']:.1f} | {found['cold']:.1f} | {found['memory']:.0f}"
                 figures += f", and {found['jvm']:.0f} of the JVM" if found["jvm"] else ""
@@ -169,7 +169,7 @@ def main() -> None:
                 raise SystemExit(f"expected the same values from all engines, got the means {means}")
 
 
-def in_a_process(engine: str, folder: str, rounds: int) -> dict[str, float]:
+def time_in_process(engine: str, folder: str, rounds: int) -> dict[str, float]:
     """Measure an engine in a process in the folder, where engines leave files."""
     root = str(Path(__file__).resolve().parent.parent)
     command = [sys.executable, "-m", "benchmarks.engines", "--measure", folder, "--engines", engine]

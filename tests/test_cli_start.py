@@ -1,4 +1,4 @@
-"""What the program answers without importing the package, which takes a second."""
+"""The start of the shell: help, version and completion, answered without importing the package."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def open_page(page: Browser, folder: Path, address: str, ready: str) -> None:
 
 
 def searches() -> list[tuple[str, str]]:
-    """What is searched for, and the page of the first hit."""
+    """Return each search, and the page that must be its first hit."""
     import search_terms
 
     return [(term, page) for page, terms in search_terms.TERMS.items() for term in terms] + [

@@ -36,7 +36,7 @@ without_last = pytest.mark.filterwarnings("ignore:.*no documents for 1 of . judg
 
 
 class BaseEvaluator:
-    """What trainers ask of evaluators."""
+    """A stand-in for the class of evaluators that trainers accept."""
 
     def __init__(self) -> None:
         self.greater_is_better, self.primary_metric = True, None

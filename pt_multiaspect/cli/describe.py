@@ -73,7 +73,7 @@ def describe(
     )
     result.in_shell = True
     if write_aspects is not None:
-        _named(result.proposed, write_aspects, result.aspects).to_file(write_aspects)
+        _name_scales(result.proposed, write_aspects, result.aspects).to_file(write_aspects)
         left_out = [name for name in result.aspects if name not in result.proposed]
         without = f" without {choices(left_out)}" if left_out else ""
         tell(f"wrote the scales to {write_aspects}{without}; check them before use")
@@ -85,7 +85,7 @@ def describe(
     return Incomplete.with_errors(shown, result.refused)
 
 
-def _named(scales: Aspects, path: str, aspects: Iterable[str]) -> Aspects:
+def _name_scales(scales: Aspects, path: str, aspects: Iterable[str]) -> Aspects:
     """Return scales with a name, which measures print instead of all grades: by default, that of their file."""
     if scales.name is not None:
         return scales

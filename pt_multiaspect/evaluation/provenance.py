@@ -79,7 +79,7 @@ def provenance(
         "qrels": {aspects: _entry(source) for aspects, source in qrels.items()},
         "runs": {name: _entry(run) for name, run in runs.items()},
     }
-    return _on_platform(reported, implementation, {"data": data, "pt_multiaspect": own})
+    return _platform_record(reported, implementation, {"data": data, "pt_multiaspect": own})
 
 
 def provenance_of_values(
@@ -90,10 +90,10 @@ def provenance_of_values(
     if scales is not None:
         own["scales"] = {name: aspect.to_spec() for name, aspect in scales.items()}
     own |= {what: {"digest": content_digest(frame)} for what, frame in values.items()}
-    return _on_platform({"reported measures": list(measures.values())}, {}, {"pt_multiaspect": own})
+    return _platform_record({"reported measures": list(measures.values())}, {}, {"pt_multiaspect": own})
 
 
-def _on_platform(
+def _platform_record(
     reported: Mapping[str, Any], implementation: Mapping[str, Any], content: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return provenance with the versions of this platform."""

@@ -136,7 +136,7 @@ class AspectFusion(Wrapper):
             self.rankers_: dict[str, Any] = dict.fromkeys(names)
             self._named = to_pandas(X) is not None
             self.n_features_in_ = len(names)
-            scores = np.stack([check_scores(column, len(labels)) for column in self._precomputed(X)], axis=1)
+            scores = np.stack([check_scores(column, len(labels)) for column in self._read_predictions(X)], axis=1)
             warn_of_columns(pd.DataFrame(scores, columns=names), labels, np.arange(len(scores)))
             self._trained_queries: Counter[str] = Counter()
             return self
@@ -228,7 +228,7 @@ class AspectFusion(Wrapper):
     def __sklearn_tags__(self) -> Any:
         return BaseEstimator.__sklearn_tags__(self) if self._is_precomputed else super().__sklearn_tags__()
 
-    def _precomputed(self, X: Any) -> list[NDArray[Any]]:
+    def _read_predictions(self, X: Any) -> list[NDArray[Any]]:
         """Return the column of X with the predictions for each aspect."""
         names, frame = list(self.rankers_), to_pandas(X)
         if frame is not None and {*names} <= {*frame.columns}:
@@ -250,7 +250,7 @@ class AspectFusion(Wrapper):
         how = "qid (wrap a pipeline in AspectFusion, not the reverse)"
         queries = require_queries("AspectFusion", None, X, qid, how=how)
         predictions = (
-            self._precomputed(X)
+            self._read_predictions(X)
             if self._is_precomputed
             else [ranker.predict(X) for ranker in self.rankers_.values()]
         )

@@ -104,10 +104,10 @@ def values(
     for panel, label, sign in zip(panels, labels, signs, strict=True):
         means = table[label].to_numpy(np.float64)
         ends = None if ci is None else table[list(interval_columns(label, ci))].to_numpy(np.float64)
-        for chosen, marker, colour in ((~is_marked, "o", BLUE), (is_marked, "D", ORANGE)):
+        for chosen, marker, colour, text in ((~is_marked, "o", BLUE, None), (is_marked, "D", ORANGE, "baseline")):
             if ends is not None:
                 panel.hlines(rows[chosen], *ends[chosen].T, color=colour, lw=1)
-            panel.plot(means[chosen], rows[chosen], marker, color=colour, ms=3.2, label="baseline")
+            panel.plot(means[chosen], rows[chosen], marker, color=colour, ms=3.2, label=text)
         for mean in means[is_marked]:
             panel.axvline(mean, color=ORANGE, lw=0.8, ls="--", zorder=0)
         panel.set_xlabel(f"{wrap(label, 26)}{'' if sign > 0 else chr(10) + '(lower is better)'}", fontsize=_TEXT)
