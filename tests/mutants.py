@@ -234,6 +234,26 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "np.bincount(self.query).max(initial=0)",
         "np.bincount(self.query).max(initial=1)",
     ): "a discount more, of a rank without documents",
+    (
+        "kernels/forms.py",
+        "np.min(self.gain, initial=0.0)",
+        "np.min(self.gain, initial=1.0)",
+    ): "only a minimum below 0 is read",
+    (
+        "kernels/subtopics.py",
+        "np.diff(rows, axis=1, prepend=-1) != 0",
+        "np.diff(rows, axis=1, prepend=-1) != 1",
+    ): "every document is a type of its own, which takes longer",
+    (
+        "kernels/session.py",
+        "usability > 0",
+        "usability >= 0",
+    ): "documents without usability follow the others, and add nothing",
+    (
+        "integration/provider.py",
+        "best >= 0",
+        "best >= 1",
+    ): "in topics without relevant documents, negative labels count as 0",
 }
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
