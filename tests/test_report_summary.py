@@ -46,7 +46,7 @@ def test_above_the_baseline() -> None:
 def test_lower_values_are_better() -> None:
     summary = ma.report(single(old=UP, new=LOW), measures=LOWER, baseline="old").summary
     change = f"(−0.1050, {p_of(UP, LOW)})"
-    assert summary == f"Over 4 topics, new is significantly below old on X {change} (lower is better)."
+    assert summary == f"Over 4 topics, new is significantly below old on X (lower is better) {change}."
 
 
 def test_below_the_baseline() -> None:
@@ -78,10 +78,10 @@ def test_the_best_system_is_compared_and_the_others_are_counted() -> None:
 
 def test_ties() -> None:
     assert ma.report(single(a=UP, b=UP[::-1]), measures=HIGHER).summary == (
-        "The 2 systems have the same X, 0.6000, over 4 topics."
+        "Over 4 topics, the 2 systems have the same value on X, 0.6000."
     )
     tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER)
-    assert tied.summary.startswith("a, b have the highest X of 3 systems, 0.6000 (95 % confidence interval [")
+    assert tied.summary.startswith("Over 4 topics, a, b have the highest value of 3 systems on X: 0.6000 (95 % ")
     tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER, baseline="b")
     assert "no system is above b on X; a has the same value as b. None of " in tied.summary
 
@@ -109,20 +109,22 @@ def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
     report = ma.report(values, measures=HIGHER)
     tests = compare_with_baseline(values, ["a", "b", "c"])
     p = tests[(tests["baseline"] == "b") & (tests["name"] == "a")]["p"].item()
-    verdict = "significantly" if p < 0.05 else "not significantly"
-    assert f"It is {verdict} above b, the next (+0.0450, p = {p:#.3g}, corrected for all pairs)" in report.summary
+    change = f"(+0.0450, p = {p:#.3g}, corrected for all pairs)"
+    assert f"It is above b, the next {change}, but not significantly." in report.summary
+    lenient = ma.report(values, measures=HIGHER, alpha=0.3)
+    assert f"It is significantly above b, the next {change}." in lenient.summary
 
 
 def test_one_system_states_its_value_and_interval() -> None:
     report = ma.report(single(only=UP), measures=HIGHER)
     table = ma.aggregate(single(only=UP), ci=0.95)
     ends = f"[{table['X 95% low'][0]:.4f}, {table['X 95% high'][0]:.4f}]"
-    assert report.summary == f"only has a X of 0.6000 (95 % confidence interval {ends}) over 4 topics."
+    assert report.summary == f"Over 4 topics, only has the value 0.6000 (95 % confidence interval {ends}) on X."
 
 
 def test_one_topic_has_no_test() -> None:
     report = ma.report(single(a=[0.5], b=[0.25]), measures=HIGHER, baseline="b")
-    assert report.summary == "a has the highest X of 2 systems, 0.5000, over 1 topic."
+    assert report.summary == "Over 1 topic, a has the highest value of 2 systems on X: 0.5000."
 
 
 def test_aggregates_that_are_not_means_have_no_difference() -> None:

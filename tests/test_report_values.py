@@ -178,3 +178,13 @@ def test_pages_are_the_same_again(values: pd.DataFrame) -> None:
     first, second = (ma.report(values, baseline="plain", date="2026-01-01").to_html() for _ in range(2))
     assert first == second
     assert "2026-01-01" in Page(first).text
+
+
+def test_legends_of_the_baseline_are_hidden_without_one(values: pd.DataFrame) -> None:
+    pytest.importorskip("vl_convert")
+    for baseline, classes in ((None, None), ("plain", "compared")):
+        page = Page(ma.report(values, baseline=baseline).to_html())
+        (body,) = (attributes for tag, attributes in page.elements if tag == "body")
+        assert body.get("class") == classes
+        hidden = [tag for tag, attributes in page.elements if "against" in (attributes.get("class") or "").split()]
+        assert hidden == ["p", "p", "span", "span"]

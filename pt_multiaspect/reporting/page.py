@@ -65,7 +65,7 @@ def page(figures: Figures, data: dict[str, Any], summary: str) -> str:
     sections = [
         ("judgments", "Judgments", _judgments_section(figures)),
         ("systems", "Systems", _systems_section(figures, data)),
-        ("means", "Means", {"ci": f"{100 * figures.options.ci:g}", "several": len(data["runs"]) > 1}),
+        ("means", "Means", {"ci": f"{100 * figures.options.ci:g}"}),
         ("aspects", "Aspects" if figures.aspects else "Pairs of measures", _aspects_section(figures)),
         ("measures", "Measures", _measures_section(figures)),
         ("queries", "Topics", _topics_section(figures, data)),
@@ -79,6 +79,7 @@ def page(figures: Figures, data: dict[str, Any], summary: str) -> str:
         notes=figures.notes,
         sections=[section for section in sections if section[2]],
         names=data["runs"],
+        compared=figures.tests is not None and data["baseline"] is not None,
         heads=figures.heads,
         version=__version__,
         style=asset(_VIEWS, "style.css") + asset(__package__, "report.css"),
@@ -124,23 +125,24 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
     below += [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
     notes = ["The best value of each measure is bold, the second best underlined. Select a column head to sort."]
+    against = []
     if tested:
         in_all, another = (" in all", "; those in all groups are another") if data["groups"] else ("", "")
-        notes.append(
+        against.append(
             f"▲ significantly better, ▼ significantly worse than the baseline: "
             f"{test_name(options.test, options.family_correction)}, p < {options.alpha:g}, "
             f"{number_of(len(data['queries']), 'topic')}{in_all}. "
             f"The comparisons of one measure form a family{another}."
         )
     if data["fractions"] is not None:
-        notes.append(
+        against.append(
             "Weightings: the percentage of all weightings of the aspects, each equally likely, under which the "
             f"weighted mean of {', '.join(figures.aspects.values())} is higher than that of the baseline."
         )
     if data["groups"]:
         notes.append(
-            "The choice of topics applies to this table, to the chart of aspects and to the table of topics; all "
-            "other figures are over all topics. Groups of one topic have neither intervals nor tests."
+            "The choice of topics applies to this table, the means, the chart of aspects and the table of topics; "
+            "all other figures are over all topics. Groups of one topic have neither intervals nor tests."
             + ("" if figures.powered is None else " Estimates with human judgments are over all topics only.")
         )
     return {
@@ -151,6 +153,7 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         "rows": list(zip(*columns, strict=True)),
         "weightings": _column_of_weightings(data),
         "notes": notes,
+        "against": against,
     }
 
 

@@ -30,7 +30,7 @@ def summary(figures: Figures) -> str:
     if not np.isfinite(means).all():
         return f"{head.short} is undefined for {choices(np.array(names)[~np.isfinite(means)])}."
     superlative, above = ("lowest", "below") if head.lower_is_better else ("highest", "above")
-    remark = " (lower is better)" if head.lower_is_better else ""
+    on = f"on {head.short}{' (lower is better)' if head.lower_is_better else ''}"
     topics = number_of(figures.perquery["qid"].nunique(), "topic")
     ends = interval_values(table, head.label, figures.options.ci)
 
@@ -41,15 +41,15 @@ def summary(figures: Figures) -> str:
         return f"{decimals(means[row])} ({100 * figures.options.ci:g} % confidence interval {interval})"
 
     if len(names) == 1:
-        return f"{names[0]} has a {head.short} of {value(0)} over {topics}{remark}."
+        return f"Over {topics}, {names[0]} has the value {value(0)} {on}."
     marks = best_marks(means, head.lower_is_better)
     best = [name for name, mark in zip(names, marks, strict=True) if mark == "best"]
     if not best:
-        return f"The {len(names)} systems have the same {head.short}, {decimals(means[0])}, over {topics}."
+        return f"Over {topics}, the {len(names)} systems have the same value {on}, {decimals(means[0])}."
     first = names.index(best[0])
     leader = (
-        f"{choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} {head.short} of {len(names)} "
-        f"systems, {value(first)}, over {topics}{remark}."
+        f"Over {topics}, {choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} value of "
+        f"{len(names)} systems {on}: {value(first)}."
     )
     against = figures.baseline
     if figures.tests is None or (against is None and len(best) > 1):
@@ -57,12 +57,13 @@ def summary(figures: Figures) -> str:
     if against is None:
         rival, *tied = [name for name, mark in zip(names, marks, strict=True) if mark == "second"]
         p = _p_among_all_pairs(figures, best[0], rival)
-        verdict = f"{'' if p < figures.options.alpha else 'not '}significantly {above}"
+        is_significant = p < figures.options.alpha
         change = _change(figures, table, best[0], rival, p)
         if figures.options.family_correction is not None and len(names) > 2:
             change += ", corrected for all pairs"
         return (
-            f"{leader} It is {verdict} {rival}, the next ({change}){_weightings(figures, best[0], rival, above)}"
+            f"{leader} It is {'significantly ' * is_significant}{above} {rival}, the next ({change})"
+            f"{'' if is_significant else ', but not significantly'}{_weightings(figures, best[0], rival, above)}"
             f"{_ties(tied, rival)}."
         )
     candidates = [name for name in names if name != against]
@@ -74,19 +75,19 @@ def summary(figures: Figures) -> str:
     change = _change(figures, table, top, against, float(tests.loc[top, "p"]))
     pair = best_marks(means[[names.index(top), names.index(against)]], head.lower_is_better)
     if not any(pair):
-        text, tied = f"no system is {above} {against} on {head.short}", [top, *tied]
+        text, tied = f"no system is {above} {against} {on}", [top, *tied]
     elif pair[0] == "best":
         text = (
-            f"{top} is {'significantly ' * is_significant}{above} {against} on {head.short} ({change})"
+            f"{top} is {'significantly ' * is_significant}{above} {against} {on} ({change})"
             f"{'' if is_significant else ', but not significantly'}{_weightings(figures, top, against, above)}"
         )
     else:
         text = (
-            f"no system is {above} {against} on {head.short}; the next, {top}, is "
+            f"no system is {above} {against} {on}; the next, {top}, is "
             f"{'' if is_significant else 'not '}significantly worse ({change})"
         )
     equal = _ties(tied, top if any(pair) else against)
-    return f"Over {topics}, {text}{equal}{remark}.{_counts(tests['verdict'], against)}"
+    return f"Over {topics}, {text}{equal}.{_counts(tests['verdict'], against)}"
 
 
 def _ties(names: list[str], name: str) -> str:

@@ -68,6 +68,7 @@
   const mark = () => {
     const against = chosenBaseline();
     const below = find("below").value;
+    document.body.classList.toggle("compared", against !== null);
     for (const row of rows) {
       const system = Number(row.dataset.row);
       row.classList.toggle("baseline", system === against);
@@ -116,9 +117,7 @@
   table.querySelectorAll(".sort").forEach((button) => button.addEventListener("click", () => sortBy(button)));
   find("filter").addEventListener("input", filter);
   find("below").addEventListener("change", mark);
-  if (find("baseline")) {
-    find("baseline").addEventListener("change", mark);
-  }
+  find("baseline")?.addEventListener("change", mark);
   find("group")?.addEventListener("change", chooseTopics);
   mark();
 
@@ -159,7 +158,7 @@
 
   // One picture per measure: the means of the systems with their intervals, best first.
   const meansSpec = (measure) => ({
-    ...frame(44 + 20 * data.runs.length),
+    ...frame(32 + 20 * data.runs.length),
     description: `Means of the systems on ${named(measure)}, best first.`,
     signals: [width],
     data: [{ name: "table" },
@@ -168,7 +167,7 @@
       { name: "x", type: "linear", domain: { data: "table", fields: ["low", "mean", "high"] }, range: "width", zero: false,
         nice: true, padding: 6 },
       { name: "y", type: "point", domain: { data: "table", field: "name" }, range: "height", padding: 0.6 }],
-    axes: [axis("bottom", "x", {}), axis("left", "y", { grid: false, ticks: false, labelLimit: 150 })],
+    axes: [axis("bottom", "x", { tickCount: 4 }), axis("left", "y", { grid: false, ticks: false, labelLimit: 150 })],
     marks: [
       { type: "rule", from: { data: "against" }, aria: false, encode: { update: { x: { scale: "x", field: "mean" },
         y: { value: 0 }, y2: { signal: "height" }, stroke: { value: "var(--orange)" }, strokeWidth: { value: 1.5 },
