@@ -166,6 +166,12 @@ def _scores(small: bool) -> dict[str, dict[str, float]]:
     }
 
 
+@case("describing 10^6 judgments of three aspects", "reading them", 6.0)
+def describing(small: bool) -> float:
+    qrels, _ = collection(n_queries=300 if small else 1000, n_judged=1000)
+    return ratio(lambda: ma.describe(qrels), lambda: Judgments(qrels))
+
+
 def _twelve(small: bool, order: str) -> float:
     qrels, run = collection(n_queries=200 if small else 1000)
     run = ranked(run) if order == "blocks" else run.sample(frac=1, random_state=0, ignore_index=True)

@@ -6,9 +6,7 @@ Run with ``pytest benchmarks -s``.
 from __future__ import annotations
 
 import statistics
-import time
 import tracemalloc
-from collections.abc import Callable
 
 import pytest
 
@@ -16,16 +14,11 @@ import pt_multiaspect as ma
 from pt_multiaspect.collection.rankings import Rankings
 
 from .collection import collection
+from .measuring import seconds
 
 ASPECTS = {"relevance": 2, "understandability": 3, "credibility": 2}
 STATED = ["TOMA", "CAM", "MM", "uRBPgr", "NLRE", "NWCS", "CAM(base='AP')", "CRP"]
 MARGINAL = ["NGRE", "CAM(base='SetF')", "CAM(base='Bpref')", "ESL"]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 @pytest.mark.parametrize(("kind", "names"), [("stated", STATED), ("marginal", MARGINAL)])
@@ -44,9 +37,9 @@ def test_ten_thousand_documents(kind: str, names: list[str]) -> None:
             return measure.evaluate(Rankings(run, judgments))
 
         explained()
-        evaluating = statistics.median(_seconds(evaluated) for _ in range(3))
-        taken = statistics.median(_seconds(explained) for _ in range(3))
-        showing = _seconds(lambda explained=explained: str(explained()))
+        evaluating = statistics.median(seconds(evaluated) for _ in range(3))
+        taken = statistics.median(seconds(explained) for _ in range(3))
+        showing = seconds(lambda explained=explained: str(explained()))
         tracemalloc.start()
         explained()
         peak = tracemalloc.get_traced_memory()[1] / 2**20
