@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from copy import copy
 from typing import Any
 
@@ -14,7 +15,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -296,3 +297,51 @@ def test_precomputed_predictions_are_those_of_the_aspects() -> None:
         fusion.fit(HEADS, Y, sample_weight=np.ones(N))
     with pytest.warns(ma.MultiAspectWarning, match="the column relevance of X equals the labels of relevance"):
         fusion.fit(HEADS.assign(relevance=Y["relevance"]), Y)
+
+
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_infinite_predictions_are_refused(infinite: float) -> None:
+    """Standardised, they would be NaN, and the aspect would count 0 for the whole query."""
+
+    class Predicting(LinearRegression):
+        def predict(self, X: Any) -> Any:
+            return np.where(X[:, 0] > 1, infinite, X[:, 0])
+
+    message = re.escape(
+        f"expected finite predictions, as they are standardised, got {infinite} for relevance (row "
+    )
+    masked = HEADS.assign(relevance=HEADS["relevance"].mask(HEADS["relevance"] > 6, infinite))
+    fusion = AspectFusion("precomputed", aspects=GRADES).fit(HEADS, Y)
+    trained = AspectFusion(Predicting(), aspects=GRADES).fit(X, Y, qid=QID)
+    for call in (
+        lambda: clone(fusion).fit(masked, Y),
+        lambda: fusion.predict(masked, qid=QID),
+        lambda: fusion.sweep(masked, Y, QID, measures={"cam": CAM(aspects=GRADES)}),
+        lambda: trained.predict(X, qid=QID),
+    ):
+        with pytest.raises(MultiAspectError, match=message):
+            call()
+
+
+def test_folds_that_divide_queries_are_noticed() -> None:
+    """Nothing is trained, but the best ranking of few documents is easier to find than that of all."""
+    fusion = AspectFusion("precomputed", aspects=GRADES)
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            fusion,
+            {"weights": [None]},
+            scoring=ma.ranking_scorer(CAM(aspects=GRADES)),
+            cv=KFold(3, shuffle=True, random_state=0),
+            error_score="raise",
+            return_train_score=True,
+        )
+        with pytest.warns(
+            ma.MultiAspectWarning, match="12 scored queries, such as q0, had other rows when"
+        ) as caught:
+            search.fit(HEADS, Y, qid=QID)
+        assert "Split by query, as with cv=GroupKFold() and groups=qid" in str(caught[0].message)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            search.set_params(cv=GroupKFold(3)).fit(HEADS, Y, qid=QID, groups=QID)
+            some = np.isin(QID, ["q1", "q2"])  # whole queries of those of fit
+            ma.ranking_scorer(CAM(aspects=GRADES))(search.best_estimator_, HEADS[some], Y[some], qid=QID[some])

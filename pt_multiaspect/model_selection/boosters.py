@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -64,13 +64,6 @@ def boosting_library(estimator: Any) -> str | None:
     """Return the boosting library of an estimator, or None."""
     modules = {cls.__module__.partition(".")[0] for cls in type(estimator).__mro__}
     return next((name for name in _LIBRARIES if name in modules), None)
-
-
-def trained_queries(estimator: Any) -> Mapping[str, int]:
-    """Return the queries on which an estimator of this package was fitted, and their numbers of rows, if known."""
-    trained = last_step(getattr(estimator, "best_estimator_", estimator))
-    queries: Mapping[str, int] = getattr(trained, "_trained_queries", {})
-    return queries
 
 
 def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:

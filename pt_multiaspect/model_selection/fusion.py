@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,7 +22,16 @@ from ..measures import On
 from ..orders.order import check_weights, weights_of
 from .boosters import warn_of_columns
 from .ranker import AspectRanker, Wrapper
-from .rows import check_length, check_scores, fill_masked, find_queries, label_frame, query_codes, require_queries
+from .rows import (
+    check_length,
+    check_scores,
+    fill_masked,
+    find_queries,
+    label_frame,
+    query_codes,
+    require_queries,
+    rows_per_query,
+)
 from .scorer import RankingScorer
 
 #: Tolerance for standard deviations, as a fraction of the scores: below, all scores of the query are equal.
@@ -62,7 +70,7 @@ class AspectFusion(Wrapper):
     ------
     MultiAspectError
         If weights do not match the aspects, or no query ids are given to `predict`, or to `fit` for rankers; if
-        precomputed predictions are not those of the aspects.
+        precomputed predictions are not those of the aspects; if predictions are infinite or NaN.
 
     Notes
     -----
@@ -136,9 +144,12 @@ class AspectFusion(Wrapper):
             self.rankers_: dict[str, Any] = dict.fromkeys(names)
             self._named = to_pandas(X) is not None
             self.n_features_in_ = len(names)
-            scores = np.stack([check_scores(column, len(labels)) for column in self._read_predictions(X)], axis=1)
-            warn_of_columns(pd.DataFrame(scores, columns=names), labels, np.arange(len(scores)))
-            self._trained_queries: Counter[str] = Counter()
+            scores = self._predict_aspects(X)
+            check_length(scores[0], len(labels), "predictions")
+            warn_of_columns(pd.DataFrame(dict(zip(names, scores, strict=True))), labels, np.arange(len(labels)))
+            self._trained_queries = (
+                {} if queries is None else rows_per_query(check_length(queries, len(labels), "qid"))
+            )
             return self
         declared = parse_aspects(self.aspects)
         rankers = {}
@@ -249,13 +260,25 @@ class AspectFusion(Wrapper):
         # A Pipeline does not pass qid to predict.
         how = "qid (wrap a pipeline in AspectFusion, not the reverse)"
         queries = require_queries("AspectFusion", None, X, qid, how=how)
+        predictions = self._predict_aspects(X)
+        codes, _ = query_codes(check_length(queries, predictions.shape[1], "qid"))
+        return np.stack([standardise(scores, codes) for scores in predictions])
+
+    def _predict_aspects(self, X: Any) -> Floats:
+        """Return the predictions for each aspect, shape (n_aspects, n_rows)."""
         predictions = (
             self._read_predictions(X)
             if self._is_precomputed
             else [ranker.predict(X) for ranker in self.rankers_.values()]
         )
-        codes, _ = query_codes(check_length(queries, len(predictions[0]), "qid"))
-        return np.stack([standardise(check_scores(scores, len(codes)), codes) for scores in predictions])
+        result = np.stack([check_scores(scores, len(scores)) for scores in predictions])
+        if not (is_finite := np.isfinite(result)).all():
+            aspect, row = np.argwhere(~is_finite)[0]
+            raise MultiAspectError(
+                f"expected finite predictions, as they are standardised, got {result[aspect, row]} for "
+                f"{list(self.rankers_)[aspect]} (row {row}); use a finite number, such as the lowest of the query"
+            )
+        return result
 
     @staticmethod
     def _shares(weights: Any, names: list[str]) -> Floats:

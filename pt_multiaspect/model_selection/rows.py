@@ -596,6 +596,12 @@ def query_codes(queries: NDArray[Any]) -> tuple[Ints, NDArray[np.object_]]:
     return sorted_codes[codes], np.asarray(sorted_names, dtype=object)
 
 
+def rows_per_query(queries: NDArray[Any]) -> dict[str, int]:
+    """Return the number of rows of each query."""
+    codes, names = query_codes(queries)
+    return dict(zip(names.tolist(), np.bincount(codes).tolist(), strict=True))
+
+
 def require_queries(
     owner: str, y: object, X: object, qid: object, reference: str = "y", how: str = "qid", **others: object
 ) -> NDArray[Any]:

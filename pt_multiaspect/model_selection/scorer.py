@@ -19,7 +19,7 @@ from .._validation import choice
 from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn_once
-from .boosters import has_qid_parameter, trained_queries
+from .boosters import has_qid_parameter, last_step
 from .rows import (
     ADD_QID,
     EvaluatedMeasure,
@@ -27,8 +27,8 @@ from .rows import (
     check_length,
     fill_masked,
     find_queries,
-    query_codes,
     require_queries,
+    rows_per_query,
     warn_if_constant,
     weight_per_query,
 )
@@ -222,20 +222,28 @@ class RankingScorer:
 
 def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
     """Warn if the estimator was fitted on some of the scored queries."""
-    trained = trained_queries(estimator)
+    fitted = last_step(getattr(estimator, "best_estimator_", estimator))
+    trained: Mapping[str, int] = getattr(fitted, "_trained_queries", {})
     if not trained or queries.ndim != 1 or pd.isna(queries).any():
         return
-    codes, scored = query_codes(queries)
-    if trained == dict(zip(scored.tolist(), np.bincount(codes).tolist(), strict=True)):
+    scored = rows_per_query(queries)
+    if trained == scored:
         return  # the training set as a whole, as with return_train_score
-    known = [qid for qid in scored if qid in trained]
+    is_precomputed = getattr(fitted, "_is_precomputed", False)  # nothing is trained: only parts of queries matter
+    known = [
+        qid for qid, n_rows in scored.items() if qid in trained and not (is_precomputed and trained[qid] == n_rows)
+    ]
     if known:
         name = type(estimator).__name__
+        reason = (
+            f"had other rows when {name} was fitted: a part of a ranking does not have the value of the whole"
+            if is_precomputed
+            else f"{'was' if len(known) == 1 else 'were'} among those that {name} was fitted on: the values do not "
+            "hold for other queries"
+        )
         warn_once(
-            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, "
-            f"{'was' if len(known) == 1 else 'were'} among those that {name} was fitted on: "
-            "the values do not hold for other queries. Split by query, as with cv=GroupKFold() and groups=qid, or "
-            "cv=RepeatedQueryKFold()",
+            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {reason}. Split by "
+            "query, as with cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
             # The folds and candidates of a search have the same queries in all.
             key=f"{name} fitted on scored queries {hash(frozenset(trained).union(scored))}",
         )
