@@ -295,6 +295,15 @@ def test_what_does_not_fit_together(changes: dict[str, Any], message: str) -> No
         AspectRanker(ByGroup(), target=MANHATTAN).fit(**arguments)
 
 
+@pytest.mark.parametrize("aspects", [None, list(GRADES), GRADES], ids=["undeclared", "names", "scales"])
+def test_a_target_that_is_nearly_the_name_of_a_measure(aspects: Any) -> None:
+    message = r"target: expected a measure or an aspect \(relevance, credibility\), got 'toma', .* names are TOMA,"
+    with pytest.raises(MultiAspectError, match=message):
+        AspectRanker(Plain(), "toma", aspects=aspects).fit(X, Y, qid=QID)
+    with pytest.raises(MultiAspectError, match=message):
+        ma.aggregate_labels(Y, "toma", aspects=aspects, qid=QID)
+
+
 # -- where queries come from ----------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.parameter import parse_aspects
+from ..aspects.parameter import AspectSpec, parse_aspects
 from ..bases.strings import measure_with_cutoff, similar_names
 from ..collection.columns import DOCUMENT_COLUMNS, beir_columns
 from ..collection.frames import materialise, plain_column, to_pandas
@@ -133,7 +133,7 @@ def aggregate_labels(
     ([1, 1], {'objective': 'lambdarank', 'label_gain': [0.0, 1.0]})
     """
     declared = parse_aspects(aspects)
-    measure = with_scales(read_target(target), declared)
+    measure = with_scales(read_target(target, aspects=declared), declared)
     known_form = None if form is None else choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
     is_qrels = isinstance(y, dict | Judgments) or _is_record_iterable(y)
@@ -226,10 +226,10 @@ class _ScaledSum(Measure):
         return f"measure=CAM(aspects={aspects.spelled()!r})"
 
 
-def read_target(target: object, measure: Measure | None = None) -> Measure:
+def read_target(target: object, measure: Measure | None = None, aspects: AspectSpec = None) -> Measure:
     """Return the measure that defines a training target given as a measure, its name, an order or an aspect.
 
-    The scaled sum has the aspects of `measure`.
+    The scaled sum has the aspects of `measure`. An aspect is one of `aspects`, if these declare scales.
     """
     if isinstance(target, RejectedTarget):
         return target.bind()
@@ -241,6 +241,8 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
     if parameters is not None:
         return TOMA(**parameters)
     if _is_aspect(target):
+        if isinstance(aspects, Aspects):
+            check_aspect_target(target, list(aspects), is_named=True)
         return On(aspect=target)
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
     if len(parsed) == 1 and _has_gain(parsed[0]):

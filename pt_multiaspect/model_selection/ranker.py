@@ -241,7 +241,7 @@ class AspectRanker(Wrapper):
         """Return the measure of evaluation; None if only a target is given that is not a measure."""
         measure = self.measure
         if measure is None:
-            measure = read_target(self.target)
+            measure = read_target(self.target, aspects=parse_aspects(self.aspects))
             if type(measure)._evaluate is Measure._evaluate:
                 return None
         return EvaluatedMeasure(measure, self.aspects, self.missing)
@@ -313,7 +313,8 @@ class AspectRanker(Wrapper):
             )
         evaluated = self._evaluated_measure()
         measure = None if evaluated is None else evaluated.measure
-        target = with_scales(read_target(self.target, measure), parse_aspects(self.aspects))
+        declared = parse_aspects(self.aspects)
+        target = with_scales(read_target(self.target, measure, declared), declared)
         named = _naming_measure(target, measure)
         # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
         is_catboost = boosting_library(self.estimator) == "catboost"
