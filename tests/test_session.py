@@ -153,6 +153,12 @@ def test_the_greedy_ideal_scores_exactly_1_and_the_optimum_can_exceed_it() -> No
     assert max(short) < 0.24
 
 
+def test_the_ideal_has_as_many_ranks_as_the_cutoff() -> None:
+    """Greedy puts d2 first, which adds 4, then d1, which adds 3 / log2(2); d1 first leaves 4 / log2(3) for d2."""
+    assert (NORMALISED @ 1).calc_aggregate(QRELS, RUN) == 3 / 4
+    assert (NORMALISED @ 2).calc_aggregate(QRELS, RUN) == pytest.approx((3 + 4 / math.log2(3)) / 7)
+
+
 def test_equal_documents_do_not_depend_on_their_names_or_rows() -> None:
     """d1 and d2 add as much at rank 1; the one with the larger usability goes first, whatever its name."""
     left, right = {"relevance": 2, "plain": 4}, {"relevance": 4, "plain": 2}
