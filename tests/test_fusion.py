@@ -299,18 +299,18 @@ def test_precomputed_predictions_are_those_of_the_aspects() -> None:
         fusion.fit(HEADS.assign(relevance=Y["relevance"]), Y)
 
 
-@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
-def test_infinite_predictions_are_refused(infinite: float) -> None:
-    """Standardised, they would be NaN, and the aspect would count 0 for the whole query."""
+@pytest.mark.parametrize("mask", [np.inf, -np.inf, np.finfo(np.float64).min, float(np.finfo(np.float32).min)])
+def test_predictions_of_masked_documents_are_refused(mask: float) -> None:
+    """Standardised beside them, the other predictions of the query would be equal, or count 0."""
 
     class Predicting(LinearRegression):
         def predict(self, X: Any) -> Any:
-            return np.where(X[:, 0] > 1, infinite, X[:, 0])
+            return np.where(X[:, 0] > 1, mask, X[:, 0])
 
     message = re.escape(
-        f"expected finite predictions, as they are standardised, got {infinite} for relevance (row "
+        f"relevance: expected predictions within ±1e+15, as they are standardised, got {mask} (row "
     )
-    masked = HEADS.assign(relevance=HEADS["relevance"].mask(HEADS["relevance"] > 6, infinite))
+    masked = HEADS.assign(relevance=HEADS["relevance"].mask(HEADS["relevance"] > 6, mask))
     fusion = AspectFusion("precomputed", aspects=GRADES).fit(HEADS, Y)
     trained = AspectFusion(Predicting(), aspects=GRADES).fit(X, Y, qid=QID)
     for call in (

@@ -152,6 +152,11 @@ def test_unknown_labels_are_warned_about_once(values: pd.DataFrame) -> None:
         (lambda frame: frame.assign(value=frame["value"].where(frame.index > 0)), {}, "expected finite values"),
         (lambda frame: frame, {"qrels": {"q": {"d": 1}}}, "qrels: expected None, as runs is .* measures="),
         (lambda frame: frame, {"baseline": "none"}, "baseline: expected one of the runs"),
+        (
+            lambda frame: frame[frame["name"] == "plain"],
+            {"baseline": "plain"},
+            "baseline: expected systems to compare with plain, got no other one; omit it",
+        ),
         (lambda frame: frame, {"aspects": ["x"]}, "aspects: expected the scales of the criteria, got names: x"),
         (lambda frame: frame, {"measures": ["none"]}, "none"),
         (lambda frame: {"run": {"q": {"d": 1.0}}}, {}, "qrels: expected the judgments of the runs, got none"),

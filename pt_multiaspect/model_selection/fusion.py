@@ -36,6 +36,8 @@ from .scorer import RankingScorer
 
 #: Tolerance for standard deviations, as a fraction of the scores: below, all scores of the query are equal.
 _ROUNDING = 1e-12
+#: Standardised beside a larger prediction, as of masked documents, the others of the query would be equal.
+_LARGEST = 1e15
 
 
 class AspectFusion(Wrapper):
@@ -70,7 +72,7 @@ class AspectFusion(Wrapper):
     ------
     MultiAspectError
         If weights do not match the aspects, or no query ids are given to `predict`, or to `fit` for rankers; if
-        precomputed predictions are not those of the aspects; if predictions are infinite or NaN.
+        precomputed predictions are not those of the aspects; if predictions are NaN or beyond ±1e15.
 
     Notes
     -----
@@ -272,11 +274,12 @@ class AspectFusion(Wrapper):
             else [ranker.predict(X) for ranker in self.rankers_.values()]
         )
         result = np.stack([check_scores(scores, len(scores)) for scores in predictions])
-        if not (is_finite := np.isfinite(result)).all():
-            aspect, row = np.argwhere(~is_finite)[0]
+        if (too_large := np.abs(result) > _LARGEST).any():
+            aspect, row = np.argwhere(too_large)[0]
             raise MultiAspectError(
-                f"expected finite predictions, as they are standardised, got {result[aspect, row]} for "
-                f"{list(self.rankers_)[aspect]} (row {row}); use a finite number, such as the lowest of the query"
+                f"{list(self.rankers_)[aspect]}: expected predictions within ±{_LARGEST:g}, as they are "
+                f"standardised, got {result[aspect, row]} (row {row}); to rank documents last, use a number close "
+                "to the others"
             )
         return result
 

@@ -20,7 +20,7 @@ from ..aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
 from ..description import describe
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, choices
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import COLUMNS, measures_by_label
@@ -32,7 +32,7 @@ from ..tables.content import decimals_by_label, means_table, test_name
 from ..views import Block, Heading, Sentence, View
 from .answers import answers_payload
 from .columns import add_aspect_measures, drop_copies, report_measures
-from .figures import Figures, Options, rows_of_group, values_by_measure
+from .figures import Figures, Options, check_baseline, rows_of_group, values_by_measure
 from .page import page, vega
 from .payload import payload, rankings_payload
 from .summary import summary
@@ -210,8 +210,7 @@ def report(
     given_runs = NamedRuns.read(runs, topics, progress=progress)
     judgments = select_topics(Judgments.of(qrels), given_runs.topics)
     named = {name: as_repeatable(run) for name, run in given_runs}
-    if baseline is not None:
-        refuse_unknown([baseline], named, "one of the runs", "baseline")
+    check_baseline(baseline, named)
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
     # Columns without names, as in tuples, are named after the aspects.
     chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -17,7 +17,7 @@ from ..analysis._significance import correct_groups
 from ..analysis.baseline import add_verdicts
 from ..aspects import Aspects
 from ..description import Description
-from ..errors import MultiAspectError, number_of, silence_warnings
+from ..errors import MultiAspectError, number_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.aggregation import ALL, rows_by_group
 from ..evaluation.long_frames import measures_by_label
@@ -44,6 +44,15 @@ class Options:
     def family_correction(self) -> str | None:
         """The correction of the comparisons with one baseline; 'tukey' itself corrects for all pairs."""
         return None if self.test == "tukey" and self.correction == "holm" else self.correction
+
+
+def check_baseline(baseline: str | None, names: Collection[str]) -> None:
+    """Raise an error for a baseline that is not among the systems, or the only one."""
+    if baseline is None:
+        return
+    refuse_unknown([baseline], names, "one of the runs", "baseline")
+    if len(names) == 1:
+        raise MultiAspectError(f"baseline: expected systems to compare with {baseline}, got no other one; omit it")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,12 @@ from ..analysis._frames import Direction, directions, matrix, rows_of_measures, 
 from ..answers.combining import is_combined
 from ..aspects import Aspects
 from ..collection.frames import as_pandas, is_frame
-from ..errors import refuse_unknown
 from ..evaluation import check_columns, interval_columns
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import COLUMNS, measures_by_label, read_long_frame
 from ..evaluation.provenance import as_yaml, provenance_of_values
 from ..integration.parsing import record_measures
-from .figures import Figures, Options
+from .figures import Figures, Options, check_baseline
 
 
 def is_long_frame(runs: object) -> bool:
@@ -47,8 +46,7 @@ def figures_of_values(
     perquery = perquery.reset_index(drop=True)
     record_measures(perquery, by_label)
     check_columns(labels, {label: interval_columns(label, options.ci) for label in labels})
-    if baseline is not None:
-        refuse_unknown([baseline], names, "one of the runs", "baseline")
+    check_baseline(baseline, names)
     by_human = None
     if human is not None:
         by_human = rows_of_measures(_read_values(human), labels)
