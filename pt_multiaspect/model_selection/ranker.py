@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,6 +43,7 @@ from .rows import (
     find_queries,
     label_frame,
     query_codes,
+    rows_per_query,
     weight_per_query,
     with_scales,
 )
@@ -328,7 +328,7 @@ class AspectRanker(Wrapper):
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
             train = replace(train, weights=weights)
         # With these, `ranking_scorer` detects that it scores queries of the training set.
-        self._trained_queries = Counter() if train.query is None else Counter(train.names.tolist())
+        self._trained_queries = {} if train.query is None else rows_per_query(train.names)
         self._columns = tuple(train.labels.columns)
         sets = self._evaluation_sets(eval_set, target, named)
         if eval_fraction is not None:
