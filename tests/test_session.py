@@ -122,6 +122,31 @@ def test_against_the_reference(
     compare(cases, collection)
 
 
+@pytest.mark.parametrize("cutoff", [None, 1, 2, 3])
+def test_collections_with_utility_against_the_reference(cutoff: int | None) -> None:
+    """Few of the collections above have a document with utility among more documents than the cutoff."""
+    rng = random.Random(7)
+    names = ("a", "b", "u")
+    labels = {
+        f"q{n}": {f"d{m}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.randrange(3)} for m in range(6)}
+        for n in range(20)
+    }
+    run = {
+        qid: {docno: rng.random() for docno in rng.sample([*documents, "x", "y"], 6)}
+        for qid, documents in labels.items()
+    }
+    scales = {"a": 3, "b": 3, "u": 2}
+    theirs = {name: ref.ref_aspect(range(top + 1)) for name, top in scales.items()}
+    cases = {}
+    for overlap in (1.5, 3):
+        for measure, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
+            named = measure(themes="a,b", usability="u", overlap=overlap, aspects=scales, cutoff=cutoff)
+            cases[named] = lambda run, judged, function=function, overlap=overlap: function(
+                run, judged, theirs, ["a", "b"], ["u"], overlap, cutoff
+            )
+    compare(cases, Collection(names, labels, run))
+
+
 # -- the ideal -------------------------------------------------------------------------------------------------
 
 
