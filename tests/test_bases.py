@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
+from dataclasses import replace
 
 import ir_measures
 import numpy as np
@@ -332,6 +333,34 @@ def test_normalized_cam_of_bases_with_different_cutoffs() -> None:
     assert value(measure, qrels, {"q": {"a": 3.0, "c": 2.0}}) == 0.75
     assert value(measure(normalized=True), qrels, {"q": {"a": 3.0, "b": 2.0}}) == pytest.approx(0.5 / 0.75)
     assert value(measure(normalized=True), qrels, {"q": {"a": 3.0, "c": 2.0}}) == 1
+
+
+def test_a_target_with_other_gains_has_none_for_unjudged_documents() -> None:
+    (view,) = CAM(aspects={"relevance": 2}).views(Judgments({"q": {"a": {"relevance": 1}}}))
+    changed = replace(view.target, unjudged=2.0, bottom=2.0).with_gain(np.array([3.0]))
+    assert (changed.top, changed.unjudged, changed.bottom) == (3, 0, 0)
+
+
+def test_normalized_cam_of_a_base_with_a_depth_per_topic() -> None:
+    """Rprec reads one rank in q1 and three in q2, P@2 two in both."""
+    measure = CAM(base={"relevance": "Rprec", "credibility": "P@2"}, aspects={"relevance": 1, "credibility": 1})
+    qrels = {
+        "q1": {"a": (1, 0), "b": (0, 1), "c": (0, 1), "d": (0, 0)},
+        "q2": {"a": (1, 0), "b": (1, 0), "c": (1, 1), "d": (0, 1)},
+    }
+    labels = {
+        qid: {
+            docno: dict(zip(("relevance", "credibility"), pair, strict=True)) for docno, pair in documents.items()
+        }
+        for qid, documents in qrels.items()
+    }
+    best = {qid: by_force(measure, judged).max() for qid, judged in labels.items()}
+    assert best == pytest.approx({"q1": 0.75, "q2": 5 / 6})
+    judgments = Judgments(labels)
+    for order in itertools.permutations("abcd"):
+        rankings = Rankings({qid: {docno: -float(n) for n, docno in enumerate(order)} for qid in labels}, judgments)
+        expected = measure.evaluate(rankings) / list(best.values())
+        np.testing.assert_allclose(measure(normalized=True).evaluate(rankings), expected, atol=1e-12)
 
 
 BASES = ("nDCG", "nDCG@2", "DCG", "DCG(dcg='jarvelin')@2", "DCG(dcg='exp-log2')", "CG@2", "CG@1", "RBP(p=0.5)",

@@ -337,6 +337,14 @@ def test_a_swap_of_ngre_costs_what_the_value_gains_without_it() -> None:
     assert explanation.swaps["cost"].tolist() == pytest.approx([1 - explanation.value])
 
 
+def test_contributions_to_ngre_do_not_depend_on_other_topics() -> None:
+    """The errors of a topic are summed from its first rank on; q1 has errors on both aspects."""
+    labels = {"d1": {"relevance": 0, "credibility": 1}, "d2": {"relevance": 2, "credibility": 3}}
+    labels["d3"] = {"relevance": 3, "credibility": 2}
+    run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "q2": {"d2": 3.0, "d1": 2.0, "d3": 1.0}}
+    check(ma.NGRE(aspects=BOTH), Collection(tuple(BOTH), dict.fromkeys(run, labels), run))
+
+
 @pytest.mark.slow
 def test_the_best_ranking() -> None:
     for measure in (TOMA(aspects=TWO), CAM(aspects=TWO), ma.nCRP, ma.NWCS(aspects=TWO), On(base="AP", aspects=TWO)):

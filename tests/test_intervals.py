@@ -53,6 +53,14 @@ def test_bootstrap_intervals_of_zeros_and_ones_are_binomial(n: int, level: float
     assert table.iloc[0].tolist()[1:] == pytest.approx([0.5, *ends])
 
 
+@pytest.mark.parametrize("chunk", [1, 5 * 7, 5 * 9_999])
+def test_bootstrap_samples_are_the_same_in_any_number_of_chunks(monkeypatch, chunk: int) -> None:
+    """A chunk of fewer topics than there are holds one sample."""
+    whole = intervals.bootstrap_interval(np.array(VALUES), 0.95)
+    monkeypatch.setattr(intervals, "_CHUNK", chunk)
+    assert intervals.bootstrap_interval(np.array(VALUES), 0.95) == whole
+
+
 def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
     near_0, near_1 = [0.0, 0.0, 0.1], [1.0, 1.0, 0.9]
     table = ma.aggregate(long({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95).set_index("name")
