@@ -124,7 +124,7 @@ def test_tests_groups_and_estimates(run, folder) -> None:
         (["judged.jsonl", "--human", "judged.jsonl", "--ci"], "omit --ci, or --human"),
         (["judged.jsonl", "-o", "judged.jsonl"], "is read by this command"),
         (["judged.jsonl", "-o", "x.pdf"], "expected a file that ends in .csv, .tsv"),
-        ([], "judged"),
+        ([], "missing JUDGED... (see"),
     ],
 )
 def test_errors(run, folder, arguments, message) -> None:

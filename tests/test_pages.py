@@ -82,9 +82,7 @@ def test_pictures_show_what_their_texts_say() -> None:
     assert (products.groupby(rank).nunique() == 1).all(axis=None)
     session = families.pictured_values("session")
     assert set(session["MDCU"] > 0) == {True, False}
-    assert [("both" in ranking) == (value > 0) for ranking, value in session["MDCU"].items()] == [True] * len(
-        session
-    )
+    assert all(("both" in ranking) == (value > 0) for ranking, value in session["MDCU"].items())
 
 
 @pytest.mark.parametrize(
