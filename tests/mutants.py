@@ -52,10 +52,10 @@ TESTS = {
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
     "prediction_powered intuitiveness quality bounds axioms system_front attainable_front groups_of_topics "
     "docstrings",
-    "answers": "answers",
+    "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
     "ir_measures rag one_experiment last_judgments lists missing_labels names aspect_files multiverse "
-    "cli_suites judges cli",
+    "cli_suites judges cli value_tables value_files",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
     "collection": "values join topics lists labels missing_labels judges subtopics swapped label_warnings "
@@ -65,9 +65,10 @@ TESTS = {
     "many_runs",
     "explanation": "explanations testing",
     "groups": "fairness bad_input",
-    "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing",
+    "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
+    "json_files",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
-    "early_stopping fusion search_front",
+    "early_stopping fusion search_front rerankers",
     "orders": "values orders reference testing bounds",
     "strings": "join strings nul_ids",
 }
@@ -239,6 +240,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "np.min(self.gain, initial=0.0)",
         "np.min(self.gain, initial=1.0)",
     ): "only a minimum below 0 is read",
+    (
+        "kernels/intervals.py",
+        "_CHUNK // len(values)",
+        "_CHUNK * len(values)",
+    ): "all samples are drawn at once, which takes more memory",
+    (
+        "kernels/session.py",
+        "theme * hits.n_queries + hits.query[hit]",
+        "theme * hits.n_queries - hits.query[hit]",
+    ): "other distinct numbers, of which negative ones count from the end",
     (
         "kernels/subtopics.py",
         "np.diff(rows, axis=1, prepend=-1) != 0",
