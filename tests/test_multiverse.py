@@ -215,6 +215,19 @@ def test_without_a_full_grid_effects_are_unknown(perquery: pd.DataFrame) -> None
     assert any("no full grid" in note for note in result.notes)
 
 
+def test_parameters_of_single_classes_are_no_choices() -> None:
+    runs, qrels = world()
+    scales = ma.Aspects(SCALES)
+    classes = {"CAM": CAM, "MM": ma.MM, "GAM": ma.GAM}
+    measures = {f"{name}@{k}": mean(aspects=scales) @ k for name, mean in classes.items() for k in (3, 5)}
+    result = multiverse(ma.evaluate(runs, qrels, measures, progress=False))
+    assert sorted(result.options) == ["cutoff", "measure"]
+    assert not result.choices["effect"].isna().any()
+    measures["normalized"] = CAM(aspects=scales, normalized=True) @ 3
+    within = multiverse(ma.evaluate(runs, qrels, measures, progress=False))
+    assert sorted(within.options) == ["cutoff", "measure", "normalized"]
+
+
 def test_frames_without_the_record(perquery: pd.DataFrame) -> None:
     expected = multiverse(perquery)
     perquery.attrs = {}
@@ -227,6 +240,8 @@ def test_groups_of_topics(perquery: pd.DataFrame) -> None:
     groups = {f"q{number}": "even" if number % 2 == 0 else "odd" for number in range(8)}
     result = multiverse(perquery, by=groups)
     assert list(result.pairs["group"].unique()) == ["even", "odd", "all"]
+    assert " of 3 pairs have the same order" in result.summary
+    assert result.summary == multiverse(perquery).summary
     whole = multiverse(perquery)
     rows = result.pairs[result.pairs["group"] == "all"].drop(columns="group").reset_index(drop=True)
     pd.testing.assert_frame_equal(rows, whole.pairs)

@@ -892,10 +892,13 @@ def areas_of(ax) -> dict[str, float]:
     return areas
 
 
-@pytest.mark.parametrize("correction", [None, "holm"])
-def test_hatched_weightings_are_those_that_are_not_significant(correction):
+@pytest.mark.parametrize(
+    ("correction", "baseline"), [(None, None), ("holm", None), ("holm", ["run 0", "run 1", "run 2"])]
+)
+def test_hatched_weightings_are_those_that_are_not_significant(correction, baseline):
     shifted = PERQUERY.assign(value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 0.5}).fillna(0))
-    result = ma.analysis.weightings(shifted, measures=ASPECTS, n_resamples=5, correction=correction)
+    options = {"correction": correction, "baseline": baseline}
+    result = ma.analysis.weightings(shifted, measures=ASPECTS, n_resamples=5, **options)
     assert result.pairs["fraction_significant"].between(0.1, 0.9).any()
     rows = result.pairs[result.pairs["fraction_significant"].between(0.1, 0.9) & (result.pairs["fraction"] == 1)]
     for row in rows.head(2).to_dict("records"):

@@ -91,6 +91,14 @@ def test_intervals_contain_the_true_ranks() -> None:
     assert np.mean(contained) >= 0.99
 
 
+def test_means_have_the_units_of_their_measures() -> None:
+    perquery = world()
+    means = perquery.groupby(["measure", "name"])["value"].mean()
+    table = ranks(perquery, MEASURES, n_resamples=1).table.set_index(["measure", "name"])
+    assert table["mean"].to_dict() == pytest.approx(means.to_dict())
+    assert table.loc[("ESL", "run 4"), "rank"] == 1
+
+
 def test_groups_order_of_rows_and_seed() -> None:
     perquery = world(4)
     groups = {f"q{number}": "first" if number < 6 else "second" for number in range(12)}

@@ -17,7 +17,7 @@ from scipy.stats import ttest_rel
 from shared_data import shared_path
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, GAM, MM, On
+from pt_multiaspect import CAM, GAM, MM, On, analysis
 from pt_multiaspect.analysis import weightings
 from pt_multiaspect.analysis.weightings import simplex_points
 from pt_multiaspect.kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
@@ -178,6 +178,23 @@ def test_the_weight_of_one_aspect_that_reverses_the_order() -> None:
     assert 0 < np.isnan(result).sum() < result.size
 
 
+@pytest.mark.parametrize(
+    ("differences", "weights", "least", "expected"),
+    [
+        # z would get .15 · (1 − .1453) / 1 = .128, less than its least weight, although w has none.
+        ([0.1, -0.5, 0.1, 0.0], [0.0, 0.0, 0.85, 0.15], [0.0, 0.0, 0.0, 0.15], np.nan),
+        ([0.1, -0.5, 0.1, 0.0], [0.0, 0.0, 0.85, 0.15], [0.0, 0.0, 0.0, 0.12], 0.085 / 0.585),
+        # Without the second aspect, the two others cancel exactly.
+        ([0.375, 0.25, -0.375], [1 / 3, 1 / 3, 1 / 3], [0.0, 0.0, 0.0], np.nan),
+    ],
+)
+def test_no_weight_reverses_the_order(
+    differences: list[float], weights: list[float], least: list[float], expected: float
+) -> None:
+    result = reversing_weight(np.array([differences]), np.array(weights), np.array(least))
+    np.testing.assert_allclose(result[0, 1], expected)
+
+
 def test_words_name_the_taker_and_the_givers() -> None:
     rows = [
         (name, qid, aspect, value)
@@ -252,6 +269,29 @@ def test_holm_corrects_within_each_weighting() -> None:
         times += (multipletests(levels, method="holm")[1] < 0.05) & same
     assert 0 < times.sum() < times.size * 64
     np.testing.assert_allclose(result.pairs["fraction_significant"], times / 64, atol=0.06)
+
+
+@pytest.mark.parametrize("baseline", [["run 0", "run 1"], ["run 2", "run 0", "run 1"]])
+def test_pairs_of_baselines_count_once_in_a_family(baseline: list[str]) -> None:
+    perquery = world(4, 12, seed=5)
+    equal = perquery.groupby(["name", "qid"], sort=False)["value"].mean().reset_index().assign(measure="mean")
+    copy = equal.assign(measure="copy", value=equal["value"] ** 2)
+    options = {"correction": "holm", "baseline": baseline}
+    tests = analysis.compare_with_baseline(equal, baseline)
+    levels = tests.set_index(["name", "baseline"])["p"].to_dict()
+    weighted = weightings(perquery, measures=higher(), n_resamples=1, **options)
+    labels = {"mean": "higher", "copy": "higher"}
+    variants = analysis.multiverse(pd.concat([equal, copy]), measures=labels, **options)
+    for pairs in (weighted.pairs, variants.pairs):
+        for row in pairs.to_dict("records"):
+            assert row["p"] == pytest.approx(levels[row["a"], row["b"]])
+    # The family of all pairs contains the same tests as that of three baselines and one other run.
+    if len(baseline) == 3:
+        whole = weightings(perquery, measures=higher(), correction="holm", n_resamples=1).pairs
+        by_pair = whole.set_index(["a", "b"])["fraction_significant"].to_dict()
+        for row in weighted.pairs.to_dict("records"):
+            pair = (row["a"], row["b"]) if (row["a"], row["b"]) in by_pair else (row["b"], row["a"])
+            assert row["fraction_significant"] == by_pair[pair]
 
 
 def test_sampled_means_agree_with_the_measures() -> None:

@@ -80,6 +80,11 @@ def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterato
     yield {"group": ALL}, everything
 
 
+def rows_of_all(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of all topics, without those of groups of topics."""
+    return pairs if "group" not in pairs else pairs[pairs["group"] == ALL]
+
+
 def pairs_table(
     pairs: pd.DataFrame,
     balance: pd.Series[float],

@@ -109,14 +109,22 @@ def t_test_levels(values: Floats, first: Ints, second: Ints, correct: Callable[[
     first, second : ndarray of int, shape (n_pairs,)
         The systems of each pair.
     correct : callable
-        The `corrector`; all pairs under one measure form a family.
+        The `corrector`; all pairs under one measure form a family, in which a pair and its reverse count once.
     """
     result = np.full((len(first), values.shape[2]), np.nan)
     if values.shape[1] > 1:
         levels = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0)
+        once, pair = unordered_pairs(first, second)
         for column in range(values.shape[2]):
-            result[:, column] = correct(levels(column, first, second)[1])
+            result[:, column] = correct(levels(column, first[once], second[once])[1])[pair]
     return result
+
+
+def unordered_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of the distinct unordered pairs, and the position of each pair among these."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    _, once, pair = np.unique(low * (high.max(initial=0) + 1) + high, return_index=True, return_inverse=True)
+    return once, pair
 
 
 def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:

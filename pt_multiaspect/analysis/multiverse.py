@@ -20,7 +20,7 @@ from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, View, percent
 from ._frames import Direction, directions, matrix, select_measures
-from ._pairs import pairs_of_runs, pairs_table, rest, rows_per_pair, topics_by_group
+from ._pairs import pairs_of_runs, pairs_table, rest, rows_of_all, rows_per_pair, topics_by_group
 from ._significance import corrector, mean_differences, remove_rounding_errors, t_test_levels
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
@@ -81,7 +81,7 @@ class Multiverse(View):
     def summary(self) -> str:
         """The number of variants, and of the pairs for which they agree, in sentences."""
         n_variants, n_same = len(self.options), len(self.same_as)
-        pairs = self.pairs
+        pairs = rows_of_all(self.pairs)
         unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
         tested = pairs[pairs["p"] < self.alpha]
         kept = (tested[["significantly_better", "significantly_worse"]].max(axis=1) == 1).sum()
@@ -251,14 +251,19 @@ def multiverse(
 
 
 def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the options of all parameters that differ between measures, one row per label."""
+    """Return the options of the choices, one row per label.
+
+    Choices are parameters with several options that all classes have, or that differ within a class.
+    """
     rows = {}
     for label, measure in measures.items():
         rows[label] = {"measure": label}
         if measure is not None and not isinstance(measure, Direction):
             parameters = list(measure.SUPPORTED_PARAMS)
             rows[label] = {name: option_name(measure[name]) for name in parameters} | {"measure": measure.NAME}
-    table = pd.DataFrame.from_dict(rows, orient="index").fillna("none")
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    within_class = (table.groupby("measure").nunique() > 1).any().reindex(table.columns, fill_value=False)
+    table = table.loc[:, table.notna().all() | within_class].fillna("none")
     return table.loc[:, table.nunique() > 1]
 
 

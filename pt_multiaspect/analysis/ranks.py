@@ -181,7 +181,8 @@ def ranks(
     frame = read_long_frame(perquery)
     rows, by_label = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
-    values = values * directions(rows, values, labels, by_label, "ranks")
+    signs = directions(rows, values, labels, by_label, "ranks")
+    values = values * signs
     in_order = [names.index(name) for name in frame["name"].unique()]
     ordered = [names[row] for row in in_order]
     tables, consensus = [], []
@@ -191,7 +192,7 @@ def ranks(
         low, high = _rank_intervals(of_topics, alpha)
         rank = 1 + (_signs(means[None], of_topics)[0] < 0).sum(axis=1)
         for column, label in enumerate(labels):
-            statistics = {"mean": means, "rank": rank, "low": low, "high": high}
+            statistics = {"mean": means * signs, "rank": rank, "low": low, "high": high}
             by_run = {name: table[in_order, column] for name, table in statistics.items()}
             tables.append(pd.DataFrame({**keys, "measure": label, "name": ordered, **by_run}))
         of_runs = _consensus(of_topics, ci, n_resamples, seed)

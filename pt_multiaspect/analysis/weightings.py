@@ -16,7 +16,6 @@ from .._validation import choice, count, proportion, random_seed, real
 from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown, shown
-from ..evaluation.aggregation import ALL
 from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.parsing import parse_one
@@ -25,7 +24,7 @@ from ..measures.means import CAM, AspectMean
 from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, View, percent
 from ._frames import directions, matrix, select_measures
-from ._pairs import pairs_of_runs, pairs_table, rest, rows_per_pair, topics_by_group
+from ._pairs import pairs_of_runs, pairs_table, rest, rows_of_all, rows_per_pair, topics_by_group
 from ._significance import (
     corrector,
     mean_differences,
@@ -33,6 +32,7 @@ from ._significance import (
     resample_counts,
     slices,
     t_test_levels,
+    unordered_pairs,
 )
 
 #: Number of sampled weightings: of measures that are linear in their weights, and of others, each computed anew.
@@ -58,7 +58,8 @@ class Weightings(View):
         the numbers of topics on which a, or b, is at least as good on every aspect and better on one. With
         ``by=``, for each ``group`` of topics, then for all.
     aspects : DataFrame
-        One row per pair and aspect: ``a b aspect``; ``difference``, that of the means on the aspect;
+        One row per pair and aspect: ``a b aspect``; ``difference``, that of the means on the aspect,
+        positive where a is better, also if lower is better (the sum of weight · difference is that of the pair);
         ``weight``, its weight in the measure; ``nearest``, that in the nearest weighting which reverses the
         order; ``reverses_at``, the weight from which the order reverses if those of the others change in
         proportion. NaN if none does, and if the measure is not linear in its weights.
@@ -90,7 +91,7 @@ class Weightings(View):
     @property
     def summary(self) -> str:
         """The number of pairs whose order and significance depend on the weights, in a sentence."""
-        pairs = self.pairs if "group" not in self.pairs else self.pairs[self.pairs["group"] == ALL]
+        pairs = rows_of_all(self.pairs)
         fraction = pairs["fraction"]
         changing, undecided = ((fraction > low) & (fraction < 1 - low) for low in (0.0, 0.1))
         tested = pairs[pairs["p"] < self.alpha]
@@ -528,7 +529,8 @@ def _compare(
     unknown = np.full((len(first), len(world.aspects)), np.nan)
     if world.sampled is None:
         covariances = _covariances(by_aspect, world.values)
-        significant = _significant_fraction(differences, difference, covariances, world, alpha, correction)
+        family = unordered_pairs(first, second)
+        significant = _significant_fraction(differences, difference, covariances, world, alpha, correction, family)
         nearest = nearest_reversal(differences, world.weights, world.least)
         reverses_at = reversing_weight(differences, world.weights, world.least)
     else:
@@ -572,16 +574,23 @@ def _covariances(by_aspect: Floats, values: Floats) -> Floats:
 
 
 def _significant_fraction(
-    means: Floats, declared: Floats, covariances: Floats, world: _World, alpha: float, correction: str | None
+    means: Floats,
+    declared: Floats,
+    covariances: Floats,
+    world: _World,
+    alpha: float,
+    correction: str | None,
+    family: tuple[Ints, Ints],
 ) -> Floats:
     """Return the fraction of weightings with p < alpha and the sign of the declared one; NaN for a single topic."""
+    once, pair = family
     n_topics = world.values.shape[1]
     if n_topics < 2:
         return np.full(len(means), np.nan)
     times = np.zeros(len(means))
     for part in slices(len(world.points), len(means)):
         points = world.points[part]
-        is_significant = significant_at(points, means, covariances, n_topics, alpha, correction)
+        is_significant = significant_at(points, means[once], covariances[once], n_topics, alpha, correction)[pair]
         times += (is_significant & (np.sign(means @ points.T) == np.sign(declared)[:, None])).sum(axis=1)
     return times / len(world.points)
 
@@ -602,7 +611,8 @@ def significant_at(
     covariances : ndarray of float, shape (n_pairs, n_aspects, n_aspects)
         The covariances of these means.
     n_topics, alpha, correction
-        The number of topics, and the parameters of `weightings`. All pairs form a family.
+        The number of topics, and the parameters of `weightings`. All pairs form a family: a pair and its reverse
+        must not both be in it.
     """
     from scipy.stats import t as student
 

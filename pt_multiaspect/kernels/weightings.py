@@ -43,9 +43,12 @@ def positive_fraction(differences: Floats) -> Floats:
 
 def weighted_sum(differences: Floats, weights: Floats) -> Floats:
     """Return Σ_a w_a d_a, pairs of differences × aspects, exactly 0 where it is a rounding error."""
-    total: Floats = differences @ weights
-    total[np.abs(total) <= _TOLERANCE * np.abs(differences).max(axis=-1, initial=0.0)] = 0.0
-    return total
+    return _without_rounding_errors(differences @ weights, np.abs(differences).max(axis=-1, initial=0.0))
+
+
+def _without_rounding_errors(sums: Floats, scale: Floats) -> Floats:
+    """Return sums, and 0 where they are rounding errors of terms of a scale."""
+    return np.where(np.abs(sums) <= _TOLERANCE * scale, 0.0, sums)
 
 
 def nearest_reversal(differences: Floats, weights: Floats, least: Floats) -> Floats:
@@ -105,11 +108,15 @@ def reversing_weight(differences: Floats, weights: Floats, least: Floats) -> Flo
     others = 1 - weights
     unknown = np.full(differences.shape, np.nan)
     rest = (differences @ weights)[:, None] - weights * differences
+    rest = _without_rounding_errors(rest, np.abs(differences).max(axis=-1, initial=0.0)[:, None])
     rest = np.divide(rest, others, out=unknown.copy(), where=others > 0)
     result: Floats = np.divide(rest, rest - differences, out=unknown, where=rest * differences < 0)
     # The factor by which the weights of the others change must keep them above their least values.
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = (1 - result) / others
-        bound = np.array([np.delete(least / weights, aspect).max(initial=0.0) for aspect in range(len(weights))])
-    result[(factor < np.nan_to_num(bound)) | (result < least)] = np.nan
+    lowest = np.divide(
+        least, weights, out=np.zeros_like(weights), where=weights > 0
+    )  # aspects without weight keep 0
+    bound = np.array([np.delete(lowest, aspect).max(initial=0.0) for aspect in range(len(weights))])
+    result[(factor < bound) | (result < least)] = np.nan
     return result

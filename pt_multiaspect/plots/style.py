@@ -67,19 +67,25 @@ def rows_to_label(label: object, names: list[Any], first: Ints) -> list[int]:
 
 
 def rows_of_pair(pairs: pd.DataFrame, pair: object) -> pd.DataFrame:
-    """Return the rows of a pair of runs, given in any order, or of all pairs; of groups of topics, that of all."""
+    """Return the rows of a pair of runs, or of all pairs; of groups of topics, that of all.
+
+    The pair may be in any order; of two baselines, which are compared in both, the rows have the order of the pair.
+    """
     if "group" in pairs:
         pairs = pairs[pairs["group"] == ALL]
     if pair is None:
         return pairs
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise MultiAspectError(f"pair: expected the names of two runs, got {pair!r}")
-    wanted = sorted(map(str, pair))
-    is_pair = [sorted(map(str, names)) == wanted for names in pairs[["a", "b"]].to_numpy()]
-    if not any(is_pair):
-        names = choices(pd.unique(pairs[["a", "b"]].to_numpy().ravel()))
-        raise MultiAspectError(f"pair: expected two runs that the result compares ({names}), got {choices(wanted)}")
-    return pairs[is_pair]
+    wanted = list(map(str, pair))
+    sides = [list(map(str, names)) for names in pairs[["a", "b"]].to_numpy()]
+    for order in (wanted, wanted[::-1]):
+        if order in sides:
+            return pairs[[names == order for names in sides]]
+    names = choices(pd.unique(pairs[["a", "b"]].to_numpy().ravel()))
+    raise MultiAspectError(
+        f"pair: expected two runs that the result compares ({names}), got {choices(sorted(wanted))}"
+    )
 
 
 def shorten(text: str, width: int) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..analysis import Weightings
+from ..analysis._significance import unordered_pairs
 from ..analysis.weightings import significant_at
 from ..errors import MultiAspectError
 from ..evaluation.aggregation import ALL
@@ -140,11 +141,13 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     simplex = np.array([(i, j, _STEPS - i - j) for i in steps for j in steps if i + j <= _STEPS]) / _STEPS
     least = np.array(list(result.at_least.values()))
     points = least + (1 - least.sum()) * simplex
-    family = group.to_numpy() if result.correction else result.pairs.index == row
+    family = result.pairs[group] if result.correction else pair
+    once, code = unordered_pairs(*np.reshape(pd.factorize(family[["a", "b"]].to_numpy().T.ravel())[0], (2, -1)))
+    rows = family.index[once]
     is_significant = significant_at(
-        points, means[family], result.covariances[family], int(pair["n_topics"].item()), result.alpha,
+        points, means[rows], result.covariances[rows], int(pair["n_topics"].item()), result.alpha,
         result.correction,
-    )[int((result.pairs.index[family] == row).argmax())]  # fmt: skip
+    )[code[family.index.get_loc(row)]]  # fmt: skip
     corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
     x, y = (points @ corners).T
     difference = points @ means[row]
