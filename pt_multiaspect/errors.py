@@ -90,7 +90,11 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
             if earlier == _PER_GROUP:
                 message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
         _given.add(entry)
-    warn(message)
+    try:
+        warn(message)
+    except MultiAspectWarning:  # a filter raises it as an error, in the next call as well
+        _given.discard(entry)
+        raise
 
 
 def warn(message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 from typing import Any
 
@@ -97,6 +98,16 @@ def test_means_have_the_units_of_their_measures() -> None:
     table = ranks(perquery, MEASURES, n_resamples=1).table.set_index(["measure", "name"])
     assert table["mean"].to_dict() == pytest.approx(means.to_dict())
     assert table.loc[("ESL", "run 4"), "rank"] == 1
+
+
+def test_a_warning_that_is_raised_as_an_error_is_raised_again() -> None:
+    perquery = world().replace({"measure": {"own": "mine"}})
+    for action, outcome in (("error", pytest.raises), ("error", pytest.raises), ("always", pytest.warns)):
+        with warnings.catch_warnings():
+            warnings.simplefilter(action)
+            with outcome(ma.MultiAspectWarning, match="mine names no known measure"):
+                ranks(perquery, n_resamples=1)
+    ranks(perquery, n_resamples=1)  # it was given now
 
 
 def test_groups_order_of_rows_and_seed() -> None:
