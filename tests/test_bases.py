@@ -215,6 +215,7 @@ def test_weights_near_the_largest_float_count_the_same() -> None:
         (lambda: On(base=nDCG(gains={1: "x"})), ["nDCG", "gains", "'x'"]),
         (lambda: On(base=nDCG(gains={1: float("nan")})), ["nDCG", "gains", "nan"]),
         (lambda: On(base=AP(rel=10**400)), ["AP", "rel"]),
+        (lambda: ma.ESL(wanted=None), ["ESL", "wanted", "None"]),
         (lambda: ma.ESL(wanted=10**400), ["ESL", "wanted", "bits"]),
         (lambda: On(base="AP(" + "(" * 5000 + ")" * 5000 + ")"), ["On"]),
         (lambda: CAM(base={"relevance": "ESL", "credibility": "AP"}), ["CAM", "lower is better for some", "ESL"]),

@@ -348,7 +348,7 @@ QRELS = {"q": {"a": 1}}
         (lambda: RecallEffort(expected=1.5), ["expected", "1.5"]),
         (lambda: RelativeRecall.calc_aggregate(QRELS, QRELS), ["RelativeRecall requires expected", "expected=..."]),
         (lambda: CAM(base=RelativeRecall).calc_aggregate(QRELS, QRELS), ["CAM", "RelativeRecall", "expected"]),
-        (lambda: ESL(wanted=2**53 + 1), ["wanted", f"from 1 to {2**53}", f"{2**53 + 1}"]),
+        (lambda: ESL(wanted=2**53 + 1), ["wanted", f"at most {2**53}", f"{2**53 + 1}"]),
         (lambda: Satisfaction(rel=2**53 + 1), ["rel", f"from 0 to {2**53}", f"{2**53 + 1}"]),
         (lambda: ESL(wanted=0), ["ESL", "wanted", "0"]),
         (lambda: CoverageRatio.calc_aggregate(QRELS, QRELS), ["CoverageRatio", "column known", "relevance"]),

@@ -24,6 +24,7 @@ from pt_multiaspect import (
     crp_curve,
     evaluate,
     nCRP,
+    uRBPgr,
 )
 from pt_multiaspect.analysis import upper_bound
 
@@ -167,7 +168,16 @@ def test_displacement_over_several_aspects():
     drawn = crp_curve(run, qrels, recovery)
     assert drawn["crp"].tolist() == [-1, -2, 0]
     assert crp_curve(run, qrels, On(aspect="credibility"))["crp"].tolist() == [0, -1, 0]
+    assert crp_curve(run, qrels, str(recovery)).equals(drawn)
     assert CAM(base=nCRP, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+
+
+def test_lowest_probability_above_0_is_the_lowest_degree() -> None:
+    scale = Aspect([0, 1, 2], probabilities=[0.1, 0.5, 1])
+    qrels = {"q": {"d1": 2, "d2": 1, "d3": 0}}
+    drawn = crp_curve({"q": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}, qrels, uRBPgr(aspects={"relevance": scale}))
+    assert drawn["recall_base"].tolist() == [2, 2, 2]
+    assert drawn["crp"].tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("cutoff", [None, 1, 2, 3])
@@ -202,6 +212,7 @@ def test_in_other_doors():
         (lambda: MM(base=CRP), ["MM", "CRP", "negative"]),
         (lambda: TOMA(base=nCRP) @ 10, ["TOMA@10", "no base accepts one", "nCRP"]),
         (lambda: crp_curve({}, {"q": {"d": (1, 2)}}, CAM(aspects={"a": 1, "b": 2})), ["On or TOMA", "CAM"]),
+        (lambda: crp_curve({}, {"q": {"d": 1}}, "AP"), ["On or TOMA", "AP"]),
         (lambda: CRP @ 0, ["CRP", "cutoff", "0"]),
     ],
 )

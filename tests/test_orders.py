@@ -511,3 +511,16 @@ def test_no_document_is_positive_in_an_order_of_one_class(base: str, weighting: 
         measure = TOMA(base=base, weighting=weighting, positives="top-half", **params)
         assert measure.order(constant).n_classes == 1
         assert measure.calc_aggregate(qrels, run) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "shown"),
+    [
+        (lambda: ma.TOMA(distance=int("9" * 500)), "unknown distance"),
+        (lambda: Order([None], ["a"]), "weights: expected pairs"),
+        (lambda: Order([((1,), 1, 2)], ["a"]), "weights: expected pairs"),
+    ],
+)
+def test_bad_values_are_named(make, shown: str) -> None:
+    with pytest.raises(ma.MultiAspectError, match=shown):
+        make()

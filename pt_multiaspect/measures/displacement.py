@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
+from ..bases import Term
+from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking, Rankings
 from ..errors import MultiAspectError
@@ -185,7 +187,7 @@ class _CRPRecovery(_Displacement):
         return displacement.recovery(ranking, target)
 
 
-def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame:
+def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.DataFrame:
     """Compute the CRP of each query at each rank.
 
     Parameters
@@ -194,7 +196,7 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
         One run.
     qrels : DataFrame, dict, iterable of namedtuples or Judgments
         The judgments.
-    measure : Measure, default On
+    measure : Measure or str, default On
         Defines the degrees of the documents: ``On(aspect="credibility")`` uses the labels of one
         aspect, TOMA the classes of label tuples, uRBPgr the products of probabilities. The base of the
         measure is not used.
@@ -223,7 +225,9 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
     2  q1     3   -1     -1            2            1
     """
     judgments = Judgments.of(qrels)
-    terms = measure.terms(judgments)
+    if isinstance(measure, str):
+        measure = read_measure(measure)
+    terms: list[Term] = getattr(measure, "terms", lambda _: [])(judgments)  # measures of ir-measures have none
     if len(terms) != 1:
         raise MultiAspectError(
             f"expected a measure with one gain per document, such as On or TOMA, got {measure!r}, which has "

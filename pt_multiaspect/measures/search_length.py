@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Floats
-from .._validation import whole
+from .._validation import count
 from ..collection.rankings import Ranking
 from ..kernels.search_length import expected_search_length
 from ..kernels.target import Target
@@ -60,7 +60,7 @@ class _ESL(SingleAspectMeasure):
     LOWER_IS_BETTER = True
     SUPPORTED_PARAMS = {
         "wanted": Param(
-            whole("wanted: expected a whole number of documents", low=1, high=2**53),
+            count("wanted", low=1, high=2**53),
             1,
             "the number of relevant documents wanted",
         ),

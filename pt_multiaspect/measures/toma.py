@@ -129,6 +129,9 @@ class _TOMA(JointMeasure, BasedMeasure):
     **Gate.** Without a gate, a non-relevant document with high grades on all other aspects ranks above
     many relevant documents. In most search tasks this is not intended: use ``TOMA(gate='relevance')``.
 
+    **Condensed rankings.** ``base=nDCG(judged_only=True)`` keeps each document that is judged on any aspect, and
+    its other aspects count as lowest, whereas CAM condenses the ranking for each aspect separately.
+
     **Axes.** Distances depend on the lengths of the axes. With ``axes='gains'`` on relevance 0-2,
     understandability 0-10 and trust 0-10, a non-relevant document labelled (0, 10, 10) is in class 119
     of the classes 0 to 123, above (2, 8, 8) in class 116; with equal axes, the latter is far better.

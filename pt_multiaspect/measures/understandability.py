@@ -156,7 +156,8 @@ class _uRBPgr(_Product):
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         product, unjudged = self._product(views)
-        return Joint(product, unjudged=unjudged)
+        # An unjudged document counts as one with the lowest grade on every aspect.
+        return Joint(product, unjudged=unjudged, bottom=unjudged)
 
 
 class _unDCG(_ExponentialProduct):

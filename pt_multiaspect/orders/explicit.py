@@ -91,6 +91,10 @@ class Order(Named, TupleOrder):
         pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
         if not pairs:
             raise MultiAspectError("expected at least one label tuple for the order, got none")
+        if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+            raise MultiAspectError(
+                f"weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got {shown(pairs)}"
+            )
         tuples = [
             tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
             for key, _ in pairs

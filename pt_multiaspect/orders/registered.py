@@ -174,7 +174,10 @@ def check_distance(distance: object) -> str | float:
         if is_distance(distance):
             return distance
     elif not isinstance(distance, bool) and isinstance(distance, int | float | np.number):
-        exponent = float(distance)
+        try:
+            exponent = float(distance)
+        except OverflowError:
+            exponent = 0.0
         if exponent > 0:
             if exponent in _NAMED_DISTANCES:
                 return _NAMED_DISTANCES[exponent]
