@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import pickle
 import sys
@@ -19,6 +20,7 @@ from strategies import no_warnings
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On
 from pt_multiaspect.bases.strings import read_measure
+from pt_multiaspect.integration.literals import literal_value
 from pt_multiaspect.integration.parsing import as_measure, parse, parse_all
 from pt_multiaspect.measures import ALL
 
@@ -47,7 +49,26 @@ def test_reads_what_measures_print(measure: ir_measures.Measure) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir-measures reads strings by ast.Num")
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir-measures reads literals by ast.Num")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1", "0.5", "1e400", "2j", "'text'", "u'text'", "True", "None", "{0: 0, 1: 5.5}", "{'a': {'b': 'c'}}", "{}",
+        "b'text'", "...", "-1", "[1]", "(1, 2)", "name", "{**a}", "{1, 2}", "f'{1}'", "1 + 2j", "'a' 'b'",
+    ],
+)  # fmt: skip
+def test_literals_are_those_of_ir_measures(text: str) -> None:
+    def outcome(value: Callable[[ast.expr], Any]) -> tuple[type, str]:
+        try:
+            result = value(ast.parse(text, mode="eval").body)
+        except ValueError as error:
+            result = error
+        return type(result), repr(result)
+
+    assert outcome(literal_value) == outcome(ir_measures.util._ast_to_value)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_equals_ir_measures() -> None:
     texts = [*map(str, VARIANTS), *ir_measures.measures.registry]
     texts += ["nDCG@10", "AP(rel=2)", "nDCG(gains={0:0,1:5})@5", "Judged@10", "RBP(p=0.9)@7", "SetF(beta=0.5)"]

@@ -23,6 +23,7 @@ from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_q
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
+from .literals import install_literals
 
 
 class LastJudgments(threading.local):
@@ -122,6 +123,7 @@ def register() -> None:
     labels, and thus of floats, which pytrec_eval rejects and others count as judged. Qrels with integers are passed
     unchanged.
     """
+    install_literals()
     pipeline = ir_measures.DefaultPipeline
     if not any(isinstance(provider, MultiAspectProvider) for provider in pipeline.providers):
         pipeline.providers.append(MultiAspectProvider())
