@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, WHAM, Aspect, Aspects, Judgments, On, Order
@@ -305,3 +306,31 @@ def test_new_values_are_added_and_changed_ones_are_reported(
     assert stored()["fractional 6"]["uERR"] == json.loads(content)["fractional 6"]["uERR"]
     assert write(accept_changes=True) == []
     assert stored()["fractional 6"]["uRBP"] == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    ("mean", "by_reference", "expected"),
+    [
+        # Positive labels on all aspects; not on relevance; on relevance only; on none.
+        (CAM, reference.cam, [(5 * 1 + 2 * 0.5 + 3 * 1) / 10, (2 * 0.5 + 3 * 1) / 5, 1.0, 0.0]),
+        (MM, reference.mm, [10 / (5 / 1 + 2 / 0.5 + 3 / 1), 5 / (2 / 0.5 + 3 / 1), 1.0, 0.0]),
+        (GAM, reference.gam, [0.5**0.2, 0.5**0.4, 1.0, 0.0]),
+    ],
+    ids=["CAM", "MM", "GAM"],
+)
+def test_aspects_without_positive_labels_are_left_out(mean: Any, by_reference: Any, expected: list[float]) -> None:
+    labels = {"q1": [(1, 0, 1), (0, 1, 0)], "q2": [(0, 0, 1), (0, 1, 0)], "q3": [(1, 0, 0)], "q4": [(0, 0, 0)]}
+    aspects = ("relevance", "credibility", "trust")
+    qrels = {
+        qid: {f"d{rank}": dict(zip(aspects, tuples, strict=True)) for rank, tuples in enumerate(documents)}
+        for qid, documents in labels.items()
+    }
+    run = {qid: {docno: -float(rank) for rank, docno in enumerate(documents)} for qid, documents in qrels.items()}
+    weights = {"relevance": 5, "credibility": 2, "trust": 3}
+    measure = mean(base="AP", weights=weights, empty="drop", aspects=dict.fromkeys(aspects, 1))
+    values = ma.evaluate({"run": run}, qrels, [measure], progress=False).set_index("qid")["value"]
+    assert values.to_dict() == pytest.approx(dict(zip(labels, expected, strict=True)), abs=1e-15)
+    scales = {aspect: reference.ref_aspect([0, 1]) for aspect in aspects}
+    for qid, value in values.items():
+        slow = by_reference(run[qid], qrels[qid], scales, "AP", weights=weights, empty="drop")
+        assert slow == pytest.approx(value, abs=1e-15)
