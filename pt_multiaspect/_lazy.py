@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -17,6 +18,7 @@ def lazy_attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], A
         if name in homes:
             module = import_module(f".{homes[name]}", package)
             return module if name == homes[name] else getattr(module, name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        message = f"module {package!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[package])  # Python suggests similar names
 
     return attribute

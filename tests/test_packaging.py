@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from shared_data import shared_path
 
+import pt_multiaspect as ma
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -148,3 +150,10 @@ import pt_multiaspect
 new = set(sys.modules) - before
 print("pt_multiaspect" in new, *sorted(set({HEAVY!r}) & new))"""
     assert run_code(code) == "True"
+
+
+def test_misspelt_names_are_similar_to_names_of_the_package() -> None:
+    with pytest.raises(AttributeError) as caught:
+        _ = ma.TMOA
+    assert caught.value.name == "TMOA"
+    assert "TOMA" in dir(caught.value.obj)

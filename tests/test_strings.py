@@ -389,6 +389,7 @@ def test_numbers_that_cannot_be_printed_are_refused(value: str) -> None:
     ("make", "example"),
     [
         (lambda: ma.On("credibility"), "On: expected parameters by name, as in On(aspect='credibility'), got"),
+        (lambda: CAM(10), "CAM: expected parameters by name, got 10; for a cutoff, use CAM @ 10"),
         (lambda: ma.On("credibility", "AP"), "as in On(aspect='credibility', base='AP'), got values without names"),
         (lambda: ma.CAM("nDCG@10"), "as in CAM(base='nDCG@10'), got"),
         (lambda: ma.TOMA(LABELS, RANKED), "as in TOMA(base=…, distance=…), got"),

@@ -101,6 +101,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             warn(message)
             raise MultiAspectError(message)
         if args:
+            if len(args) == 1 and type(args[0]) is int and "cutoff" in self.SUPPORTED_PARAMS:
+                raise MultiAspectError(
+                    f"{self.NAME}: expected parameters by name, got {args[0]}; for a cutoff, use "
+                    f"{self.NAME} @ {args[0]}"
+                )
             named = [
                 f"{name}={value!r}" if isinstance(value, str | int | float) else f"{name}=…"
                 for name, value in zip(self.SUPPORTED_PARAMS, args, strict=False)
