@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
-from pydoc import locate
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,7 +40,9 @@ def provisional() -> dict[str, tuple[str, str]]:
     for name in re.findall(r"auto\w+:: (\S+)", page.read_text(encoding="utf-8")):
         path = f"pt_multiaspect.{name.removeprefix('pt_multiaspect.')}"
         try:
-            if stated := stability(inspect.getdoc(locate(path)) or ""):
+            # By attributes: modules that have the name of a function stand behind it.
+            value = reduce(getattr, path.split(".")[1:], import_module("pt_multiaspect"))
+            if stated := stability(inspect.getdoc(value) or ""):
                 found[path] = stated
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None

@@ -95,7 +95,8 @@ def overrides_documented(value: type, attribute: str) -> bool:
     doc = getattr(vars(value)[attribute], "__doc__", None)
     if doc and len(doc.strip().splitlines()) > 1:
         return False
-    return any(getattr(vars(above).get(attribute), "__doc__", None) for above in value.__mro__[1:])
+    inherited = [vars(above)[attribute] for above in value.__mro__[1:] if attribute in vars(above)]
+    return any(getattr(member, "__doc__", None) for member in inherited)
 
 
 PUBLIC = dict(public_names())

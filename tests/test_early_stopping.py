@@ -100,6 +100,7 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
+@pytest.mark.filterwarnings("ignore:.*`booster=(gblinear|dart)` is deprecated")
 @pytest.mark.parametrize("booster", ["gblinear", "dart"])
 def test_models_that_later_rounds_change_are_those_of_the_best_round(booster: str, kind: str) -> None:
     # XGBoost predicted with the last round of gblinear, and with the last weights of dart's trees.

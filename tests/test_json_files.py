@@ -53,7 +53,7 @@ FORM = "expected {qid: {docno: score}}"
             f'{{"q1": {{"d1": 1{"0" * 5000}}}}}',
             "not valid JSON, or an incomplete file: Exceeds the limit",
         ),
-        ("[" * 200_000, "run.json: not valid JSON, or an incomplete file: maximum recursion depth"),
+        ("[" * 200_000, "run.json: not valid JSON, or an incomplete file: it is nested too deeply"),
         ('{"q1": {"d1": 1, "d2": 2, "d1": 3}}', "got document d1 several times for query q1"),
         ('{"q1": {"d1": 1}, "q2": {}, "q1": {"d1": 1}}', "got several entries of query q1"),
         ('{"q1":\n {"d1": 1', "not valid JSON, or an incomplete file: Expecting ',' delimiter: line 3 column 1"),

@@ -153,6 +153,7 @@ def test_trec_evals_own_output(cli, trec_files):
 
 
 @pytest.mark.every(3)
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir-measures alone reads cutoffs by ast.Num")
 @pytest.mark.parametrize(("options", "format"), [([], "ir_measures"), (["-o", "jsonl"], "jsonl")])
 def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
     monkeypatch.chdir(trec_files)

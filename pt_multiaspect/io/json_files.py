@@ -73,7 +73,8 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
             value, end = decoder.raw_decode(content, start)
             values.append((line, value))
     except (ValueError, RecursionError) as error:  # also for integers of thousands of digits
-        raise MultiAspectError(f"{text.name}: not valid JSON, or an incomplete file: {error}") from error
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise MultiAspectError(f"{text.name}: not valid JSON, or an incomplete file: {reason}") from error
     return values
 
 
