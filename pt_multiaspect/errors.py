@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
@@ -35,6 +36,17 @@ class MultiAspectWarning(UserWarning):
 
 _given: set[str | tuple[str, str]] = set()
 _lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """Replace the lock, which a thread of the parent process may have held when this process was forked."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_renew_lock)
+
 #: Number of causes per group that are reported before a final warning says that there are more.
 _PER_GROUP = 3
 
@@ -156,7 +168,6 @@ _TOOLS = (
     "ir_measures",
     "pyterrier",
     "joblib",
-    "functools",  # cached properties
     "tqdm",
     "sklearn",
     "lightgbm",

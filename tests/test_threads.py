@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -17,6 +22,7 @@ from ir_measures import AP, RR, P, nDCG
 
 import pt_multiaspect as ma
 from pt_multiaspect import errors
+from pt_multiaspect._cached import cached_property
 from pt_multiaspect.integration.provider import MultiAspectProvider
 
 SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
@@ -118,3 +124,43 @@ def test_warnings_of_several_threads() -> None:
     with ThreadPoolExecutor(8) as pool, pytest.warns(ma.MultiAspectWarning):
         list(pool.map(warn, range(400)))
     assert sum(isinstance(cause, tuple) for cause in errors._given) == 4
+
+
+class Slow:
+    """An object whose property takes long in this process, and no time in processes that it forks."""
+
+    def __init__(self, computing: threading.Event, done: threading.Event) -> None:
+        self.process, self.computing, self.done = os.getpid(), computing, done
+
+    @cached_property
+    def value(self) -> int:
+        if os.getpid() == self.process:
+            self.computing.set()
+            self.done.wait(60)
+        return 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_forked_process_waits_for_no_thread_of_the_other() -> None:
+    computing, done = threading.Event(), threading.Event()
+    first, second = Slow(computing, done), Slow(computing, done)
+    thread = threading.Thread(target=lambda: first.value)
+    thread.start()
+    assert computing.wait(60)
+    with errors._lock:
+        child = os.fork()
+        if child == 0:  # a failing test would not return here
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                errors.warn_once("a warning of a forked process")
+            os._exit(second.value)
+    end = time.monotonic() + 20
+    while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
+        time.sleep(0.01)
+    done.set()
+    thread.join()
+    if not ended[0]:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert (ended[0], os.waitstatus_to_exitcode(ended[1])) == (child, 1)

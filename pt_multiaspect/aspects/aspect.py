@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, wraps
+from functools import wraps
 from itertools import pairwise
 from typing import Any, ParamSpec, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from .._numbers import exact, number, numbers, spell
 from ..errors import MultiAspectError, choices, refuse_unknown, shown
 

@@ -8,7 +8,6 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -19,6 +18,7 @@ import pandas as pd
 
 from pt_multiaspect_commands import NAME, SUMMARIES
 
+from .._cached import cached_property
 from .._writing import is_special, write_file
 from ..aspects import Aspects
 from ..collection.judgments import Judgments

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale

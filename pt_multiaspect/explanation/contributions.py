@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from .._cached import cached_property
 from .._typing import Bools, Floats
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings

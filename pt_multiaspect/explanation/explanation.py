@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import ir_measures
 import pandas as pd
 
+from .._cached import cached_property
 from .._validation import count
 from ..aspects.aspect import Aspect
 from ..bases.base import is_measure

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from .._typing import Floats, Ints
 from ..collection.judgments import Judgments, numbered_names
 from ..collection.rankings import Rankings

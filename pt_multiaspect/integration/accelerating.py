@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from ir_measures import Measure as AnyMeasure
 from ir_measures import Metric
 from ir_measures.providers import Evaluator, Provider
 
+from .._cached import cached_property
 from ..bases.delegated import measure_groups
 from ..bases.standard import StandardMeasures, standard_base
 from ..collection.judgments import Judgments

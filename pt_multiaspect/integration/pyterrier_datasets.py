@@ -6,11 +6,11 @@ PyTerrier loads this module, by its entry point, when such a dataset is requeste
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 import pandas as pd
 import pyterrier as pt
 
+from .._cached import cached_property
 from ..aspects import Aspects
 from ..datasets import Collection, WideQrels, info, load, load_health, names
 

@@ -7,10 +7,10 @@ A Metric for Ranking Evaluation. CLEF 2012, and IIR 2013 (extended abstract), Eq
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from .._cached import cached_property
 from .._typing import Floats, Ints
 from .breakdown import Breakdown
 from .forms import Additive

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
 from .breakdown import Breakdown

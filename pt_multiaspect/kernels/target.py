@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
 from .hits import descending, positions, sums

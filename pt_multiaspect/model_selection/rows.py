@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import ir_measures
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
@@ -214,11 +214,11 @@ class RowRankings(Rankings):
         return order + begins
 
     @cached_property
-    def _docnos(self) -> Texts:  # type: ignore[override]
+    def _docnos(self) -> Texts:
         return Texts.from_strings(self.rows.docnos)
 
     @cached_property
-    def source(self) -> Run:  # type: ignore[override]
+    def source(self) -> Run:
         """The rows as a run."""
         scores = np.asarray(self._scores, dtype=np.float64)
         return Run(self.rows.qids, self.rows.pool_query, self._docnos, scores)

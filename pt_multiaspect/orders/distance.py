@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from os import PathLike
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from .._numbers import exact
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import declared_aspects

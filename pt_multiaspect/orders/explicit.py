@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import product
 from os import PathLike
 from typing import Any, ClassVar
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from .._numbers import number, read_json, spell
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._cached import cached_property
 from .._typing import Bools, Ints
 from ..errors import refuse_surrogates
 from .identifiers import identifiers, is_arrow

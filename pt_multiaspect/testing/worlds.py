@@ -6,12 +6,12 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
+from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from ..aspects import Aspect, Aspects
 from ..collection.columns import KNOWN

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import ir_measures
 import numpy as np
 import pandas as pd
 
+from ..._cached import cached_property
 from ..._typing import Floats
 from ..._validation import choice, count, real
 from ...aspects.aspects import Aspects

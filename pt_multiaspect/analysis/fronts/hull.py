@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from ..._cached import cached_property
 from ..._typing import Bools, Floats, Ints
 from ...kernels.pareto import TOLERANCE, front_of
 
