@@ -80,6 +80,8 @@ MISTAKES = [
     # measures
     ("evaluate -m nDGC@10 runs", "unknown measure 'nDGC'; the nearest names are NDCG, nDCG"),
     ("evaluate -m 'TOMA(aspect=[relevance])' runs", "Did you mean aspects?"),
+    ("evaluate -m AP \"MM(base='nDCG@10')@5\" runs", "MM@5 has the cutoff 5, but its base is nDCG@10"),
+    ("evaluate -m AP \"mine=CAM(base='nothing')\" runs", "CAM: unknown base 'nothing'"),
     ("evaluate -m 'AP(rle=2)' runs", "AP: expected parameters (cutoff, rel, judged_only), got rle"),
     ("evaluate -m 'TOMA(aspects=[relevence])' runs", "Did you mean relevance?"),
     ("evaluate -m 'On(aspect=effort)' runs", "among relevance, credibility, or a further --qrels ASPECT=FILE"),

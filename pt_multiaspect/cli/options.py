@@ -233,9 +233,9 @@ def looks_like_measure(text: str) -> bool:
     """Return whether an argument is a measure rather than a file."""
     if os.path.exists(os.path.expanduser(text)):
         return False
-    # With a cutoff, it is probably a misspelt measure; files of values have labels with a direction.
-    is_label = re.fullmatch(r"[\w.()=,]+@\d+|.+=(higher|lower)", text) is not None
-    return is_label or measure_with_cutoff(text) is not None or not measure_error(text)
+    # With a cutoff or parameters, it is probably a misspelt measure; files of values have labels with a direction.
+    is_written_so = re.fullmatch(r"[\w.()=,]+@\d+|(\w+=)?\w+\(.*\)(@\d+)?|.+=(higher|lower)", text) is not None
+    return is_written_so or measure_with_cutoff(text) is not None or not measure_error(text)
 
 
 def measure_error(text: str) -> str:
