@@ -295,6 +295,14 @@ def test_what_does_not_fit_together(changes: dict[str, Any], message: str) -> No
         AspectRanker(ByGroup(), target=MANHATTAN).fit(**arguments)
 
 
+@pytest.mark.parametrize("target", ["scaled-sum", "scaled_sum"])
+def test_the_misspelt_scaled_sum_is_suggested(target: str) -> None:
+    with pytest.raises(
+        MultiAspectError, match=f"target: expected a measure.*got '{target}'.*Did you mean scaled sum"
+    ):
+        ma.aggregate_labels(pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "a": [1], "b": [1]}), target)
+
+
 @pytest.mark.parametrize("aspects", [None, list(GRADES), GRADES], ids=["undeclared", "names", "scales"])
 def test_a_target_that_is_nearly_the_name_of_a_measure(aspects: Any) -> None:
     message = r"target: expected a measure or an aspect \(relevance, credibility\), got 'toma', .* names are TOMA,"

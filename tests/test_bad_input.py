@@ -185,6 +185,15 @@ def test_aspects_without_relevance_are_not_taken_for_queries() -> None:
     assert "first level" not in str(error.value)
 
 
+def test_swapped_ids_of_qrels_are_named() -> None:
+    swapped = pd.DataFrame({"qid": ["d1", "d2"], "docno": ["q1", "q1"], "relevance": [1, 0]})
+    with pytest.raises(MultiAspectError, match="are query and document ids swapped"):
+        ma.evaluate({"run": {"q1": {"d1": 1.0}}}, swapped, "map", progress=False)
+    with pytest.raises(MultiAspectError, match="have no query in common") as error:
+        ma.evaluate({"run": {"q9": {"d1": 1.0}}}, swapped, "map", progress=False)
+    assert "swapped" not in str(error.value)
+
+
 def test_a_query_may_be_named_relevance() -> None:
     for labels in (1, {"relevance": 1}, {"label": 1}):
         assert Judgments({"relevance": {"d1": labels}}).qids.tolist() == ["relevance"]

@@ -45,7 +45,9 @@ def warn_of_no_common_query(rankings: Rankings) -> None:
 
 def by_query_remedy(judgments: Judgments, qids: Iterable[str]) -> str:
     """Return the end of a message about a run without a common query: nothing unless its queries are documents."""
-    return f". {BY_QUERY}" if {*judgments.docnos} >= {*qids} else ""
+    if not {*judgments.docnos} >= {*qids}:
+        return ""
+    return f". The queries of the run are documents of the qrels: are query and document ids swapped? {BY_QUERY}"
 
 
 def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> None:

@@ -19,7 +19,7 @@ from ..bases.strings import measure_with_cutoff, similar_names
 from ..collection.columns import DOCUMENT_COLUMNS, beir_columns
 from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures
 from ..measures.parameters import ASPECTS
@@ -244,6 +244,8 @@ def read_target(target: object, measure: Measure | None = None, aspects: AspectS
         if isinstance(aspects, Aspects):
             check_aspect_target(target, list(aspects), is_named=True)
         return On(aspect=target)
+    if isinstance(target, str) and (hint := did_you_mean([target], [SCALED_SUM])):
+        raise MultiAspectError(f"target: expected a measure, an aspect or {SCALED_SUM!r}, got {target!r}{hint}")
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
     if len(parsed) == 1 and _has_gain(parsed[0]):
         return cast(Measure, parsed[0])
@@ -280,7 +282,7 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
     if aspect_name(target) not in names:
         raise MultiAspectError(
             f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and there is no column "
-            f"for the aspect {target}; of measures, {similar_names(target)}"
+            f"for the aspect {target}; of measures, {similar_names(target)}{did_you_mean([target], [SCALED_SUM])}"
         )
     measures = [name.lower() for name in ir_measures.measures.registry]
     if not is_named and (measure_with_cutoff(target) or get_close_matches(target.lower(), measures, 1, 0.8)):
