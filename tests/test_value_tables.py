@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline
-from pt_multiaspect.cli import main
+from pt_multiaspect.cli import main, tables
 from pt_multiaspect.evaluation.long_frames import measures_by_label
 from pt_multiaspect.integration.aggregators import lower_is_better
 
@@ -175,3 +176,92 @@ def test_a_file_beside_that_does_not_belong_to_the_table(content: str) -> None:
     with pytest.warns(MultiAspectWarning, match=r"^pq\.csv\.ir_metadata\.yml: expected the measures AP of pq\.csv"):
         result: Any = ma.read_values("pq.csv")
     assert result["value"].tolist() == [0.5, 1]
+
+
+STALE = r"^pq\.csv(\.gz)?\.ir_metadata\.yml: expected the measures (G|AP) of .* pass measures={label: measure}"
+
+
+@pytest.fixture
+def command() -> list[str]:
+    """Arguments that write a table whose label does not name its measure."""
+    Path("q.json").write_text('{"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 0, "d2": 1}}')
+    pd.DataFrame({"qid": ["q1", "q2"], "docno": "d1", "score": [1.0, 0.5]}).to_parquet("a")
+    return ["q.json", "a", "-o", "pq.csv"]
+
+
+def evaluate_to_table(command: list[str], measure: str = "G=GMAP") -> Path:
+    assert main(["evaluate", *command, "-q", "-m", measure]) == 0
+    return Path("pq.csv")
+
+
+def assert_left_aside(path: str | Path) -> None:
+    with pytest.warns(MultiAspectWarning, match=STALE) as caught:
+        assert not ma.read_values(path).attrs["measures"]
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("change", ["values", "order", "label", "older compressed table"])
+def test_records_of_other_tables_are_left_aside(change: str, command: list[str]) -> None:
+    path = evaluate_to_table(command)
+    earlier = path.read_text()
+    if change == "values":  # as when a process was killed before it wrote the record
+        path.write_text(earlier.replace("q1,", "q9,"))
+    elif change == "order":
+        path.write_text("name,qid,G\na,q2,0.5\na,q1,1\n")
+    elif change == "label":
+        path.write_text(earlier.replace(",G\n", ",AP\n"))
+    else:
+        Path("pq.csv.gz").write_bytes(gzip.compress(earlier.replace("q1,", "q9,").encode()))
+        path = Path("pq.csv.gz")
+    assert_left_aside(path)
+
+
+def test_records_without_a_digest_are_left_aside(command: list[str]) -> None:
+    path = evaluate_to_table(command)
+    record = Path("pq.csv.ir_metadata.yml")
+    record.write_text(re.sub(r"  table:\n    digest: \w+\n", "", record.read_text()))
+    assert_left_aside(path)
+
+
+def test_tables_keep_their_records(command: list[str]) -> None:
+    path = evaluate_to_table(command)
+    expected = ma.read_values(path).attrs
+    assert expected["measures"] == {"G": "GMAP"}
+    Path("sub").mkdir()
+    Path("sub/link.csv").symlink_to(path.absolute())
+    assert ma.read_values("sub/link.csv").attrs == expected
+    path.write_bytes(pd.read_csv(path).to_csv(index=False, lineterminator="\r\n").encode())
+    assert ma.read_values(path).attrs == expected
+    Path("pq.parquet.ir_metadata.yml").write_bytes(Path("pq.csv.ir_metadata.yml").read_bytes())
+    for compression in ("gzip", "zstd"):
+        pd.read_csv(path).to_parquet("pq.parquet", compression=compression)
+        assert ma.read_values("pq.parquet").attrs == expected
+    Path("pq.csv.ir_metadata.yml").unlink()
+    assert not ma.read_values(path).attrs["measures"]  # without a word
+
+
+def test_the_record_is_beside_the_table_that_a_link_points_to(command: list[str]) -> None:
+    Path("sub").mkdir()
+    Path("pq.csv").symlink_to("sub/real.csv")
+    path = evaluate_to_table(command)
+    assert path.is_symlink()
+    assert Path("sub/real.csv.ir_metadata.yml").exists()
+    assert not Path("pq.csv.ir_metadata.yml").exists()
+    assert ma.read_values(path).attrs == ma.read_values("sub/real.csv").attrs != {}
+
+
+@pytest.mark.parametrize("content", [None, "pt_multiaspect: 3", "- mine"])
+def test_commands_that_write_no_record_remove_that_of_an_earlier_table(
+    content: str | None, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate_to_table(command)
+    record = Path("pq.csv.ir_metadata.yml")
+    if content is not None:  # not by this package
+        record.write_text(content)
+    explain = ["explain", "a", "--qrels", "q.json", "-m", "AP", "--query", "q1", "-o", "pq.csv"]
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "write_file", lambda *_: Path("none/pq.csv").write_text(""))
+        assert main(explain) != 0
+    assert record.exists()
+    assert main(explain) == 0
+    assert record.exists() == (content is not None)

@@ -25,7 +25,8 @@ from ..collection.judgments import Judgments
 from ..errors import silence_warnings
 from ..evaluation import evaluate
 from ..evaluation.aggregation import read_topic_groups
-from ..evaluation.provenance import SUFFIX, as_yaml, provenance
+from ..evaluation.provenance import as_yaml, provenance, record_path, remove_record
+from ..evaluation.value_files import table_digest
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
 from .options import (
     ARGUMENTS,
@@ -41,7 +42,7 @@ from .options import (
     Significance,
     explain_argument,
 )
-from .tables import SUFFIXES, choose_format, write
+from .tables import SUFFIXES, Sheet, choose_format, write
 from .wording import tell
 
 #: The names of the parameters of run files.
@@ -130,8 +131,8 @@ class Inputs:
         self.skipped += result.attrs.get("skipped", [])
         return result
 
-    def provenance(self, command: str) -> dict[str, Any]:
-        """Return the provenance of the values, without skipped runs."""
+    def provenance(self, command: str, table: str | None) -> dict[str, Any]:
+        """Return the provenance of the values, without skipped runs, for the table with a digest."""
         judgments = Judgments.of(self.qrels)
         qrels: dict[str, object] = {}
         for name in ("qrels", "human"):
@@ -151,16 +152,17 @@ class Inputs:
                 baseline=self.baseline,
                 test=None if self.baseline is None else test,
                 command=command,
+                table=table,
             )
 
 
-def _write_provenance(inputs: Inputs, output: str) -> None:
-    """Write the provenance of an output file to a second file."""
+def _write_provenance(inputs: Inputs, shown: object, output: str) -> None:
+    """Write the provenance of what an output file shows to a second file."""
     context = click.get_current_context()
     command = shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
-    path = f"{output}{SUFFIX}"
+    path, table = record_path(output), table_digest(shown.frame) if isinstance(shown, Sheet) else None
     try:
-        write_file(path, as_yaml(inputs.provenance(command)))
+        write_file(path, as_yaml(inputs.provenance(command, table)))
         tell(f"wrote versions, digests, scales and measures to {path}")
     except OSError as error:
         tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")
@@ -239,8 +241,11 @@ def verb(
                 errors, shown = shown.errors, shown.shown
             if shown is not None:
                 write(shown, format, output)
-                if states_inputs and options["qrels"] and output is not None and not is_special(output):
-                    _write_provenance(inputs, output)
+                if output is not None and not is_special(output):
+                    if states_inputs and options["qrels"]:
+                        _write_provenance(inputs, shown, output)
+                    else:
+                        remove_record(output)
             for error in errors or ():
                 tell(f"error: {error}")
             return int(errors is not None)

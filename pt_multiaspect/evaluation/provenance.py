@@ -13,6 +13,7 @@ import platform
 import re
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def provenance(
     baseline: str | None = None,
     test: Mapping[str, str] | None = None,
     command: str | None = None,
+    table: str | None = None,
 ) -> dict[str, Any]:
     """Return the provenance of values as nested mappings, lists and plain values.
 
@@ -64,6 +66,8 @@ def provenance(
         The significance test, with the keys name and correction method.
     command : str, optional
         The command line.
+    table : str, optional
+        The digest of the table of values that the provenance is written for.
     """
     reported: dict[str, Any] = {"reported measures": [str(measure) for measure in measures.values()]}
     if baseline is not None:
@@ -73,12 +77,14 @@ def provenance(
     implementation = {} if command is None else {"executable": {"cmd": command}}
     data = {"test collection": {"qrels": [_source(source) for source in qrels.values()]}}
     # Information for which the schema has no fields.
-    own = {
+    own: dict[str, Any] = {
         "measures": measures_in_full(measures),
         "scales": _scales(judgments, measures),
         "qrels": {aspects: _entry(source) for aspects, source in qrels.items()},
         "runs": {name: _entry(run) for name, run in runs.items()},
     }
+    if table is not None:
+        own["table"] = {"digest": table}
     return _platform_record(reported, implementation, {"data": data, "pt_multiaspect": own})
 
 
@@ -121,41 +127,67 @@ def measures_in_full(measures: Mapping[str, ir_measures.Measure]) -> dict[str, s
     return printed
 
 
-def recorded_measures(path: str, labels: Collection[str]) -> dict[str, str]:
-    """Return the printed measures of the columns of a file, by label, from the provenance beside it.
+def record_path(path: str) -> str:
+    """Return the path of the record of a table; a table that a symbolic link points to has it beside it."""
+    file = os.path.expanduser(path)
+    return (os.path.realpath(file) if os.path.islink(file) else path) + SUFFIX
+
+
+def remove_record(path: str) -> None:
+    """Remove the record of an earlier table, if this package has written it."""
+    file = Path(record_path(path)).expanduser()
+    if file.is_file() and _own_record(file):
+        with suppress(OSError):  # it is left aside, as its digest is that of another table
+            file.unlink()
+
+
+def recorded_measures(path: str, labels: Collection[str], digest: str) -> dict[str, str]:
+    """Return the printed measures of the columns of a table, by label, from its record.
 
     Parameters
     ----------
     path : str
-        The file, which may have been compressed after it was written.
+        The table, which may have been compressed after it was written, or be a symbolic link.
     labels : collection of str
         The columns.
+    digest : str
+        The digest of its content.
 
     Returns
     -------
     dict of str to str
-        Empty if there is no provenance.
+        Empty if there is no record.
 
     Warns
     -----
     MultiAspectWarning
-        If it does not contain all measures.
+        If there are only records of other tables, or of other measures.
     """
+    target = os.path.realpath(os.path.expanduser(path))
+    tables = [table for file in (path, target) for table in (file, os.path.splitext(file)[0])]
+    files = list(filter(Path.is_file, (Path(f"{table}{SUFFIX}").expanduser() for table in tables)))
+    for record in map(_own_record, files):
+        measures = record.get("measures")
+        if record.get("table") == {"digest": digest} and isinstance(measures, Mapping) and {*labels} <= {*measures}:
+            return {label: str(measures[label]) for label in labels}
+    if files:
+        warn(
+            f"{files[0]}: expected the measures {choices(labels)} of {path} and the digest of its content, got "
+            "others: its columns are read as the measures that they name; pass measures={label: measure}, or "
+            "write both files again"
+        )
+    return {}
+
+
+def _own_record(file: Path) -> Mapping[str, Any]:
+    """Return what only this package writes in a record; nothing if it did not write the file."""
     import yaml
 
-    beside = [Path(f"{file}{SUFFIX}").expanduser() for file in (path, os.path.splitext(path)[0])]
-    file = next(filter(Path.is_file, beside), None)
-    if file is None:
-        return {}
     try:
-        measures = yaml.safe_load(file.read_bytes())["pt_multiaspect"]["measures"]
-        return {label: str(measures[label]) for label in labels}
+        own = yaml.safe_load(file.read_bytes())["pt_multiaspect"]
     except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
-        warn(
-            f"{file}: expected the measures {choices(labels)} of {path}, got others: its columns are read as the "
-            "measures that they name. Delete one of the files, or write both again"
-        )
         return {}
+    return own if isinstance(own, Mapping) else {}
 
 
 def _source(source: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -15,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._numbers import read_json
-from .._typing import Bools
+from .._typing import Bools, Floats
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, refuse_taken, refuse_unknown, shown
 from ..integration.parsing import record_measures
@@ -78,7 +79,8 @@ def read_values(
         names of their files, and ``attrs["measures"]`` contains the measures by label. From a file, the rows are in
         its order, and a label is the measure that it names, if any; see `aggregate`. From a table, rows are in the
         order of `evaluate`; the last row of each run, the aggregate ``mean``, is left out, as are topics without a
-        value; and the measures are those in the file ``.ir_metadata.yml`` beside it, if there is one.
+        value; and the measures are those in the file ``.ir_metadata.yml`` beside it, if it was written with
+        this table.
 
     Raises
     ------
@@ -91,8 +93,8 @@ def read_values(
     Warns
     -----
     MultiAspectWarning
-        For each file of a directory that is damaged, which is left out. If the file beside a table does not contain
-        its measures.
+        For each file of a directory that is damaged, which is left out. If the file beside a table was not
+        written with it.
 
     Examples
     --------
@@ -240,17 +242,10 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     name, data = load(path)
     table = read_arrow(name, data)
     frame = as_frame(table, name) if table is not None else _text_table(as_text(name, data))
-    labels = [str(column) for column in frame.columns if column not in ("name", "qid")]
-    if len(labels) != len(frame.columns) - 2 or not labels or not len(frame):
-        raise MultiAspectError(
-            f"{name}: expected rows with the columns name and qid and one per measure, which 'pt-multiaspect "
-            f"evaluate -q' writes as csv, tsv, json or parquet, got {number_of(len(frame), 'row')} with "
-            f"{choices(frame.columns)}; read lines with their format="
-        )
-    names, qids = (identifiers(frame[column], name) for column in ("name", "qid"))
+    labels, names, qids, cells = _columns(name, frame)
+    digest = _digest(labels, names, qids, cells)
     is_topic = ~_are_aggregates(name, names, qids)
-    values = np.array([_cells(name, frame[label], qids) for label in labels])[:, is_topic]
-    names, qids = names[is_topic], qids[is_topic]
+    values, names, qids = cells[:, is_topic], names[is_topic], qids[is_topic]
     columns, rows = np.nonzero(~np.isnan(values))
     order = np.argsort(pd.factorize(names)[0][rows], kind="stable")  # as `evaluate`: by run, measure and topic
     columns, rows = columns[order], rows[order]
@@ -264,8 +259,36 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     )
     check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {name}")
     if not hasattr(path, "read"):
-        record_measures(result, recorded_measures(os.fspath(path), labels))
+        record_measures(result, recorded_measures(os.fspath(path), labels, digest))
     return result
+
+
+def _columns(name: str, frame: pd.DataFrame) -> tuple[list[str], NDArray[np.object_], NDArray[np.object_], Floats]:
+    """Return the measures of a table, its names and topics, and the values by measure and row."""
+    labels = [str(column) for column in frame.columns if column not in ("name", "qid")]
+    if len(labels) != len(frame.columns) - 2 or not labels or not len(frame):
+        raise MultiAspectError(
+            f"{name}: expected rows with the columns name and qid and one per measure, which 'pt-multiaspect "
+            f"evaluate -q' writes as csv, tsv, json or parquet, got {number_of(len(frame), 'row')} with "
+            f"{choices(frame.columns)}; read lines with their format="
+        )
+    names, qids = (identifiers(frame[column], name) for column in ("name", "qid"))
+    return labels, names, qids, np.array([_cells(name, frame[label], qids) for label in labels])
+
+
+def table_digest(frame: pd.DataFrame) -> str | None:
+    """Return the digest of a table by which its record is known, or None if `read_values` does not read it."""
+    try:
+        return _digest(*_columns("table", frame))
+    except (MultiAspectError, KeyError):
+        return None
+
+
+def _digest(labels: list[str], names: NDArray[np.object_], qids: NDArray[np.object_], cells: Floats) -> str:
+    """Return a digest of the content of a table, the same for all its formats and versions of packages."""
+    text = json.dumps([labels, names.tolist(), qids.tolist()])
+    values = np.where(np.isnan(cells), math.nan, cells).astype("<f8")  # NaN has several forms
+    return hashlib.sha256(text.encode() + values.tobytes()).hexdigest()
 
 
 def _text_table(text: Text) -> pd.DataFrame:
