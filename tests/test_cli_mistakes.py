@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gzip
+import hashlib
 import os
 import re
 import shlex
@@ -13,10 +14,13 @@ from concurrent.futures.process import BrokenProcessPool
 
 import click
 import pytest
+import yaml
 
 from pt_multiaspect import MultiAspectError, read_run
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.wording import reword
+from pt_multiaspect.evaluation import provenance
+from pt_multiaspect.io import file_contents
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
 
@@ -566,6 +570,27 @@ def test_qrels_from_a_named_pipe(cli, pipe):
     pipe("relevance.txt")
     result = cli(*EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt"))
     assert result == expected
+
+
+def test_the_record_has_the_digest_of_what_a_named_pipe_contained(cli, pipe, trec_files):
+    pipe("relevance.txt")
+    qrels = ("relevance=pipe", "credibility=credibility.txt")
+    code, _, err = cli(*EVALUATE, "-o", "x.csv", "runs", qrels=qrels)
+    assert code == 0, err
+    record = yaml.safe_load((trec_files / "x.csv.ir_metadata.yml").read_text())["pt_multiaspect"]
+    expected = hashlib.sha256((trec_files / "relevance.txt").read_bytes()).hexdigest()
+    assert record["qrels"]["relevance"] == {"file": "pipe", "sha256": expected}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_no_input_is_opened_twice(cli, trec_files, monkeypatch, command):
+    opened = []
+    read = file_contents._read_bytes
+    monkeypatch.setattr(file_contents, "_read_bytes", lambda source: opened.append(source) or read(source))
+    monkeypatch.setattr(provenance, "open", lambda *_: pytest.fail("opened again"), raising=False)
+    assert cli(command, "-m", "nDCG@10", "-o", "x.csv", "runs/alpha.run", "runs/beta.run")[0] == 0
+    assert (trec_files / "x.csv.ir_metadata.yml").exists()
+    assert len(opened) == len({*map(str, opened)}) == 4
 
 
 def test_a_malformed_run_in_a_named_pipe(cli, pipe, trec_files):

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
@@ -25,7 +26,7 @@ from ..collection.judgments import Judgments
 from ..errors import silence_warnings
 from ..evaluation import evaluate
 from ..evaluation.aggregation import read_topic_groups
-from ..evaluation.provenance import as_yaml, provenance, record_path, remove_record
+from ..evaluation.provenance import as_yaml, provenance, record_files, record_path, remove_record
 from ..evaluation.value_files import table_digest
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
 from .options import (
@@ -75,6 +76,8 @@ class Inputs:
         #: The run that the others are tested against; set by a command.
         self.baseline: str | None = None
         self.skipped: list[str] = []
+        #: What is recorded of the files that were read.
+        self.files: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def aspects(self) -> Aspects | None:
@@ -153,6 +156,7 @@ class Inputs:
                 test=None if self.baseline is None else test,
                 command=command,
                 table=table,
+                files=self.files,
             )
 
 
@@ -235,7 +239,8 @@ def verb(
                 raise click.UsageError(f"missing measures: {remedy}")
             if not inputs.requested and inputs.requested.groups is not None:
                 raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
-            shown = function(inputs, **values) if shared else function(**values)
+            with record_files(inputs.files) if states_inputs and output is not None else nullcontext():
+                shown = function(inputs, **values) if shared else function(**values)
             errors = None
             if isinstance(shown, Incomplete):
                 errors, shown = shown.errors, shown.shown

@@ -12,8 +12,8 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,9 @@ import pandas as pd
 from ..aspects import Aspects
 from ..collection.judgments import Judgments
 from ..collection.run import Run
-from ..errors import choices, warn
+from ..errors import MultiAspectError, choices, warn
 from ..integration.provider import supports
-from ..io.file_contents import as_text, load
+from ..io.file_contents import Content, as_text, load, observe_files
 from ..io.trec_files import split_metadata
 from .digests import content_digest, installed_versions
 
@@ -47,6 +47,7 @@ def provenance(
     test: Mapping[str, str] | None = None,
     command: str | None = None,
     table: str | None = None,
+    files: Mapping[str, dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Return the provenance of values as nested mappings, lists and plain values.
 
@@ -68,6 +69,8 @@ def provenance(
         The command line.
     table : str, optional
         The digest of the table of values that the provenance is written for.
+    files : mapping of str to dict, optional
+        What `record_files` has recorded of the files of runs and qrels. Others are read.
     """
     reported: dict[str, Any] = {"reported measures": [str(measure) for measure in measures.values()]}
     if baseline is not None:
@@ -80,8 +83,8 @@ def provenance(
     own: dict[str, Any] = {
         "measures": measures_in_full(measures),
         "scales": _scales(judgments, measures),
-        "qrels": {aspects: _entry(source) for aspects, source in qrels.items()},
-        "runs": {name: _entry(run) for name, run in runs.items()},
+        "qrels": {aspects: _entry(source, files or {}) for aspects, source in qrels.items()},
+        "runs": {name: _entry(run, files or {}) for name, run in runs.items()},
     }
     if table is not None:
         own["table"] = {"digest": table}
@@ -194,16 +197,38 @@ def _source(source: object) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "in memory"
 
 
-def _entry(source: object) -> dict[str, Any]:
-    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of an object in memory."""
+@contextmanager
+def record_files(entries: dict[str, dict[str, Any]]) -> Iterator[None]:
+    """Add what is recorded of each file that this thread reads, by its absolute path."""
+
+    def record(path: str, data: bytes, content: Content) -> None:
+        with suppress(MultiAspectError):  # of a damaged header, which its reader refuses
+            entries[_absolute(path)] = _file_entry(path, data, content)
+
+    with observe_files(record):
+        yield
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _entry(source: object, files: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what is recorded of a file, read here if it was not before; or a digest of an object in memory."""
     if not isinstance(source, str | os.PathLike):
         rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
         return {"digest": content_digest(rows)}
-    path = os.path.expanduser(source)
-    with open(path, "rb") as file:
+    path = _absolute(source)
+    if path in files:
+        return files[path]
+    with open(path, "rb") as file:  # such as a run that a worker has read
         data = file.read()
+    return _file_entry(path, data, load(io.BytesIO(data)))
+
+
+def _file_entry(path: str, data: bytes, content: Content) -> dict[str, Any]:
+    """Return the digest of a file, as of sha256sum, and the header of a run."""
     entry: dict[str, Any] = {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
-    content = load(io.BytesIO(data))
     if b"ir_metadata.start" in content.data[:100]:
         entry["ir_metadata"], _ = split_metadata(as_text(*content))
     return entry
