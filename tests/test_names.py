@@ -98,14 +98,40 @@ def test_two_measures_of_one_printed_form_need_labels(edited_measures) -> None:
     assert values[0] != values[1]
 
 
+@pytest.fixture
+def pickles() -> Iterator[list[bytes]]:
+    """Measures that another process has written, whose scales have one name and different content."""
+    names = Aspects.registry
+    written = []
+    for content in (OLD, NEW):
+        written.append(pickle.dumps(TOMA(aspects=Aspects(content, name="loaded"), base="DCG")))
+        names._content.pop("loaded")
+        names._declared.remove("loaded")
+    yield written
+    names._content.pop("loaded")
+
+
+def test_loading_a_measure_that_takes_a_name_warns_as_declaring_does(pickles) -> None:
+    with no_warnings():
+        first = pickle.loads(pickles[0])
+        assert pickle.loads(pickles[0]) == first
+    with pytest.warns(MultiAspectWarning, match=r"'loaded' now refers to .*4") as caught:
+        second = pickle.loads(pickles[1])
+    assert len(caught) == 1
+    with no_warnings():
+        assert copy.deepcopy(first) == copy.copy(first) == first
+    assert TOMA(aspects="loaded", base="DCG") == second
+
+
 def test_another_process_learns_what_comes_last() -> None:
     """A worker that is used again gets the new content under the old name."""
     kept = Aspects.registry
     assert "restored-only" not in list(kept)
-    for content in (OLD, NEW):
+    for content, warned in ((OLD, no_warnings()), (NEW, pytest.warns(MultiAspectWarning, match="now refers"))):
         restored = Aspects(content)
         restored.name = "restored-only"
-        kept.restore(restored)
+        with warned:
+            kept.restore(restored)
         assert TOMA(aspects="restored-only")["aspects"] == restored
     kept._content.pop("restored-only")
 

@@ -51,6 +51,12 @@ class Named(ABC):
         # Without the class, whose source digests of measures would contain.
         return _restore, (self.registry.kind.__name__, self._state, self.name)
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:  # a copy of an earlier measure must not reassign the name
+        return self
+
 
 N = TypeVar("N", bound=Named)
 
@@ -60,7 +66,7 @@ _REGISTRIES: dict[str, NameRegistry[Any]] = {}
 
 
 def _restore(kind: str, state: Any, name: str | None) -> Named:
-    """Return an unpickled or copied object, whose name is registered, also in another process."""
+    """Return an unpickled object, whose name is registered, also in another process."""
     registry = _REGISTRIES[kind]
     restored: Named = registry.kind._from_state(state)
     restored.name = name
@@ -88,9 +94,12 @@ class NameRegistry(Generic[N]):
                 f"expected a name of {self._what} that starts with a letter and has only letters, digits, '.', "
                 f"'-' and '_', as in measure strings, got {shown(name)}"
             )
+        self._declared.add(name)
+        self._bind(name, item)
+
+    def _bind(self, name: str, item: N) -> None:
         known = self._content.get(name)
         self._content[name] = item
-        self._declared.add(name)
         if known is not None and known.to_json() != item.to_json():
             warn(
                 f"the name {name!r} now refers to {_shorten(item.to_json())}; measures created earlier keep "
@@ -98,12 +107,9 @@ class NameRegistry(Generic[N]):
             )
 
     def restore(self, item: N) -> None:
-        """Register the name of unpickled or copied content, unless this process has declared the name itself.
-
-        Otherwise a copy of an earlier measure would reassign the name.
-        """
+        """Register the name of unpickled content as `add` does, unless this process has declared it itself."""
         if item.name is not None and item.name not in self._declared:
-            self._content[item.name] = item
+            self._bind(item.name, item)
 
     def get(self, name: str) -> N | None:
         """Return the content of a name, or None if the name is unknown."""

@@ -247,7 +247,8 @@ def unpack_plan(key: str, content: NDArray[np.uint8] | bytes) -> Plan:
     """Return a plan, restored once per process."""
     plan = _plans.get(key)
     if plan is None:
-        plan = pickle.loads(content if isinstance(content, bytes) else content.data)
+        with silence_warnings():  # about names of scales that another plan has, too
+            plan = pickle.loads(content if isinstance(content, bytes) else content.data)
         _keep(key, plan)
     return plan
 
