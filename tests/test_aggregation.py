@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
@@ -285,3 +286,39 @@ def test_topics_without_judgments_are_named_and_left_out() -> None:
     assert "dropna(subset=['value'])" in str(caught[0].message)
     with pytest.raises(MultiAspectError, match="expected at least one value, got NaN only"):
         ma.aggregate(unjudged)
+
+
+def test_gm_map_is_aggregated_as_gmap() -> None:
+    logarithms = [math.log(0.5), math.log(0.125), math.log(0.25)]
+    with no_warnings():
+        table = ma.aggregate(long({"a": logarithms}, "gm_map"))
+    assert table["gm_map"].tolist() == [pytest.approx(0.25)]
+
+
+@pytest.mark.parametrize(
+    ("values", "label", "options", "warns"),
+    [
+        ([-3.0, -4.0], "G", {}, True),
+        ([1.5, 0.5], "G", {}, True),
+        ([1.0, 0.0], "G", {}, False),
+        ([1 + 1e-15, 0.0], "G", {}, False),
+        ([3.0, 4.0], "NumRet", {}, False),
+        ([-3.0, -4.0], "G", {"measures": {"G": "GMAP"}}, False),
+    ],
+)
+def test_values_outside_0_and_1_of_an_unknown_label(
+    values: list[float], label: str, options: dict[str, Any], warns: bool
+) -> None:
+    frame = long({"a": values}, label)
+    text = f"^aggregate: {label} names no known measure, .*: values are averaged; pass measures={{label: measure}}$"
+    with pytest.warns(ma.MultiAspectWarning, match=text) if warns else no_warnings():
+        ma.aggregate(frame, **options)
+    with no_warnings():  # once
+        ma.aggregate(frame, **options)
+
+
+def test_recorded_values_outside_0_and_1_are_silent() -> None:
+    frame = long({"a": [3.0, 4.0]}, "minutes")
+    frame.attrs["measures"] = {"minutes": None}
+    with no_warnings():
+        assert ma.aggregate(frame)["minutes"].tolist() == [3.5]

@@ -95,7 +95,8 @@ def test_values_outside_the_range_are_not_cut_off() -> None:
 
 
 def test_measures_without_a_known_range_are_not_cut_off() -> None:
-    table = ma.aggregate(long({"a": [0.0, 5.0]}, "my own"), ci=0.95)
+    with pytest.warns(ma.MultiAspectWarning, match="my own names no known measure.*values are averaged"):
+        table = ma.aggregate(long({"a": [0.0, 5.0]}, "my own"), ci=0.95)
     assert table["my own 95% low"][0] < 0
 
 

@@ -10,15 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MultiAspectError, choices, refuse_unknown, shown, tally, warn_once
-from ..evaluation.long_frames import (
-    KEYS,
-    check_filled,
-    is_measure_name,
-    is_recorded,
-    measures_by_label,
-    read_long_frame,
-)
+from ..errors import MultiAspectError, choices, refuse_unknown, shown, tally
+from ..evaluation.long_frames import KEYS, check_filled, measures_by_label, read_long_frame, warn_of_unknown_labels
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
@@ -219,16 +212,7 @@ def directions(
     """
     labels = list(map(str, measures))
     known = {**({} if set(labels) <= set(by_label) else measures_by_label(perquery)), **by_label}
-    unknown = [
-        label
-        for label in labels
-        if known[label] is None and not is_recorded(perquery, label) and not is_measure_name(label)
-    ]
-    if unknown:
-        warn_once(
-            f"{function}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, and the "
-            "frame has no record of the measures: higher is assumed to be better; pass measures={label: measure}"
-        )
+    warn_of_unknown_labels(function, perquery, known, labels, "higher is assumed to be better")
     signs = np.ones(len(measures))
     for column, label in enumerate(labels):
         measure = known[label]

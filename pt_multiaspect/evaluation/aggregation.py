@@ -36,7 +36,7 @@ from ..integration.aggregators import aggregate_values
 from ..integration.provider import supports
 from ..io.file_contents import as_text, load
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from .long_frames import COLUMNS, check_distinct, measures_by_label, read_long_frame
+from .long_frames import COLUMNS, check_distinct, measures_by_label, read_long_frame, warn_of_unknown_labels
 
 #: The name of the rows of all topics.
 ALL = "all"
@@ -109,16 +109,17 @@ def aggregate(
     Warns
     -----
     MultiAspectWarning
-        If a recorded measure can no longer be parsed, so that its values are averaged; if runs have different
-        topics; if values are NaN, as PyTerrier's for topics without judgments: these are left out.
+        If a recorded measure can no longer be parsed, or a label without a record names no measure and values leave
+        [0, 1], so that its values are averaged; if runs have different topics; if values are NaN, as PyTerrier's
+        for topics without judgments: these are left out.
 
     Notes
     -----
     The record is kept when pandas selects, sorts, copies or pickles the frame, and when frames with equal
     records are concatenated. Parquet files restore it as text. It is lost in CSV files, by
     ``DataFrame.merge`` and when frames with different measures are concatenated. Without a record, a label
-    that is the name of a measure is aggregated as that measure, and the values of any other label are averaged:
-    pass `measures` if this is not intended.
+    that is the name of a measure is aggregated as that measure (trec_eval's ``gm_map`` as GMAP), and the values of
+    any other label are averaged: pass `measures` if this is not intended.
 
     Intervals are Student's t intervals of the mean over topics, as recommended for IR experiments: with the 25
     to 50 topics of usual collections, their coverage is closer to the confidence level than that of percentile
@@ -184,6 +185,10 @@ def aggregate(
     groups = None if by is None else read_topic_groups(by, perquery)
     perquery = drop_missing(perquery, "aggregate")
     known = measures_by_label(perquery, measures)
+    outside = (
+        perquery.loc[~perquery["value"].between(-_ROUNDING, 1 + _ROUNDING), "measure"].astype(str).unique().tolist()
+    )
+    warn_of_unknown_labels("aggregate", perquery, known, outside, "values are averaged")
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
         raise MultiAspectError(

@@ -14,6 +14,7 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, tally, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, MeasureName, parse, parse_all
+from ..measures import GMAP
 
 #: The columns of a long frame, and those that identify a value.
 COLUMNS = ["name", "qid", "measure", "value"]
@@ -168,8 +169,30 @@ def is_measure_name(text: str) -> bool:
     return len(set(map(lower_is_better, members))) == 1
 
 
+def warn_of_unknown_labels(
+    caller: str,
+    perquery: pd.DataFrame,
+    known: Mapping[str, ir_measures.Measure | None],
+    labels: Sequence[str],
+    consequence: str,
+) -> None:
+    """Warn once about labels that are neither known nor recorded nor names of measures, and what follows."""
+    unknown = [
+        label
+        for label in labels
+        if known[label] is None and not is_recorded(perquery, label) and not is_measure_name(label)
+    ]
+    if unknown:
+        warn_once(
+            f"{caller}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, and the "
+            f"frame has no record of the measures: {consequence}; pass measures={{label: measure}}"
+        )
+
+
 def find_measure(text: object) -> ir_measures.Measure | None:
     """Return the measure that a name refers to, or None."""
+    if text == "gm_map":  # of trec_eval, with the logarithms that GMAP has per topic
+        return GMAP
     try:
         members = parse(str(text))
     except MultiAspectError:
