@@ -212,6 +212,27 @@ def test_features_in_another_order_than_labels(use: str) -> None:
         calls[use]()
 
 
+@pytest.mark.parametrize("use", ["fit", "weigh", "fuse", "predict", "score", "search", "ranking_score", "split"])
+def test_queries_and_weights_in_another_order_than_features(use: str) -> None:
+    # The labels are an array, so that only the other objects tell that rows are in another order.
+    y, features = Y.to_numpy(), pd.DataFrame(X)
+    backwards, weights = pd.Series(QID)[::-1], pd.Series(np.ones(N))
+    ranker, fusion = ma.AspectRanker(Ridge(), MEASURE, aspects=ASPECTS), ma.AspectFusion(Ridge(), aspects=ASPECTS)
+    calls: dict[str, Callable[[], Any]] = {
+        "fit": lambda: ranker.fit(features, y, qid=backwards),
+        "weigh": lambda: fusion.fit(X, y, qid=backwards, sample_weight=weights),
+        "fuse": lambda: fusion.fit(features, y, qid=backwards),
+        "predict": lambda: fusion.fit(X, y, qid=QID).predict(features, qid=backwards),
+        "score": lambda: ranker.fit(X, y, qid=QID).score(features, y, qid=backwards),
+        "search": lambda: ma.ranking_scorer(MEASURE)(ranker.fit(X, y, qid=QID), features, y, qid=backwards),
+        "ranking_score": lambda: ma.ranking_score(y, pd.Series(X[:, 0]), qid=backwards, measure=MEASURE),
+        "split": lambda: next(ma.RepeatedQueryKFold(2, 1).split(features, y, groups=backwards)),
+    }
+    with pytest.raises(MultiAspectError, match=r"index of \w+ has.*different order.*\w+\.to_numpy\(\)"):
+        calls[use]()
+    assert ranker.fit(features, y, qid=backwards.to_numpy()).n_features_in_ == X.shape[1]
+
+
 @pytest.mark.parametrize("use", ["fit", "score", "fuse", "sweep", "search"])
 @pytest.mark.parametrize("as_column", [False, True])
 def test_features_of_other_queries_than_the_labels(use: str, as_column: bool) -> None:

@@ -139,7 +139,7 @@ class AspectFusion(Wrapper):
         labels = label_frame(y, self.aspects)
         names = list(labels.columns)
         self._shares(self.weights, names)
-        queries = find_queries(y, X, qid)
+        queries = find_queries(y, X, qid, sample_weight=sample_weight)
         if self._is_precomputed:
             if sample_weight is not None:
                 raise MultiAspectError("sample_weight has no effect on precomputed predictions; omit it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import ir_measures
@@ -629,16 +630,16 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     MultiAspectError
         If pandas objects have the same rows in another order, or a row has several queries.
     """
-    index, queries = getattr(y, "index", None), _query_ids(y)
-    for name, rows in {"X": X, "qid": qid, **others}.items():
-        if _is_rearranged(index, getattr(rows, "index", None)):
+    sources = {reference: y, "X": X, "qid": qid, **others}
+    for (first, source), (name, rows) in combinations(sources.items(), 2):
+        if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
             raise MultiAspectError(
-                f"the index of {name} has the elements of the index of {reference} in a different order, but rows "
+                f"the index of {name} has the elements of the index of {first} in a different order, but rows "
                 "are matched by position; sort the rows of both in the same way, or pass "
                 f"{name}.to_numpy() if they already are"
             )
-        _check_same_queries(reference, queries, name, _query_ids(rows))
-    known = [named for named in (queries, _query_ids(X)) if named is not None]
+        _check_same_queries(first, _query_ids(source), name, _query_ids(rows))
+    known = [named for named in (_query_ids(y), _query_ids(X)) if named is not None]
     if qid is None:
         return known[0] if known else None
     passed = _flatten_column(qid)
