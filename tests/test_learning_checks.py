@@ -268,6 +268,33 @@ def test_an_array_of_queries_that_contradicts_the_index() -> None:
     ma.ranking_score(LABELS, X[:, 0], qid=np.unique(QID, return_inverse=True)[1], measure=MEASURE)
 
 
+@pytest.mark.parametrize("as_level", [False, True])
+def test_labels_with_queries_named_as_in_ir_measures(as_level: bool) -> None:
+    # query_id was dropped from the labels, and then there was no query.
+    labels = LABELS.reset_index(drop=True).assign(query_id=QID)
+    labels = labels.set_index("query_id") if as_level else labels
+    expected = ma.ranking_score(Y, X[:, 0], qid=QID, measure=MEASURE)
+    assert ma.ranking_score(labels, X[:, 0], measure=MEASURE) == expected
+    ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(X, labels)
+    assert (
+        ranker.predict(X) == ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(X, Y, qid=QID).predict(X)
+    ).all()
+    with pytest.raises(MultiAspectError, match=r"expected.*same qid"):
+        ma.ranking_score(labels, X[:, 0], qid=np.roll(QID, 1), measure=MEASURE)
+
+
+@pytest.mark.parametrize("name", ["topic", "query_id"])
+def test_a_column_of_a_frame_that_is_the_query(name: str) -> None:
+    numbers = np.unique(QID, return_inverse=True)[1] + 300
+    frame = pd.DataFrame(X, columns=list("abc"))
+    for values in (numbers, numbers.astype(np.float32)):
+        with pytest.warns(MultiAspectWarning, match=f"column {name} of X looks like the query id"):
+            ma.AspectRanker(Ridge(), target=MEASURE).fit(frame.assign(**{name: values}), Y, qid=numbers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(frame.assign(length_of_query=numbers * 7), Y, qid=numbers)
+
+
 def test_features_in_another_order() -> None:
     frame = pd.DataFrame(X, columns=list("abc"))
     ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(frame, LABELS.reset_index())

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from .._typing import Floats, Ints
 from .._validation import choice
-from ..collection.columns import NOT_ASPECTS, is_numeric
+from ..collection.columns import NOT_ASPECTS, RUN_QUERY_COLUMNS, is_numeric
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, number_of, warn
 from .labels import MOST_LEVELS, gain_levels
@@ -569,14 +569,19 @@ def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, ev
 _FEWEST_QUERIES = 10
 
 
-def warn_of_columns(X: Any, labels: Any, codes: Ints) -> None:
-    """Warn about features that are the labels of an aspect, or the queries."""
+def warn_of_columns(X: Any, labels: Any, queries: NDArray[Any]) -> None:
+    """Warn about features that are the labels of an aspect, or the queries.
+
+    Columns of frames have names, so that features of queries are intended: there, only the query ids count.
+    """
     if getattr(X, "ndim", 0) != 2 or hasattr(X, "toarray"):
         return
     named = hasattr(X, "columns")
     varied = {name: labels[name].to_numpy() for name in labels if labels[name].nunique() > 1}
+    codes, distinct = pd.factorize(queries)
     _, first = np.unique(codes, return_index=True)
-    several = not named and (np.bincount(codes) > 1).sum() >= _FEWEST_QUERIES
+    several = (np.bincount(codes) > 1).sum() >= _FEWEST_QUERIES
+    numbers = pd.to_numeric(pd.Series(distinct), errors="coerce").to_numpy()
     for index in range(X.shape[1]):
         values = np.asarray(X.iloc[:, index] if named else X[:, index])
         if values.dtype.kind not in "biufO":
@@ -588,7 +593,10 @@ def warn_of_columns(X: Any, labels: Any, codes: Ints) -> None:
                     f"the column {name} of X equals the labels of {aspect}, so the model sees what it should "
                     "predict: drop it from X"
                 )
-        if several and len(set(values[first].tolist())) == len(first) and (values[first][codes] == values).all():
+        if not several or len(set(values[first].tolist())) < len(first) or (values[first][codes] != values).any():
+            continue
+        ids = distinct if values.dtype.kind == "O" else numbers
+        if not named or name in RUN_QUERY_COLUMNS or np.array_equal(values[first], ids):
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "
                 "(it has one value per query, and all differ): drop it from X"

@@ -356,7 +356,7 @@ class AspectRanker(Wrapper):
         label, *others = objective_labels(
             last, np.split(judgments.row_values(target_gains(judgments, target)), ends)
         )
-        warn_of_columns(train.X, train.labels, train.codes)
+        warn_of_columns(train.X, train.labels, train.names)
         passed = dict(fit_params)
         if needed is not None:
             passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes

@@ -614,7 +614,7 @@ def require_queries(
 
 
 def find_queries(y: object, X: object, qid: object, reference: str = "y", **others: object) -> NDArray[Any] | None:
-    """Return the query of each row from `qid`, or from the index or a column qid of y or X.
+    """Return the query of each row from `qid`, or from the index or a column qid (query_id) of y, or qid of X.
 
     Parameters
     ----------
@@ -631,6 +631,9 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
         If pandas objects have the same rows in another order, or a row has several queries.
     """
     sources = {reference: y, "X": X, "qid": qid, **others}
+    queries = {name: _level_or_column(rows, "qid") for name, rows in sources.items()}
+    if queries[reference] is None:  # as in qrels, where X may have a feature of this name
+        queries[reference] = _level_or_column(y, *QUERY_COLUMNS)
     for (first, source), (name, rows) in combinations(sources.items(), 2):
         if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
             raise MultiAspectError(
@@ -638,8 +641,8 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
                 "are matched by position; sort the rows of both in the same way, or pass "
                 f"{name}.to_numpy() if they already are"
             )
-        _check_same_queries(first, _query_ids(source), name, _query_ids(rows))
-    known = [named for named in (_query_ids(y), _query_ids(X)) if named is not None]
+        _check_same_queries(first, queries[first], name, queries[name])
+    known = [named for named in (queries[reference], queries["X"]) if named is not None]
     if qid is None:
         return known[0] if known else None
     passed = _flatten_column(qid)
@@ -657,11 +660,6 @@ def _is_rearranged(index: object, other: object) -> bool:
     codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0
     first, second = codes[: len(index)], codes[len(index) :]
     return bool((first != second).any()) and np.array_equal(np.sort(first), np.sort(second))
-
-
-def _query_ids(source: object) -> NDArray[Any] | None:
-    """Return the index level or column qid of a pandas object or frame."""
-    return _level_or_column(source, "qid")
 
 
 def document_ids(source: object) -> NDArray[np.object_] | None:
