@@ -41,6 +41,18 @@ def lightgbm_ranker(**params: Any) -> Any:
 
 # -- ties ------------------------------------------------------------------------------------------
 
+
+def test_keys_of_ties_are_drawn_for_tied_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = MM(aspects=ASPECTS, base="AP")
+    scores = np.round(X[:, 0])
+    keys = np.random.default_rng(0).permutation(len(scores))
+    untied = np.argsort(np.lexsort((-keys, scores))).astype(float)
+    expected = ma.ranking_score(Y, untied, qid=QID, measure=measure, per_query=True)
+    assert expected.equals(ma.ranking_score(Y, scores, qid=QID, measure=measure, per_query=True))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: pytest.fail("keys were drawn"))
+    assert expected.equals(ma.ranking_score(Y, untied, qid=QID, measure=measure, per_query=True))
+
+
 LINEAR = (
     MEASURE,
     CAM(aspects=ASPECTS, base="RBP", normalized=True),
