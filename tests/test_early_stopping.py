@@ -100,6 +100,13 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
+@pytest.mark.parametrize("make", [lightgbm, xgboost])
+def test_early_stopping_without_an_evaluation_set_names_the_remedy(make: Any, kind: str) -> None:
+    with pytest.raises(ma.MultiAspectError, match=r"(LGBM|XGB).*got none; pass eval_fraction"):
+        ma.AspectRanker(make(kind), target=CAM).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
 @pytest.mark.filterwarnings("ignore:.*`booster=(gblinear|dart)` is deprecated")
 @pytest.mark.parametrize("booster", ["gblinear", "dart"])
 def test_models_that_later_rounds_change_are_those_of_the_best_round(booster: str, kind: str) -> None:

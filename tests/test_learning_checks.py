@@ -307,6 +307,11 @@ def test_a_column_of_a_frame_that_is_the_query(name: str) -> None:
         ma.AspectRanker(Ridge(), target=MEASURE).fit(frame.assign(length_of_query=numbers * 7), Y, qid=numbers)
 
 
+def test_training_on_queries_of_one_row_each() -> None:
+    with pytest.warns(MultiAspectWarning, match="fit: every query has one row"):
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y, qid=np.arange(len(X)))
+
+
 def test_features_in_another_order() -> None:
     frame = pd.DataFrame(X, columns=list("abc"))
     ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(frame, LABELS.reset_index())

@@ -19,7 +19,7 @@ from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import materialise, to_pandas
-from ..errors import MultiAspectError, choices, number_of, warn
+from ..errors import MultiAspectError, choices, number_of, warn, warn_once
 from ..measures import TOMA, Measure
 from .boosters import (
     LIBRARY_OPTIONS,
@@ -302,8 +302,8 @@ class AspectRanker(Wrapper):
         -----
         MultiAspectWarning
             If a feature equals the labels of an aspect or looks like the query, a query is in the training set and
-            in the last evaluation set, undeclared labels contain -1 besides 0 and 1, or the best predictions on the
-            last evaluation set are constant within queries.
+            in the last evaluation set, every query has one row, undeclared labels contain -1 besides 0 and 1, or
+            the best predictions on the last evaluation set are constant within queries.
         """
         unsupported = [name for name in fit_params if name in _INSTEAD]
         if unsupported:
@@ -330,6 +330,12 @@ class AspectRanker(Wrapper):
         # With these, `ranking_scorer` detects that it scores queries of the training set.
         self._trained_queries = {} if train.query is None else rows_per_query(train.names)
         self._columns = tuple(train.labels.columns)
+        if len(self._trained_queries) == len(train.labels) > 1:
+            warn_once(
+                "fit: every query has one row, so there is nothing to rank. Pass as qid the query of each row, not "
+                "the number of the row",
+                key="fit with single rows",
+            )
         sets = self._evaluation_sets(eval_set, target, named)
         if eval_fraction is not None:
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
@@ -380,7 +386,7 @@ class AspectRanker(Wrapper):
                 for index, values in enumerate(evaluation.history)
             }
         else:
-            last.fit(features[0], label, **passed)
+            _fit_without_evaluation(last, features[0], label, passed)
         self.n_features_in_ = train.X.shape[1] if train.X.ndim == 2 else 1
         if isinstance(train.X, pd.DataFrame) and all(isinstance(column, str) for column in train.X.columns):
             self.feature_names_in_ = np.asarray(train.X.columns, dtype=object)
@@ -577,6 +583,18 @@ class AspectRanker(Wrapper):
             return False
         pairs = zip(self._resolved, (self.measure, self.target), strict=True)
         return all(fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs)
+
+
+def _fit_without_evaluation(estimator: Any, features: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:
+    try:
+        estimator.fit(features, label, **passed)
+    except ValueError as error:
+        if boosting_library(estimator) is None or "early stopping" not in str(error).lower():
+            raise
+        raise MultiAspectError(
+            f"{type(estimator).__name__}: expected an evaluation set, as it stops early, got none; pass "
+            "eval_fraction=0.2 to hold out queries, or eval_set"
+        ) from None
 
 
 def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
