@@ -205,8 +205,22 @@ def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:
     with pytest.raises(NotFittedError):
         clone(fusion).sweep(X, Y, QID, measures={"cam": "CAM"})
     three = AspectFusion(Ridge()).fit(X, Y.assign(mood=Y["relevance"]), qid=QID)
-    with pytest.raises(MultiAspectError, match=r"at least 2.*got 11 for 3"):
-        three.sweep(X, Y, QID, measures={"cam": "CAM"})
+    with pytest.raises(MultiAspectError, match=r"weights: expected.*at least 2, got 1"):
+        three.sweep(X, Y, QID, measures={"cam": "CAM"}, weights=1)
+
+
+def test_a_grid_of_the_weights_of_three_aspects() -> None:
+    labels = Y.assign(clarity=Y["relevance"])
+    three = AspectFusion(Ridge()).fit(X, labels, qid=QID)
+    table = three.sweep(X, labels, QID, measures={"ndcg": "nDCG@5"}, weights=5)
+    weights = table.filter(like="weight_")
+    expected = {(a, b, 4 - a - b) for a in range(5) for b in range(5 - a)}
+    assert set(map(tuple, (4 * weights).to_numpy().tolist())) == expected
+    assert len(table) == len(expected) == 15
+    assert table["weight_relevance"].is_monotonic_increasing
+    setting = dict(zip(labels, weights.iloc[7], strict=True))
+    alone = three.sweep(X, labels, QID, measures={"ndcg": "nDCG@5"}, weights=[setting])
+    assert alone["ndcg"][0] == table["ndcg"][7]
 
 
 class OfOneQuery(AspectFusion):

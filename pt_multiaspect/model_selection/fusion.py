@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Any
 
 import ir_measures
@@ -201,7 +202,8 @@ class AspectFusion(Wrapper):
         measures : dict of str to measure
             The measures, by name. Values of lower-is-better measures are negated, as by `ranking_scorer`.
         weights : iterable of dict, or int, default 11
-            The weights, or for two aspects the number of equally spaced weights from 0 to 1 of the first.
+            The weights, or the number of equally spaced weights from 0 to 1 of each aspect: all combinations that
+            sum to 1 (11 for two aspects by default, 66 for three, 286 for four).
 
         Returns
         -------
@@ -215,12 +217,11 @@ class AspectFusion(Wrapper):
         names = list(self.rankers_)
         refuse_taken(measures, [f"weight_{name}" for name in names], "a column of weights")
         if isinstance(weights, int | np.integer):
-            if len(names) != 2 or weights < 2:
+            if weights < 2:
                 raise MultiAspectError(
-                    "weights: expected a list of dicts, or for two aspects a number of at least 2, got "
-                    f"{weights!r} for {len(names)} aspects"
+                    f"weights: expected a list of dicts, or a number of at least 2, got {weights!r}"
                 )
-            weights = [{names[0]: share, names[1]: 1 - share} for share in np.linspace(0, 1, weights).tolist()]
+            weights = _grid(names, int(weights) - 1)
         X, y, qid = map(materialise, (X, y, qid))
         queries = require_queries("AspectFusion", y, X, qid)
         scorer = RankingScorer(measures, self.aspects, missing=self.missing)
@@ -287,6 +288,19 @@ class AspectFusion(Wrapper):
     def _shares(weights: Any, names: list[str]) -> Floats:
         numbers = np.asarray(weights_of(check_weights(weights), names), dtype=np.float64)
         return np.asarray(numbers / numbers.sum(), dtype=np.float64)
+
+
+def _grid(names: list[str], n_steps: int) -> list[dict[str, float]]:
+    """Return all weights that are multiples of a step and sum to `n_steps` steps."""
+    n_places = n_steps + len(names) - 1
+    cuts = combinations(range(n_places), len(names) - 1)  # between the steps of adjacent aspects
+    return [
+        {
+            name: after - before - 1.0
+            for name, before, after in zip(names, (-1, *cut), (*cut, n_places), strict=True)
+        }
+        for cut in cuts
+    ]
 
 
 def standardise(scores: Floats, codes: NDArray[np.intp]) -> Floats:
