@@ -99,6 +99,26 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
     assert ranker.feature_importances_.shape == (4,)
 
 
+@pytest.mark.parametrize("make", LIBRARIES)
+def test_each_ranker_of_a_fusion_stops_by_its_aspect(make: Any) -> None:
+    fusion = ma.AspectFusion(make(), aspects=ASPECTS)
+    for y in (LABELS, LABELS.reset_index(), Y.to_numpy()):
+        qid = None if isinstance(y, pd.DataFrame) else QID
+        held = (X[~TRAIN], y[~TRAIN], None if qid is None else QID[~TRAIN])
+        fusion.fit(X[TRAIN], y[TRAIN], qid=None if qid is None else QID[TRAIN], eval_set=[held])
+        for name, ranker in fusion.rankers_.items():
+            alone = ma.AspectRanker(make(), ma.On(aspect=name, aspects=ma.Aspects({name: ASPECTS[name]})))
+            alone.fit(X[TRAIN], LABELS[TRAIN][[name]], eval_set=[(X[~TRAIN], LABELS[~TRAIN][[name]])])
+            assert ranker.evals_result_ == alone.evals_result_
+            assert ranker.best_iteration_ == alone.best_iteration_ < 40
+    fusion.fit(X, LABELS, eval_fraction=0.2)
+    assert all(ranker.best_iteration_ <= 40 for ranker in fusion.rankers_.values())
+    with pytest.raises(ma.MultiAspectError, match=r"eval_set: expected y.*add credibility"):
+        ma.AspectFusion(make()).fit(X, LABELS, eval_set=[(X, LABELS[["relevance"]])])
+    with pytest.raises(ma.MultiAspectError, match="eval_fraction has no effect on precomputed"):
+        ma.AspectFusion("precomputed").fit(Y, LABELS, eval_fraction=0.2)
+
+
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
 @pytest.mark.parametrize("make", [lightgbm, xgboost])
 def test_early_stopping_without_an_evaluation_set_names_the_remedy(make: Any, kind: str) -> None:

@@ -22,7 +22,7 @@ from ..errors import MultiAspectError, choices, refuse_taken
 from ..measures import On
 from ..orders.order import check_weights, weights_of
 from .boosters import warn_of_columns
-from .ranker import AspectRanker, Wrapper
+from .ranker import AspectRanker, Wrapper, evaluation_rows
 from .rows import (
     check_length,
     check_scores,
@@ -107,7 +107,7 @@ class AspectFusion(Wrapper):
     """
 
     # Requested even if routing was disabled when the object was created; unused if nothing is passed.
-    __metadata_request__fit = {"qid": True, "sample_weight": True}
+    __metadata_request__fit = {"qid": True, "sample_weight": True, "eval_set": True, "eval_fraction": True}
     __metadata_request__predict = {"qid": True}
 
     def __init__(self, estimator: Any, weights: Any = None, aspects: Any = None, missing: str = "error") -> None:
@@ -116,7 +116,15 @@ class AspectFusion(Wrapper):
         self.aspects = aspects
         self.missing = missing
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> AspectFusion:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_fraction: float | None = None,
+    ) -> AspectFusion:
         """Fit one ranker per aspect.
 
         Parameters
@@ -130,6 +138,10 @@ class AspectFusion(Wrapper):
             or X. Regressors do not require queries to fit.
         sample_weight : array-like of shape (n_rows,), optional
             Passed to the estimators.
+        eval_set : list of (X, y) or (X, y, qid), optional
+            Evaluation sets for early stopping, as in `AspectRanker`; the ranker of each aspect stops by its target.
+        eval_fraction : float, optional
+            Fraction of the queries that are held out as an evaluation set, the same for all aspects.
 
         Returns
         -------
@@ -142,8 +154,10 @@ class AspectFusion(Wrapper):
         self._shares(self.weights, names)
         queries = find_queries(y, X, qid, sample_weight=sample_weight)
         if self._is_precomputed:
-            if sample_weight is not None:
-                raise MultiAspectError("sample_weight has no effect on precomputed predictions; omit it")
+            unused = {"sample_weight": sample_weight, "eval_set": eval_set, "eval_fraction": eval_fraction}
+            for name, value in unused.items():
+                if value is not None:
+                    raise MultiAspectError(f"{name} has no effect on precomputed predictions; omit it")
             self.rankers_: dict[str, Any] = dict.fromkeys(names)
             self._named = to_pandas(X) is not None
             self.n_features_in_ = len(names)
@@ -155,11 +169,19 @@ class AspectFusion(Wrapper):
             )
             return self
         declared = parse_aspects(self.aspects)
+        sets = [self._read_set(*rows, names) for rows in evaluation_rows(eval_set)]
         rankers = {}
         for name in names:
             scale = Aspects({name: declared[name]}) if isinstance(declared, Aspects) else None
             ranker = AspectRanker(self.estimator, On(aspect=name, aspects=scale), missing=self.missing)
-            rankers[name] = ranker.fit(X, labels[[name]], qid=queries, sample_weight=sample_weight)
+            rankers[name] = ranker.fit(
+                X,
+                labels[[name]],
+                qid=queries,
+                sample_weight=sample_weight,
+                eval_set=[(features, columns[[name]], qids) for features, columns, qids in sets],
+                eval_fraction=eval_fraction,
+            )
         self.rankers_ = rankers
         self.n_features_in_ = rankers[names[0]].n_features_in_
         self._trained_queries = rankers[names[0]]._trained_queries
@@ -241,6 +263,17 @@ class AspectFusion(Wrapper):
 
     def __sklearn_tags__(self) -> Any:
         return BaseEstimator.__sklearn_tags__(self) if self._is_precomputed else super().__sklearn_tags__()
+
+    def _read_set(self, X: Any, y: Any, qid: Any, names: list[str]) -> tuple[Any, pd.DataFrame, Any]:
+        """Return the features, the labels of all aspects and the queries of an evaluation set."""
+        X, y, qid = map(materialise, (X, y, qid))
+        labels = label_frame(y, self.aspects, columns=names)
+        if missing := [name for name in names if name not in labels.columns]:
+            raise MultiAspectError(
+                f"eval_set: expected y with the columns of the training set ({choices(names)}), got "
+                f"{choices(labels.columns)}; add {choices(missing)}"
+            )
+        return X, labels, find_queries(y, X, qid)
 
     def _read_predictions(self, X: Any) -> list[NDArray[Any]]:
         """Return the column of X with the predictions for each aspect."""

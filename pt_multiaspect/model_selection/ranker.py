@@ -416,19 +416,10 @@ class AspectRanker(Wrapper):
 
     def _evaluation_sets(self, given: Any, target: Measure, named: Any) -> list[_Part]:
         """Read the evaluation sets."""
-        if given is None:
-            return []
-        is_one = isinstance(given, tuple) and not all(isinstance(part, tuple | list) for part in given)
-        sets = []
-        for index, part in enumerate([given] if is_one else list(given)):
-            if not isinstance(part, tuple | list) or len(part) not in (2, 3):
-                raise MultiAspectError(
-                    "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "
-                    f"got {type(part).__name__}"
-                )
-            X, y, qid = (*part, None)[:3]
-            sets.append(self._read_part(X, y, qid, target, named, f"eval_set[{index}]: "))
-        return sets
+        return [
+            self._read_part(*rows, target, named, f"eval_set[{index}]: ")
+            for index, rows in enumerate(evaluation_rows(given))
+        ]
 
     def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
         """Return the rows of the training set and of held-out queries."""
@@ -595,6 +586,23 @@ def _fit_without_evaluation(estimator: Any, features: Any, label: NDArray[Any], 
             f"{type(estimator).__name__}: expected an evaluation set, as it stops early, got none; pass "
             "eval_fraction=0.2 to hold out queries, or eval_set"
         ) from None
+
+
+def evaluation_rows(given: Any) -> list[tuple[Any, Any, Any]]:
+    """Return X, y and qid (or None) of each evaluation set."""
+    if given is None:
+        return []
+    is_one = isinstance(given, tuple) and not all(isinstance(part, tuple | list) for part in given)
+    sets = []
+    for part in [given] if is_one else list(given):
+        if not isinstance(part, tuple | list) or len(part) not in (2, 3):
+            raise MultiAspectError(
+                "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "
+                f"got {type(part).__name__}"
+            )
+        X, y, qid = (*part, None)[:3]
+        sets.append((X, y, qid))
+    return sets
 
 
 def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
