@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -1440,3 +1441,30 @@ def silent_runs() -> Iterator[Any]:
 @no_warnings()
 def test_rankings_are_not_taken_for_answers(runs: Any, qrels: pd.DataFrame, measures: list[Any]) -> None:
     ma.evaluate(runs, qrels, measures, progress=False)
+
+
+def test_intervals_of_scores_stay_in_their_range() -> None:
+    rows = [
+        ("q1", "a", 1.0, 0.9),
+        ("q2", "a", 0.5, 0.5),
+        ("q3", "a", 0.2, 1.0),
+        ("q1", "b", 0.0, 0.1),
+        ("q2", "b", 0, 0),
+    ]
+    judged = pd.DataFrame([*rows, ("q3", "b", 0.4, 0.3)], columns=["qid", "name", "faithful", "complete"])
+    scores = ma.answers.from_criteria(judged)
+    stored = BytesIO()
+    scores.to_parquet(stored)
+    combined = ma.answers.combine(scores, {"overall": CAM})
+    frames = {
+        "scores": scores,
+        "selected": scores[scores["measure"] != "complete"],
+        "combined": combined,
+        "stored": pd.read_parquet(stored),
+    }
+    for frame in frames.values():
+        row = ma.aggregate(frame, ci=0.95).iloc[0]
+        assert (row["faithful 95% low"], row["faithful 95% high"]) == (0, 1)
+    percentages = scores.assign(value=100 * scores["value"])
+    with no_warnings():  # the record says what they are
+        assert ma.aggregate(percentages, ci=0.95).iloc[0]["faithful 95% high"] > 100

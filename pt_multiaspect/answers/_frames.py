@@ -16,7 +16,7 @@ from ..collection.columns import check_distinct_columns, read_labels
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_surrogates, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
-from ..integration.parsing import record_measures
+from ..integration.parsing import UNIT_SCORE, record_measures
 from ..io.file_contents import Text, as_text, load
 from ..io.runs import run_files
 from ..kernels.hits import ratio
@@ -155,7 +155,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
     answers : DataFrame
         The run and the topic of each answer.
     scores : mapping of str to ndarray of float, shape (n_answers,)
-        The scores by name.
+        The scores by name, in [0, 1].
     what : str
         The beginning of errors.
 
@@ -175,7 +175,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
     )[COLUMNS]
     with errors_of(what):
         check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
-    record_measures(result, dict.fromkeys(scores))
+    record_measures(result, dict.fromkeys(scores, UNIT_SCORE))
     return result
 
 

@@ -17,7 +17,7 @@ from ..evaluation import aggregate
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import measures_by_label
 from ..integration.measure_lists import parse_list
-from ..integration.parsing import record_measures
+from ..integration.parsing import RECORD, record_measures
 from .evaluate import CONFIDENCE, estimates_sheet, means_sheet, per_query_sheet
 from .inputs import pick_run
 from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, measure_option, option, output
@@ -124,5 +124,5 @@ def _scores(files: Sequence[str], aspects: Aspects | None, combined: Sequence[st
     if not parts or aspects is not None:
         parts.append(from_criteria(frame.drop(columns="nuggets", errors="ignore"), aspects=aspects))
     values = pd.concat(parts, ignore_index=True)
-    record_measures(values, {label: known for part in parts for label, known in measures_by_label(part).items()})
+    record_measures(values, {label: record for part in parts for label, record in part.attrs[RECORD].items()})
     return combine(values, parse_list(list(combined))) if combined else values

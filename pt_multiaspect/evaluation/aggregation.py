@@ -36,7 +36,14 @@ from ..integration.aggregators import aggregate_values
 from ..integration.provider import supports
 from ..io.file_contents import as_text, load
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from .long_frames import COLUMNS, check_distinct, measures_by_label, read_long_frame, warn_of_unknown_labels
+from .long_frames import (
+    COLUMNS,
+    check_distinct,
+    is_unit_score,
+    measures_by_label,
+    read_long_frame,
+    warn_of_unknown_labels,
+)
 
 #: The name of the rows of all topics.
 ALL = "all"
@@ -208,7 +215,8 @@ def aggregate(
     refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
     _warn_of_other_topics(perquery)
     limits = {
-        str(label): _limits(known[str(label)], values) for label, values in perquery.groupby("measure")["value"]
+        str(label): _limits(known[str(label)], values, is_unit_score(perquery, str(label)))
+        for label, values in perquery.groupby("measure")["value"]
     }
     names = perquery["name"].unique()
 
@@ -355,13 +363,13 @@ def _interval(
     return sorted(map(aggregate_of_mean, ends(values)))
 
 
-def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float, float]:
-    """Return the range of a measure, infinite if it is unknown or values are not in it, such as percentages."""
+def _limits(measure: AnyMeasure | None, values: pd.Series[float], is_score: bool) -> tuple[float, float]:
+    """Return the range of a measure or score, infinite if unknown or values are not in it, such as percentages."""
+    low, high = (0.0, 1.0) if is_score and measure is None else (-math.inf, math.inf)
     if supports(measure):
         low, high = measure.range
-    else:
-        adapter = None if measure is None else adapter_of(measure)
-        low, high = (-math.inf, math.inf) if adapter is None else adapter.RANGE
+    elif measure is not None and (adapter := adapter_of(measure)) is not None:
+        low, high = adapter.RANGE
     if values.min() < low - _ROUNDING or values.max() > high + _ROUNDING:
         return (-math.inf, math.inf)
     return low, high

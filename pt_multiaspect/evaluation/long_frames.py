@@ -13,7 +13,7 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, tally, warn_once
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import RECORD, MeasureName, parse, parse_all
+from ..integration.parsing import RECORD, UNIT_SCORE, MeasureName, parse, parse_all
 from ..measures import GMAP
 
 #: The columns of a long frame, and those that identify a value.
@@ -105,6 +105,11 @@ def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
     return isinstance(written, Mapping) and label in written
 
 
+def is_unit_score(perquery: pd.DataFrame, label: str) -> bool:
+    """Return whether the frame records that the values of a label lie in [0, 1], without a measure."""
+    return is_recorded(perquery, label) and perquery.attrs[RECORD][label] == UNIT_SCORE
+
+
 def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
     """Look up the measures of a long frame.
 
@@ -135,7 +140,7 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
         written = {}
     known: dict[str, ir_measures.Measure | None] = {}
     for label in labels:
-        if label in written and written[label] is None:
+        if label in written and written[label] in (None, UNIT_SCORE):
             known[label] = None
             continue
         text = written.get(label)

@@ -26,6 +26,9 @@ from .provider import supports
 #: Key of the record in ``DataFrame.attrs``.
 RECORD = "measures"
 
+#: The record of a label whose values no measure defines, but lie in [0, 1], such as scores of answers.
+UNIT_SCORE = "score in [0, 1]"
+
 
 class MeasureName(str):
     """A name of a measure, together with the measure, which is pickled with it."""
@@ -333,9 +336,15 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
 def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
     """Record in the frame the measures of its labels; None for a label that does not name a measure.
 
-    Printed measures, as read from files, are parsed when they are looked up.
+    Printed measures, as read from files, are parsed when they are looked up. A label that the frame has recorded as
+    `UNIT_SCORE` remains one if it does not name a measure.
     """
-    perquery.attrs[RECORD] = {
-        label: measure if measure is None or isinstance(measure, str) else MeasureName(measure)
-        for label, measure in labelled.items()
-    }
+    earlier = perquery.attrs.get(RECORD)
+    scores = dict(earlier) if isinstance(earlier, Mapping) else {}
+    record: dict[str, str | None] = {}
+    for label, measure in labelled.items():
+        if measure is None:
+            record[label] = UNIT_SCORE if scores.get(label) == UNIT_SCORE else None
+        else:
+            record[label] = measure if isinstance(measure, str) else MeasureName(measure)
+    perquery.attrs[RECORD] = record
