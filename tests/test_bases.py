@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import ir_measures
 import numpy as np
+import pandas as pd
 import pytest
 from ir_measures import AP, RBP, SDCG, Accuracy, Bpref, define_byquery, infAP, nDCG
 
@@ -112,6 +113,15 @@ def test_measures_without_a_kernel_get_the_declared_gains() -> None:
     assert plain == pytest.approx(0.564, abs=1e-3)
     with pytest.raises(MultiAspectError, match=r"expected integer gains, got 0\.5"):
         value(On(base=nDCG(judged_only=True), aspects={"relevance": Aspect([0, 1, 2], gains=[0, 0.5, 1])}))
+
+
+def test_means_condense_a_ranking_by_aspect_and_toma_condenses_it_once() -> None:
+    qrels = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "relevance": [None, 1], "credibility": [0, 1]})
+    params = {"base": nDCG(judged_only=True), "aspects": {"relevance": 1, "credibility": 1}}
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    at_second = 1 / np.log2(3)  # document b, with a before it
+    assert CAM(**params).calc_aggregate(qrels, run) == pytest.approx((1 + at_second) / 2)
+    assert TOMA(**params).calc_aggregate(qrels, run) == pytest.approx(at_second)
 
 
 def test_sdcg_gets_the_declared_gains_up_to_its_maximum() -> None:
