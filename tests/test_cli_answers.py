@@ -112,6 +112,10 @@ def test_tests_groups_and_estimates(run, folder) -> None:
         (["criteria.csv"], "expected a number in [0, 1] in faithful for plain on topic 00, got '"),
         (["none.csv"], "none.csv: no such file"),
         (["empty.csv"], "answers: empty.csv: the file is empty"),
+        (["some.run"], "expected answers, as one JSON object per line or as columns with a header"),
+        (["some.run"], "got the line 'q1 Q0 d1 1 2.0 x'; runs and qrels are evaluated, not scored"),
+        (["whole.json"], "whole.json:1: expected valid JSON"),
+        (["whole.json"], "; answers are read from one JSON object per line"),
         (
             ["long.csv"],
             "long.csv: cannot be read: error tokenizing data. C error: expected 3 fields in line 3",
@@ -129,6 +133,8 @@ def test_tests_groups_and_estimates(run, folder) -> None:
 )
 def test_errors(run, folder, arguments, message) -> None:
     (folder / "empty.csv").write_text("")
+    (folder / "some.run").write_text("q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n")
+    (folder / "whole.json").write_text('[\n{"qid": "q1", "name": "a", "faithful": 1}\n]\n')
     (folder / "long.csv").write_text("qid,name,x\n1,a,1\n1,b,0.5,3\n")
     (folder / "twice.csv").write_text("qid,name,x,x\n1,a,1,0\n")
     code, out, err = run(*arguments)
@@ -148,7 +154,7 @@ def test_answers_of_judges_are_described_and_scored(run, folder, capsys) -> None
     long = pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
     long.to_csv("long.csv", index=False)
     assert main(["describe", "--answers", "long.csv", "--write-aspects", "scales.json"]) == 0
-    assert "8 judged answers by 2 judges, 2 topics, 1 aspect" in capsys.readouterr().out
+    assert "4 judged answers, 8 judgments by 2 judges, 2 topics, 1 aspect" in capsys.readouterr().out
     code, out, err = run("long.csv", "--aspects", "scales.json", "--format", "csv")
     assert (code, err) == (0, "")
     assert read(out)["fluent"].tolist() == [0.1875, 0.875]

@@ -1392,7 +1392,7 @@ def test_answers_in_files_and_beside_what_does_not_apply(tmp_path: Path) -> None
     rows.to_csv(tmp_path / "judged.csv", index=False)
     description = ma.describe(tmp_path / "judged.csv", GRADES)
     assert str(description) == str(ma.describe(rows, GRADES)) == str(ma.describe([tmp_path / "judged.csv"], GRADES))
-    assert str(description).startswith("96 judged answers by 2 judges, 12 topics, 2 aspects")
+    assert str(description).startswith("48 judged answers, 96 judgments by 2 judges, 12 topics, 2 aspects")
     assert "96 judged answers" in repr(description)
     assert "positive" not in str(description)
     for others in ({"runs": {}}, {"measures": "AP"}, {"topics": rows}):

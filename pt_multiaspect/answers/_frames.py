@@ -63,7 +63,10 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
         raise MultiAspectError(f"{what}: {text.name}: the file is empty; expected answers")
     if first in b"{[":
         lines = ((f"{text.name}:{number}", line.decode()) for number, line, _ in text.lines())
-        return _frame_of_records(((where, read_json(line, where)) for where, line in lines), what)
+        try:
+            return _frame_of_records(((where, read_json(line, where)) for where, line in lines), what)
+        except MultiAspectError as error:
+            raise MultiAspectError(f"{error}; answers are read from one JSON object per line") from error
     separator = "\t" if b"\t" in text.data.partition(b"\n")[0] else ","
     try:
         # As a header, the first line could not tell lines that are longer, and repeated names would be changed.
@@ -72,6 +75,12 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
         raise MultiAspectError(f"{what}: {text.name}: cannot be read: {error}") from error
     frame: pd.DataFrame = rows.iloc[1:].reset_index(drop=True)
     frame.columns = pd.Index(rows.iloc[0].tolist())
+    if len(frame.columns) == 1:
+        raise MultiAspectError(
+            f"{what}: {text.name}: expected answers, as one JSON object per line or as columns with a header, "
+            f"separated by tabs or commas, got the line {shown(frame.columns[0])}; runs and "
+            "qrels are evaluated, not scored"
+        )
     check_distinct_columns(frame, f"{what}: {text.name}")
     if "met" in frame.columns:
         frame["met"] = frame["met"].replace({"True": "1", "true": "1", "False": "0", "false": "0"})

@@ -26,7 +26,7 @@ def blocks(
 ) -> list[Block]:
     """Return the whole report, findings first; with `in_shell`, declarations are command-line options."""
     counts = [
-        number_of(figures.n_documents, f"judged {figures.noun}") + _judges(figures),
+        *_judged(figures),
         number_of(figures.n_topics, "topic"),
         number_of(len(figures.per_aspect), "aspect"),
     ]
@@ -41,10 +41,13 @@ def blocks(
     ]
 
 
-def _judges(figures: Figures) -> str:
-    """Return the number of judges, if answers count once for each of several."""
-    n_judges = 1 if figures.judged.answers is None else figures.judged.answers.n_judges
-    return f" by {n_judges} judges" if n_judges > 1 else ""
+def _judged(figures: Figures) -> list[str]:
+    """Return the number of judged documents or answers, and of judgments of answers by several judges."""
+    given = figures.judged.answers
+    if given is None or given.n_judges == 1:
+        return [number_of(figures.n_documents, f"judged {figures.noun}")]
+    judgments = number_of(figures.n_documents, "judgment")
+    return [number_of(len(given.answers), "judged answer"), f"{judgments} by {given.n_judges} judges"]
 
 
 def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list[Block]:
