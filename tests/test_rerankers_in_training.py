@@ -17,6 +17,7 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
+from pt_multiaspect.model_selection import rerankers
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 torch = pytest.importorskip("torch")
@@ -66,11 +67,11 @@ def values_of(evaluator: Any, scores: Any) -> dict[str, float]:
 
 
 def train(
-    model: Any, kind: str, loss: Any, folder: Path, metric: str, **more: Any
+    model: Any, kind: str, loss: Any, folder: Path, metric: str, epochs: int = 6
 ) -> tuple[Any, Any, pd.DataFrame]:
     evaluator = ma.RerankingEvaluator(CANDIDATES, QRELS, MEASURES, name="dev")
     arguments = getattr(st, f"{kind}TrainingArguments")(
-        str(folder / metric), num_train_epochs=6, per_device_train_batch_size=16, learning_rate=3e-3,
+        str(folder / metric), num_train_epochs=epochs, per_device_train_batch_size=16, learning_rate=3e-3,
         eval_strategy="epoch", save_strategy="epoch", load_best_model_at_end=True, metric_for_best_model=metric,
         report_to="none", disable_tqdm=True, use_cpu=True,
     )  # fmt: skip
@@ -115,12 +116,39 @@ def test_a_cross_encoder_is_chosen_by_the_measure(folder: Path, tmp_path: Path, 
 def test_a_bi_encoder(folder: Path, tmp_path: Path) -> None:
     model = st.SentenceTransformer(str(folder), device="cpu")
     loss = st.sentence_transformer.losses.CosineSimilarityLoss(model)
-    _, evaluator, log = train(model, "SentenceTransformer", loss, tmp_path, "dev_TOMA")
+    _, evaluator, log = train(model, "SentenceTransformer", loss, tmp_path, "dev_TOMA", epochs=20)
     similarity = model.similarity_pairwise(
         model.encode_query(CANDIDATES["query"].tolist()), model.encode_document(CANDIDATES["text"].tolist())
     )
     assert evaluator(model) == pytest.approx(values_of(evaluator, similarity.numpy()), abs=1e-12)
-    assert evaluator(model)["dev_TOMA"] == pytest.approx(log["eval_dev_TOMA"].max(), abs=1e-12)
+    values = log["eval_dev_TOMA"]
+    assert evaluator(model)["dev_TOMA"] == pytest.approx(values.max(), abs=1e-12)
+    assert values.iloc[-1] < values.max()  # the last model is not the best one
+
+
+@pytest.mark.parametrize("kind", ["SparseEncoder", "MultiVectorEncoder"])
+def test_other_encoders(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerankers, "_MOST_PAIRS", 7)
+    if not hasattr(st, kind):
+        pytest.skip(f"this version of sentence-transformers has no {kind}")
+    torch.manual_seed(0)
+    model: Any
+    if kind == "SparseEncoder":
+        parts = st.sparse_encoder.modules
+        pooling = st.sentence_transformer.modules.Pooling(32)
+        sparse = parts.SparseAutoEncoder(32, 256, k=16)
+        model = st.SparseEncoder(modules=[parts.Transformer(str(folder)), pooling, sparse], device="cpu")
+    else:
+        model = st.MultiVectorEncoder(str(folder), device="cpu")
+    queries, texts = CANDIDATES["query"].tolist(), CANDIDATES["text"].tolist()
+    scores = [
+        float(model.similarity(model.encode_query([query]), model.encode_document([text])).item())
+        for query, text in zip(queries, texts, strict=True)
+    ]
+    assert len({*scores}) > 1
+    evaluator = ma.RerankingEvaluator(CANDIDATES, QRELS, MEASURES, name="dev")
+    assert evaluator._score(model) == pytest.approx(scores, rel=1e-5)
+    assert evaluator(model) == pytest.approx(values_of(evaluator, scores), abs=1e-12)
 
 
 def test_several_evaluators(folder: Path) -> None:

@@ -14,7 +14,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_frame
 from ..collection.judgments import Judgments
@@ -34,8 +34,9 @@ _MOST_PAIRS = 2**15
 class RerankingEvaluator:
     """Evaluate a reranker on judgments of several aspects, also during its training by sentence-transformers.
 
-    Pass it as ``evaluator`` to ``CrossEncoderTrainer`` or ``SentenceTransformerTrainer``, and the name of a value
-    as ``metric_for_best_model`` to their arguments. Values are those of `evaluate` for the run of the model.
+    Pass it as ``evaluator`` to ``CrossEncoderTrainer``, ``SentenceTransformerTrainer`` or that of another encoder,
+    and the name of a value as ``metric_for_best_model`` to their arguments. Values are those of `evaluate` for the
+    run of the model.
 
     Parameters
     ----------
@@ -85,9 +86,9 @@ class RerankingEvaluator:
     ``_loss``, as trainers minimise ``metric_for_best_model`` if its name ends so and they are not told otherwise by
     ``greater_is_better``. Trainers add ``eval_`` to names.
 
-    *Models.* A ``CrossEncoder`` predicts a score per pair, and must have one label. A ``SentenceTransformer``
-    encodes queries and documents, which are compared by its similarity function. Ties are broken by docno,
-    descending, as in `evaluate`.
+    *Models.* A ``CrossEncoder`` predicts a score per pair, and must have one label. A ``SentenceTransformer``, a
+    ``SparseEncoder`` or a ``MultiVectorEncoder`` encodes queries and documents, which are compared by its
+    similarity function. Ties are broken by docno, descending, as in `evaluate`.
 
     The class of an object also derives from sentence-transformers' ``BaseEvaluator``, which trainers require. The
     package is imported when the first object is created.
@@ -152,7 +153,7 @@ class RerankingEvaluator:
 
         Parameters
         ----------
-        model : CrossEncoder or SentenceTransformer
+        model : CrossEncoder, SentenceTransformer, SparseEncoder or MultiVectorEncoder
             The model.
         output_path : str, optional
             The directory of the CSV file. By default, it is not written.
@@ -198,17 +199,17 @@ class RerankingEvaluator:
         elif hasattr(model, "encode_query"):
             (query, queries), (text, texts) = (pd.factorize(self._texts[name]) for name in ("query", "text"))
             queries = model.encode_query(queries.tolist(), **options)
-            if not isinstance(queries, np.ndarray):
-                raise MultiAspectError(
-                    f"expected a CrossEncoder or a SentenceTransformer, got {type(model).__name__}, whose "
-                    "embeddings are sparse or several per text"
-                )
             texts = model.encode_document(texts.tolist(), **options)
             parts = np.split(np.arange(len(query)), range(_MOST_PAIRS, len(query), _MOST_PAIRS))
-            similarities = [model.similarity_pairwise(queries[query[part]], texts[text[part]]) for part in parts]
+            similarities = [
+                model.similarity_pairwise(_take(queries, query[part]), _take(texts, text[part])) for part in parts
+            ]
             scores = np.concatenate([part.cpu().numpy() for part in similarities])
         else:
-            raise MultiAspectError(f"expected a CrossEncoder or a SentenceTransformer, got {type(model).__name__}")
+            raise MultiAspectError(
+                "expected a CrossEncoder, or an encoder with encode_query, such as a SentenceTransformer, got "
+                f"{type(model).__name__}"
+            )
         if np.ndim(scores) == 2 and np.shape(scores)[1] > 1:
             raise MultiAspectError(
                 f"expected a model with one score per query and document, got {np.shape(scores)[1]} columns: "
@@ -270,6 +271,17 @@ def _run_of(frame: pd.DataFrame) -> Run:
     """Return candidates as a run, without scores."""
     with name_run_in_errors("candidates"):
         return Run.of(frame.assign(score=0.0))
+
+
+def _take(embeddings: Any, rows: Ints) -> Any:
+    """Return the embeddings of texts: an array, a sparse tensor, or a list of several vectors per text."""
+    if isinstance(embeddings, np.ndarray):
+        return embeddings[rows]
+    if isinstance(embeddings, list):
+        return [embeddings[row] for row in rows]
+    import torch
+
+    return embeddings.index_select(0, torch.as_tensor(rows, device=embeddings.device))
 
 
 @cache
