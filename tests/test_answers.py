@@ -721,6 +721,38 @@ def test_forms_of_what_judges_write(tmp_path: Path) -> None:
     assert both["measure"].unique().tolist() == ["complete"]
 
 
+def test_scores_in_an_object_and_queries_that_are_questions(tmp_path: Path) -> None:
+    wide = as_wide(panel()).rename(columns={"topic": "question_id"})
+    criteria = [name for name in wide.columns if name in ONE_TO_FIVE]
+    nested = wide.drop(columns=criteria).assign(scores=wide[criteria].to_dict("records"), reason="text")
+    nested.to_json(tmp_path / "nested.jsonl", orient="records", lines=True)
+    expected = values_of(ma.answers.from_criteria(panel(), aspects=ONE_TO_FIVE))
+    for form in (nested, tmp_path / "nested.jsonl", wide):
+        assert values_of(ma.answers.from_criteria(form, aspects=ONE_TO_FIVE)) == expected
+    alpha = ma.analysis.judge_agreement(wide.rename(columns={"question_id": "qid"}), aspects=ONE_TO_FIVE)
+    pd.testing.assert_frame_equal(ma.analysis.judge_agreement(nested, aspects=ONE_TO_FIVE), alpha)
+    assert str(ma.describe(nested, aspects=ONE_TO_FIVE)) == str(ma.describe(wide, aspects=ONE_TO_FIVE))
+    # An answer without an object has no label, which is an error as elsewhere.
+    missing = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "scores": [{"x": 1}, None]})
+    with pytest.raises(MultiAspectError, match=r"in x for s on topic q2, got nan"):
+        ma.answers.from_criteria(missing)
+    # In a rubric, the id is that of a question; in a frame with topics, too.
+    rubric = pd.DataFrame({"question_id": ["a", "b"], "name": "s", "weight": 1, "met": [True, False]})
+    with pytest.raises(MultiAspectError, match="qid or query_id or topic or topic_id, got"):
+        ma.answers.rubric_scores(rubric)
+    assert ma.answers.rubric_scores(rubric.assign(topic="q"))["value"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize(("column", "warns"), [(["0", "1"], True), ([0, 1], False), (["Oslo", "1915"], False)])
+def test_numbers_among_texts_of_answers(column: list[object], warns: bool, tmp_path: Path) -> None:
+    """Short answers, such as "1", are taken for labels only with a warning."""
+    rows = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "answer": column, "faithful": [1, 0.5]})
+    with pytest.warns(MultiAspectWarning, match=r"answer .* aspects=\['faithful'\]") if warns else no_warnings():
+        ma.answers.from_criteria(rows)
+    with no_warnings():
+        ma.answers.from_criteria(rows, aspects=["faithful"])
+
+
 def test_a_failed_label_is_left_out_if_the_judge_gave_another() -> None:
     rows = judged_rows(
         ("q", "s", "x", 2, 1), ("q", "s", "x", None, 2), ("q", "s", "x", -1, 3), more=("repetition",)
@@ -767,13 +799,21 @@ JUDGED_BAD: dict[str, tuple[Callable[[], Any], str]] = {
         r"expected one column score or .* got score and label",
     ),
     "two judges": (lambda: judged_rows(ROW).assign(assessor="b"), "expected one column .* got"),
+    "an object in an object": (
+        lambda: pd.DataFrame([{"qid": "q", "name": "s", "scores": {"x": {"score": 1, "reason": "text"}}}]),
+        r"expected numbers in the column scores, got .* as x \(row 1\); keep the number only",
+    ),
+    "a criterion twice": (
+        lambda: pd.DataFrame([{"qid": "q", "name": "s", "x": 1, "scores": {"x": 0}}]),
+        "distinct column names",
+    ),
     "no system": (
         lambda: judged_rows(ROW).rename(columns={"system": "model"}),
         "name or run_id or system, got .* rename one",
     ),
     "no topic": (
         lambda: judged_rows(ROW).drop(columns="topic"),
-        "qid or query_id or topic or topic_id, got .* rename",
+        "qid or query_id or topic or topic_id or question_id, got .* rename",
     ),
     "no judge in a row": (lambda: judged_rows(ROW, ("q2", "s", "x", 1, None)), "expected a judge in every row"),
     "no criterion": (

@@ -14,7 +14,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import id_column, read_labels
-from ..collection.judged_answers import CriterionLabels, answer_keys, read_criteria, unlike_judges
+from ..collection.judged_answers import OTHER_QUERIES, CriterionLabels, answer_keys, read_criteria, unlike_judges
 from ..collection.label_rules import LabelCounts, find_start_above_zero
 from ..collection.long_judgments import COMBINATIONS, mean_labels
 from ..errors import MultiAspectError, choices, number_of, tally, warn_once
@@ -30,10 +30,11 @@ def from_criteria(judged: Any, *, aspects: object = None, combine_judges: str = 
     Parameters
     ----------
     judged : DataFrame, path, open file, or list of paths or of dicts
-        A topic (``qid``, ``query_id`` or ``topic``) and a run (``name``, ``run_id`` or ``system``) per row, and
-        either one column per criterion, or the columns ``criterion`` and ``score`` (or ``value``, ``label``) in
-        rows about one criterion each. A column ``judge``, ``repetition`` or both tell several labels of an answer
-        apart. Files are CSV, TSV or one JSON object per line (also compressed, a directory or a pattern).
+        A topic (``qid``, ``query_id``, ``topic`` or else ``question_id``) and a run (``name``, ``run_id`` or
+        ``system``) per row, and either one column per criterion (or ``scores``, objects ``{criterion: score}``),
+        or the columns ``criterion`` and ``score`` (or ``value``, ``label``) in rows about one criterion each. A
+        column ``judge``, ``repetition`` or both tell several labels of an answer apart. Files are CSV, TSV or one
+        JSON object per line (also compressed, a directory or a pattern).
     aspects : Aspects, mapping, str or sequence of str, optional
         The criteria, and the scales of those that are judged by grades, such as 1 to 5. By default, every criterion
         in rows, or every numeric column. Criteria without declared grades have values in [0, 1], of which 1 is the
@@ -236,7 +237,7 @@ def rubric_scores(questions: Any) -> pd.DataFrame:
     """
     what = "rubric_scores"
     table = read_answers(questions, what)
-    keys = answer_keys(table, what)
+    keys = answer_keys(table, what, others=(OTHER_QUERIES,))  # question_id is that of a question of the rubric
     met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))
     values = read_numbers(met, keys, what, "divide percentages by 100")
     weights = read_numbers(

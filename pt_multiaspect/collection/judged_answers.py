@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,16 @@ import pandas as pd
 from .._typing import Ints
 from ..aspects.aspects import aspect_name
 from ..aspects.parameter import AspectSpec
-from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, tally, warn_once
+from ..errors import (
+    MultiAspectError,
+    choices,
+    refuse_repeated,
+    refuse_surrogates,
+    refuse_unknown,
+    shown,
+    tally,
+    warn_once,
+)
 from ..strings.identifiers import identifiers
 from .columns import (
     DOCUMENT_COLUMNS,
@@ -31,7 +40,16 @@ RUN_COLUMNS = ("name", "run_id")
 _OTHER_RUNS = ("system",)
 
 #: Names of the column of topics if there are no query ids.
-_OTHER_QUERIES = ("topic", "topic_id")
+OTHER_QUERIES = ("topic", "topic_id")
+
+#: The name that counts if there is none of these: beside them, it may be that of a question of a rubric.
+QUESTION = "question_id"
+
+#: Columns that mostly contain texts of answers, of which a few may be numbers.
+_ANSWERS = ("answer", "answer_text", "response")
+
+#: The column of objects ``{criterion: score}``.
+_NESTED = "scores"
 
 #: The columns of long rows, and those that tell several labels of an answer apart.
 _CRITERIA = ("criterion", "aspect")
@@ -61,25 +79,31 @@ def is_judged_answers(columns: Iterable[Any]) -> bool:
     return bool(present & {*RUN_COLUMNS, *_OTHER_RUNS}) and not present & {*DOCUMENT_COLUMNS, "docid"}
 
 
-def answer_keys(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
+def answer_keys(
+    frame: pd.DataFrame,
+    what: str,
+    queries: tuple[str, ...] = QUERY_COLUMNS,
+    others: tuple[tuple[str, ...], ...] = (OTHER_QUERIES, (QUESTION,)),
+) -> pd.DataFrame:
     """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
     check_distinct_columns(frame, what)
     if not len(frame):
         raise MultiAspectError(f"{what}: expected at least one row, got none")
-    name = _key_column(frame, RUN_COLUMNS, _OTHER_RUNS, what)
-    qid = _key_column(frame, queries, _OTHER_QUERIES, what)
+    name = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS)
+    qid = _key_column(frame, what, queries, *others)
     return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
 
 
-def _key_column(frame: pd.DataFrame, usual: Collection[str], others: Collection[str], what: str) -> pd.Series[Any]:
-    """Return the one column among the usual names or, if there is none, among the others."""
-    names = [*usual] if {*usual} & {*frame.columns} else [*usual, *others]
-    if not {*names} & {*frame.columns}:
-        raise MultiAspectError(
-            f"{what}: expected one column {' or '.join(names)}, got the columns {choices(frame.columns)}; "
-            "rename one"
-        )
-    return id_column(frame, names, what)
+def _key_column(frame: pd.DataFrame, what: str, *usual: tuple[str, ...]) -> pd.Series[Any]:
+    """Return the one column among the first names of which there is one."""
+    names: tuple[str, ...] = ()
+    for more in usual:
+        names += more
+        if {*names} & {*frame.columns}:
+            return id_column(frame, names, what)
+    raise MultiAspectError(
+        f"{what}: expected one column {' or '.join(names)}, got the columns {choices(frame.columns)}; rename one"
+    )
 
 
 def read_criteria(
@@ -104,6 +128,7 @@ def read_criteria(
         The labels by criterion, in the order of `spec`.
     """
     keys = answer_keys(frame, what)
+    frame = _unnest_scores(frame, what)
     keys["answer"] = keys.groupby(["name", "qid"], sort=False).ngroup().to_numpy()
     present = {*frame.columns}
     telling = {"judge": present & {*_JUDGES}, "repetition": present & {*_REPETITIONS}}
@@ -112,8 +137,8 @@ def read_criteria(
     read = _read_long if present & {*_CRITERIA} else _read_wide
     own = {*RUN_COLUMNS, *telling["judge"], *telling["repetition"]}
     own |= {
-        _key_column(frame, RUN_COLUMNS, _OTHER_RUNS, what).name,
-        _key_column(frame, QUERY_COLUMNS, _OTHER_QUERIES, what).name,
+        _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS).name,
+        _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name,
     }
     criteria = read(frame, keys, own, spec, what)
     for name, labels in criteria.items():
@@ -132,6 +157,24 @@ def read_criteria(
                 f"{tally(len(repeated), 'row')}; {remedy}"
             )
     return keys.drop_duplicates("answer", ignore_index=True)[["name", "qid"]], criteria
+
+
+def _unnest_scores(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Return rows with a column per criterion instead of the column of objects ``{criterion: score}``, if any."""
+    if _NESTED not in frame.columns or not any(isinstance(value, Mapping) for value in frame[_NESTED]):
+        return frame
+    objects = [dict(value) if isinstance(value, Mapping) else {} for value in frame[_NESTED]]
+    for row, scores in enumerate(objects):
+        inner = [name for name, value in scores.items() if isinstance(value, Mapping)]
+        if inner:
+            raise MultiAspectError(
+                f"{what}: expected numbers in the column {_NESTED}, got {shown(scores[inner[0]])} as {inner[0]} "
+                f"(row {row + 1}); keep the number only"
+            )
+    with refuse_surrogates(what):
+        flat = pd.concat([frame.drop(columns=_NESTED), pd.DataFrame(objects, index=frame.index)], axis=1)
+    check_distinct_columns(flat, what)
+    return flat
 
 
 def _read_long(
@@ -163,6 +206,13 @@ def _read_wide(
         # Texts may be labels, such as yes and no.
         if not is_numeric(column) and (texts := texts_like_labels(column, pd.factorize(keys["qid"])[0])):
             warn_once(f"{what}: the column {column.name} is left out. {text_remedy(str(column.name), texts)}")
+    for name in columns if spec is None else ():
+        if name in _ANSWERS and not pd.api.types.is_numeric_dtype(columns[name].dtype):
+            others = [criterion for criterion in columns if criterion != name]
+            warn_once(
+                f"{what}: the column {name} contains numbers that are stored as text, and is a criterion, but may "
+                f"contain the answers; if it does, select the criteria, as in aspects={others or ['criterion']!r}"
+            )
     refuse_unknown(spec or (), columns, "columns of criteria", what)
     if not columns:
         raise MultiAspectError(

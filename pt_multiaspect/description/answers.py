@@ -19,7 +19,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..collection.columns import QUERY_COLUMNS, read_labels
-from ..collection.judged_answers import CriterionLabels, read_criteria
+from ..collection.judged_answers import OTHER_QUERIES, QUESTION, CriterionLabels, read_criteria
 from ..collection.label_rules import MIN_POOL, as_given, as_short, aspect_from_one, find_constant
 from ..collection.views import AspectView
 from ..errors import choices, number_of
@@ -80,7 +80,7 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
         given = pd.Series(labels[name], index=pd.MultiIndex.from_frame(criterion.rows[[*_UNIT]]))
         wide[name] = given.reindex(index).to_numpy()
     judged = read_judged(wide, spec or tuple(criteria))
-    columns = {"qid": (*QUERY_COLUMNS, "topic", "topic_id"), "docno": ("name", "run_id", "system")}
+    columns = {"qid": (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION), "docno": ("name", "run_id", "system")}
     named = {kind: next(name for name in names if name in frame.columns) for kind, names in columns.items()}
     return replace(judged, answers=JudgedAnswers(answers, criteria, labels), columns=named)
 
