@@ -6,6 +6,7 @@ tests/test_structure.py`` to list the lines that ask.
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -67,6 +68,44 @@ def test_no_further_place_asks_what_a_measure_is(words: str) -> None:
 )
 def test_what_asks_is_seen(words: str, line: str) -> None:
     assert re.search(QUESTIONS[words][0], line)
+
+
+#: Functions and names of whole numbers, by which lists and words may be multiplied.
+NUMBERS = re.compile(r"(len|max|min|round)\(.*\)|n|n_\w+|gap")
+
+
+def is_conditional(node: ast.AST) -> bool:
+    """Whether a list or a word is multiplied by a truth value, or an expression is evaluated for its effect."""
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Call | ast.Constant | ast.Yield | ast.YieldFrom)
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    is_word = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    if not is_word and not isinstance(node.left, ast.List | ast.Tuple | ast.JoinedStr):
+        return False
+    return not isinstance(node.right, ast.BinOp | ast.BoolOp) and not NUMBERS.fullmatch(ast.unparse(node.right))
+
+
+def test_conditions_are_written_as_conditions() -> None:
+    places = [
+        f"{path.relative_to(PACKAGE).as_posix()}:{node.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if is_conditional(node)
+    ]
+    assert places == []
+
+
+@pytest.mark.parametrize(
+    ("line", "conditional"),
+    [
+        ('x = ["--ci"] * ci', True), ('x = "s" * (n > 1)', True), ("x = [known] * bool(known)", True),
+        ("a.append(1) if b else c.append(1)", True), ('x = [""] * len(rows)', False),
+        ('x = " " * (width - 2)', False), ("x = weights * values", False), ("a.append(1)", False),
+    ],
+)  # fmt: skip
+def test_conditions_are_seen(line: str, conditional: bool) -> None:
+    assert any(map(is_conditional, ast.walk(ast.parse(line)))) == conditional
 
 
 if __name__ == "__main__":

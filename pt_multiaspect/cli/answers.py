@@ -18,9 +18,9 @@ from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import measures_by_label
 from ..integration.measure_lists import parse_list
 from ..integration.parsing import RECORD, record_measures
-from .evaluate import CONFIDENCE, estimates_sheet, means_sheet, per_query_sheet
+from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, estimates_sheet, means_sheet, per_query_sheet
 from .inputs import pick_run
-from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, measure_option, option, output
+from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, measure_option, option, output, refuse_together
 from .tables import SUFFIXES
 from .verb import Inputs, verb
 
@@ -86,7 +86,7 @@ def answers(
         baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")
     elif inputs.tests_given and inputs.format != "html":
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
-    mean_options = ["--ci"] * ci + ["--by"] * (by is not None)
+    of_means = {"--ci": ci, "--by": by is not None}
     if inputs.format == "html":
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
@@ -96,12 +96,11 @@ def answers(
         )  # fmt: skip
         return None
     if human is not None:
-        for name in ["-q"] * perquery + mean_options + inputs.tests_given:
-            raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
+        without_human = {"-q": perquery, **of_means, **dict.fromkeys(inputs.tests_given, True)}
+        refuse_together(without_human, {"--human": True}, HUMAN_EXCLUDES)
         return estimates_sheet(human, values, baseline)
-    for name in ["--baseline"] * (baseline is not None) + mean_options:
-        if perquery:
-            raise MultiAspectError(f"{name} applies to means: omit it, or -q")
+    means_only = {"--baseline": baseline is not None, **of_means}
+    refuse_together(means_only, {"-q": perquery}, "{} applies to means: omit it, or {}")
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if perquery:
         return per_query_sheet(values, means, list(measures_by_label(values)))

@@ -39,12 +39,16 @@ from .options import (
     OutputDirectory,
     Significance,
     option,
+    refuse_together,
 )
 from .tables import DECIMALS, Sheet, format_value
 from .verb import Incomplete, Inputs, verb
 
 #: The number of ranks that --judged considers.
 JUDGED = 10
+
+#: The error for an option that estimates from human labels exclude.
+HUMAN_EXCLUDES = "--human shows estimates with intervals: omit {}, or {}"
 
 #: The confidence level of --ci.
 CONFIDENCE = 0.95
@@ -120,16 +124,13 @@ def evaluate(
     names it in the table. Measures may follow the runs, where no file has such a name.
     """
     as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
-    query_options = ["-q"] * perquery + [f"--format {inputs.format}"] * as_lines
-    mean_options = ["--ci"] * ci + ["--judged"] * judged + ["--by"] * (by is not None)
-    for name in ["--baseline"] * (baseline is not None) + mean_options:
-        if query_options:
-            raise MultiAspectError(f"{name} applies to means: omit it, or {query_options[0]}")
-    if judged and by is not None:
-        raise MultiAspectError("--judged is over all topics: omit it, or --by")
-    for name in [*query_options, *mean_options, *["--sort"] * (sort is not None), *inputs.tests_given]:
-        if inputs.values["human"]:
-            raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
+    per_query = {"-q": perquery, f"--format {inputs.format}": as_lines}
+    of_means = {"--ci": ci, "--judged": judged, "--by": by is not None}
+    means_only = {"--baseline": baseline is not None, **of_means}
+    refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
+    refuse_together({"--judged": judged}, {"--by": by is not None}, "{} is over all topics: omit it, or {}")
+    without_human = {**per_query, **of_means, "--sort": sort is not None, **dict.fromkeys(inputs.tests_given, True)}
+    refuse_together(without_human, {"--human": bool(inputs.values["human"])}, HUMAN_EXCLUDES)
     if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
         raise MultiAspectError(
             "--human estimates means over all judged topics: which topics are positive depends on who judges; use "

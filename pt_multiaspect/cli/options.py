@@ -321,6 +321,21 @@ class _Text(click.types.StringParamType):
             self.fail(str(error), param, ctx)
 
 
+def refuse_together(options: Mapping[str, bool], others: Mapping[str, bool], message: str) -> None:
+    """Raise an error if one of the options is given together with one of the others.
+
+    Parameters
+    ----------
+    options, others : mapping of str to bool
+        Whether each option is given.
+    message : str
+        The error, with places for the first option and the first of the others that are given.
+    """
+    first, second = ([name for name, is_given in group.items() if is_given] for group in (options, others))
+    if first and second:
+        raise MultiAspectError(message.format(first[0], second[0]))
+
+
 def option(*names: str, **settings: Any) -> click.Option:
     """Return an option, whose value is text by default. The parameters are those of `click.Option`."""
     if not settings.get("is_flag") and "default" not in settings:

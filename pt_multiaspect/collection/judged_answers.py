@@ -145,7 +145,7 @@ def read_criteria(
         repeated = np.flatnonzero(labels.rows.duplicated(["answer", "judge", "repetition"]))
         if len(repeated):
             row = labels.rows.iloc[repeated[0]]
-            by = f" by judge {row['judge']}" * bool(row["judge"])
+            by = f" by judge {row['judge']}" if row["judge"] else ""
             remedy = (
                 "keep one answer, or give each run its own name; tell several labels of an answer apart by "
                 + ("a column repetition" if telling["judge"] else "a column judge or repetition")

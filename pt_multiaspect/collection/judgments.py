@@ -368,8 +368,10 @@ class Judgments(Memo):
         for column in self._frame.columns:
             if isinstance(column, str) and column not in (*NOT_ASPECTS, KNOWN):
                 relevance = aspect_name(column) == "relevance"
-                if relevance or is_numeric(self._frame[column]):
-                    names.insert(0, "relevance") if relevance else names.append(self._column_aspect(column))
+                if relevance:
+                    names.insert(0, "relevance")
+                elif is_numeric(self._frame[column]):
+                    names.append(self._column_aspect(column))
         return tuple(names)
 
     def _column_aspect(self, column: str) -> str:

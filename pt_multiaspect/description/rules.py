@@ -300,8 +300,8 @@ def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "warning",
             aspects,
-            f"{', '.join(labels)} depend{'s' * (len(labels) == 1)} on the length of scales that were inferred; "
-            "other qrels, or parts of these, may give other values",
+            f"{', '.join(labels)} {'depends' if len(labels) == 1 else 'depend'} on the length of scales that were "
+            "inferred; other qrels, or parts of these, may give other values",
             changes={},
         )
 

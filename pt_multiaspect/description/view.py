@@ -63,7 +63,8 @@ def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list
     declaring = [number for number, item in enumerate(items, 1) if isinstance(item[1], Sentence)]
     listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
     if declaring:
-        title = f"Declaration for finding{'s' * (len(declaring) > 1)} {choices(declaring)}; check it before use:"
+        noun = "finding" if len(declaring) == 1 else "findings"
+        title = f"Declaration for {noun} {choices(declaring)}; check it before use:"
         listed += [Sentence(title), _option(proposed) if in_shell else Code(declared)]
     return listed
 
@@ -219,4 +220,4 @@ def _dependence(row: Any) -> str:
         return "unknown"
     unknown = [text for name, text in names.items() if getattr(row, name) is None]
     known = ", ".join(read) or ("" if unknown else "the order of labels at most")
-    return "; ".join([known] * bool(known) + [f"unknown: {', '.join(unknown)}"] * bool(unknown))
+    return "; ".join(filter(None, [known, f"unknown: {', '.join(unknown)}" if unknown else ""]))

@@ -86,8 +86,10 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             for name in sorted(os.listdir(folder)):
                 match = _FILE.fullmatch(name)
-                if match is not None:
-                    others.append(name) if match[2] != evaluation else files.setdefault(match[1], []).append(name)
+                if match is not None and match[2] == evaluation:
+                    files.setdefault(match[1], []).append(name)
+                elif match is not None:
+                    others.append(name)
                 elif name.endswith(".npz"):
                     foreign.append(name)
                 elif TEMPORARY.fullmatch(name):

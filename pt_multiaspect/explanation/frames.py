@@ -94,7 +94,7 @@ def _notes(topic: Topic, judged: Bools) -> list[str]:
     cutoff = _cutoff(topic)
     below = np.arange(len(topic)) >= (len(topic) if cutoff is None else cutoff)
     return [
-        "; ".join(["unjudged"] * (not is_judged) + ["below the cutoff"] * is_below)
+        "; ".join(filter(None, ["" if is_judged else "unjudged", "below the cutoff" if is_below else ""]))
         for is_judged, is_below in zip(judged.tolist(), below.tolist(), strict=True)
     ]
 

@@ -78,15 +78,17 @@ def _ranking(explanation: Explanation) -> list[Block]:
     columns = _columns(explanation, shown)
     ranks = iter(zip(*(cells for _, cells in columns), strict=True))
     unjudged = shown["note"].str.contains("unjudged").to_dict()
+    has_unjudged = any(unjudged.values())
     rows = []
     for line, bar in zip(lines, drawn, strict=True):
         first = [line.text] if line.row is None else next(ranks)
         amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
-        mark = ["unjudged" if unjudged.get(line.row) else ""] * any(unjudged.values())
+        mark = ["unjudged" if unjudged.get(line.row) else ""] if has_unjudged else []
         rows.append(Row([*first, *amounts, *mark], span=len(columns) if line.row is None else 1))
     heads = [column for column, _ in columns]
     heads += [Column("contribution"), Column("", left=True, redundant=True), Column("running")]
-    heads += [Column("", left=True)] * any(unjudged.values())
+    if has_unjudged:
+        heads.append(Column("", left=True))
     n_hidden, total = sum(line.n_hidden for line in hidden), sum(line.contribution for line in hidden)
     together = Sentence(f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together.")
     elsewhere = "`.ranks`, or --format csv of the command"

@@ -62,7 +62,7 @@ def summary(figures: Figures) -> str:
         if figures.options.family_correction is not None and len(names) > 2:
             change += ", corrected for all pairs"
         return (
-            f"{leader} It is {'significantly ' * is_significant}{above} {rival}, the next ({change})"
+            f"{leader} It is {'significantly ' if is_significant else ''}{above} {rival}, the next ({change})"
             f"{'' if is_significant else ', but not significantly'}{_weightings(figures, best[0], rival, above)}"
             f"{_ties(tied, rival)}."
         )
@@ -78,7 +78,7 @@ def summary(figures: Figures) -> str:
         text, tied = f"no system is {above} {against} {on}", [top, *tied]
     elif pair[0] == "best":
         text = (
-            f"{top} is {'significantly ' * is_significant}{above} {against} {on} ({change})"
+            f"{top} is {'significantly ' if is_significant else ''}{above} {against} {on} ({change})"
             f"{'' if is_significant else ', but not significantly'}{_weightings(figures, top, against, above)}"
         )
     else:
@@ -112,7 +112,7 @@ def _change(figures: Figures, table: pd.DataFrame, a: str, b: str, p: float) -> 
     level = "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
     if not aggregate_is_mean(figures.measures[figures.main]):
         return f"{decimals(first)} and {decimals(second)}, {level}"
-    return f"{'+' * (first > second)}{decimals(first - second)}, {level}"
+    return f"{'+' if first > second else ''}{decimals(first - second)}, {level}"
 
 
 def _weightings(figures: Figures, better: str, worse: str, above: str) -> str:

@@ -106,7 +106,7 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
         listed = {
             "Columns of the qrels": [Sentence(f"{column}: {meaning}") for column, meaning in self.columns.items()],
             "Measures": [
-                Sentence(label + " (lower is better)" * (better == "lower"), code=measure)
+                Sentence(f"{label} (lower is better)" if better == "lower" else label, code=measure)
                 for label, measure, better in self._rows()
             ],
             "Topics of the means": [Sentence(self.about_topics)],

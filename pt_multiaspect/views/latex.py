@@ -74,7 +74,8 @@ def _rows(table: Table) -> list[str]:
     lines: list[str] = []
     for row, head in zip(rows, is_head, strict=True):
         if head:
-            lines += [r"\midrule"] * bool(lines)
+            if lines:
+                lines.append(r"\midrule")
             lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_cell(row.cells[0], [])}}}}} \\")
             continue
         cells = [_cell(cell, signs[column] if column else []) for column, cell in enumerate(row.cells)]
