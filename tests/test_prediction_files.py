@@ -110,6 +110,15 @@ def test_predictions_of_a_model_without_a_name(meta, tmp_path):
     assert ma.evaluate(path, QRELS, ["AP"])["name"].unique().tolist() == ["x.json"]
 
 
+@pytest.mark.parametrize("name", [b'"a\\x"', b'"a\nb"', b'"\xff"'], ids=["escape", "line end", "no UTF-8"])
+def test_a_malformed_name_of_a_model_is_an_error_of_the_file(name, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_bytes(b'{"mteb_model_meta": {"model_name": ' + name + b'}, "default": {"test": {"q1": {"d1": 1}}}}')
+    for read in (ma.read_run, lambda file: ma.evaluate(file, QRELS, ["AP"])):
+        with pytest.raises(ma.MultiAspectError, match=r"x\.json"):
+            read(path)
+
+
 PARTS = {**META, "en": {"test": RUN, "dev": {"q1": {"d2": 1}}}, "de": {"test": {"q2": {"d9": 1}}}}
 
 

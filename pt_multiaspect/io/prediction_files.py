@@ -40,7 +40,13 @@ class Predictions(NamedTuple):
 def model_in_file(path: str | os.PathLike[str]) -> str | None:
     """Return the name of the model in predictions of MTEB, None for other files. Only the head is read."""
     match = _HEAD.match(read_head(os.path.expanduser(os.fspath(path))))
-    return None if match is None else json.loads(match[1] or b'""')
+    if match is None:
+        return None
+    try:
+        name: str = json.loads(match[1] or b'""')
+    except ValueError:  # no valid string: reading the whole file tells where
+        name = ""
+    return name
 
 
 def read_predictions(text: Text, subset: str | None = None, split: str | None = None) -> Predictions:
