@@ -187,8 +187,9 @@ def test_aspects_without_relevance_are_not_taken_for_queries() -> None:
 
 def test_swapped_ids_of_qrels_are_named() -> None:
     swapped = pd.DataFrame({"qid": ["d1", "d2"], "docno": ["q1", "q1"], "relevance": [1, 0]})
-    with pytest.raises(MultiAspectError, match="are query and document ids swapped"):
+    with pytest.raises(MultiAspectError, match="are query and document ids swapped") as error:
         ma.evaluate({"run": {"q1": {"d1": 1.0}}}, swapped, "map", progress=False)
+    assert "dict" not in str(error.value)
     with pytest.raises(MultiAspectError, match="have no query in common") as error:
         ma.evaluate({"run": {"q9": {"d1": 1.0}}}, swapped, "map", progress=False)
     assert "swapped" not in str(error.value)

@@ -47,7 +47,9 @@ def by_query_remedy(judgments: Judgments, qids: Iterable[str]) -> str:
     """Return the end of a message about a run without a common query: nothing unless its queries are documents."""
     if not {*judgments.docnos} >= {*qids}:
         return ""
-    return f". The queries of the run are documents of the qrels: are query and document ids swapped? {BY_QUERY}"
+    doubt = ". The queries of the run are documents of the qrels: are query and document ids swapped?"
+    # In a dict by aspect, the documents are read as aspects, of which judgments with swapped ids have few.
+    return f"{doubt} {BY_QUERY}" if len(judgments.label_names) > judgments.n_queries else doubt
 
 
 def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> None:
