@@ -258,7 +258,7 @@ NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     "no nuggets": (lambda: [{"qid": "q1", "name": "a"}], "expected one column nuggets, got"),
     "one without nuggets": (
         lambda: [record("q1", "a", "vs"), {"qid": "q2", "run_id": "a"}],
-        "expected a list of nuggets for a on topic q2, got nan",
+        "topic q2, got nan; score answers with nuggets and answers with criteria from separate files",
     ),
     "no run": (lambda: [{"qid": "q1", "nuggets": []}], "expected one column name or run_id"),
     "two names": (lambda: [{"qid": "q1", "name": "a", "run_id": "b", "nuggets": []}], "got name and run_id"),

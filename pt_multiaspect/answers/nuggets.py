@@ -132,7 +132,9 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
 def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:
     """Yield the text, the importance and the assignment of each nugget of an answer."""
     if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
-        raise MultiAspectError(f"{_WHAT}: expected a list of nuggets {where}, got {shown(nuggets)}")
+        is_missing = nuggets is None or nuggets != nuggets
+        remedy = "; score answers with nuggets and answers with criteria from separate files" if is_missing else ""
+        raise MultiAspectError(f"{_WHAT}: expected a list of nuggets {where}, got {shown(nuggets)}{remedy}")
     for nugget in nuggets:
         labels = [nugget.get(key) if isinstance(nugget, Mapping) else None for key in ("importance", "assignment")]
         if any(label is None or label != label for label in labels):  # NaN, as pandas reads missing values
