@@ -76,6 +76,14 @@ def test_questions(run, folder) -> None:
     assert read(out)["rubric"].tolist() == pytest.approx(expected.tolist())
 
 
+@pytest.mark.parametrize(("yes", "no"), [("TRUE", "FALSE"), ("true", "false"), ("True", "False"), ("1", "0")])
+def test_truth_values_of_spreadsheets_are_read(run, folder, yes, no) -> None:
+    (folder / "met.csv").write_text(f"qid,name,weight,met\nq1,a,3,{yes}\nq1,a,1,{no}\n")
+    code, out, err = run("met.csv", "--format", "csv")
+    assert (code, err) == (0, "")
+    assert read(out)["rubric"].tolist() == [0.75]
+
+
 def test_combined_criteria_in_a_report(run, folder) -> None:
     pytest.importorskip("vl_convert")
     measure = "C=CAM(aspects='vital_score,faithful')"

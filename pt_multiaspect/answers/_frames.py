@@ -78,12 +78,14 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     if len(frame.columns) == 1:
         raise MultiAspectError(
             f"{what}: {text.name}: expected answers, as one JSON object per line or as columns with a header, "
-            f"separated by tabs or commas, got the line {shown(frame.columns[0])}; runs and "
-            "qrels are evaluated, not scored"
+            f"separated by tabs or commas, got the line {shown(frame.columns[0])}; runs and qrels are "
+            "evaluated, not scored"
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
     if "met" in frame.columns:
-        frame["met"] = frame["met"].replace({"True": "1", "true": "1", "False": "0", "false": "0"})
+        frame["met"] = frame["met"].replace(
+            dict.fromkeys(["True", "true", "TRUE"], "1") | dict.fromkeys(["False", "false", "FALSE"], "0")
+        )
     return frame.mask(frame == "")
 
 
