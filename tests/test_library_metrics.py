@@ -272,3 +272,81 @@ def test_folds_take_ideal_rankings_from_qrels() -> None:
     judged = qrels[qrels["qid"] >= "q15"]
     assert value == ma.ranking_score(rows.iloc[held], X[retrieved[held], 0], measure=CAM, qrels=judged)
     assert value < ma.ranking_score(rows.iloc[held], X[retrieved[held], 0], measure=CAM)
+
+
+# -- CatBoost's sets -----------------------------------------------------------------------------------
+
+#: Each query has one relevant document, which comes first, so that all sets of ten queries have equal labels.
+FIRST = pd.DataFrame({"relevance": np.tile([1, 0, 0, 0, 0, 0], 10)})
+FIRST_QID = np.repeat(np.arange(10), 6)
+
+
+def _equal_sets(number: int) -> list[Any]:
+    features = [np.random.default_rng(seed).normal(size=(60, 3)) for seed in range(number)]
+    return [values + FIRST.to_numpy() * [0.7, 0, 0] for values in features]
+
+
+def _catboost(**params: Any) -> Any:
+    catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
+    fixed = {"thread_count": 2, "verbose": 0, "allow_writing_files": False, "loss_function": "QueryRMSE"}
+    return catboost.CatBoostRanker(iterations=12, depth=3, **fixed, **params)
+
+
+def _pools(number: int) -> list[Any]:
+    catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
+    return [catboost.Pool(features, FIRST, group_id=FIRST_QID) for features in _equal_sets(number)]
+
+
+def _staged(model: Any, features: Any, rounds: Any) -> list[float]:
+    scores = list(model.staged_predict(features))
+    return [ma.ranking_score(FIRST, scores[iteration], qid=FIRST_QID, measure="nDCG@3") for iteration in rounds]
+
+
+@pytest.mark.filterwarnings("ignore:Overfitting detector")
+@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("period", [1, 5])
+@pytest.mark.parametrize("number", [1, 2])
+def test_catboost_sets_with_equal_labels(number: int, period: int, stops: bool) -> None:
+    sets = _equal_sets(number + 1)
+    metric = ma.metric_for("catboost", "nDCG@3", FIRST, FIRST_QID)
+    rounds = [*range(0, 12, period), *[11] * (period > 1)]
+    for fits in (1, 2):  # the second fit has its arrays in other places
+        model = _catboost(eval_metric=metric, metric_period=period, use_best_model=False)
+        pools = _pools(number + 1)
+        model.fit(pools[0], eval_set=pools[1:], early_stopping_rounds=20 if stops else None)
+        assert len(metric.history) == number
+        for index, values in enumerate(metric.history):
+            is_last = index == number - 1
+            expected = _staged(model, sets[index + 1], range(12) if stops and is_last else rounds)
+            assert values == pytest.approx(expected * fits)
+
+
+@pytest.mark.filterwarnings("ignore:Overfitting detector")
+@pytest.mark.parametrize("period", [1, 5])
+def test_ranker_of_catboost_with_equal_sets(period: int) -> None:
+    sets = [(features, FIRST, FIRST_QID + 10 * index) for index, features in enumerate(_equal_sets(3))]
+    ranker = ma.AspectRanker(_catboost(metric_period=period), "relevance", measure="nDCG@3")
+    ranker.fit(*sets[0], eval_set=sets[1:])
+    (values,) = ranker.evals_result_["valid_1"].values()
+    assert ranker.best_iteration_ == int(np.argmax(values)) + 1
+    best = ma.ranking_score(FIRST, ranker.predict(sets[2][0]), qid=FIRST_QID, measure="nDCG@3")
+    assert max(values) == pytest.approx(best)
+
+
+def test_catboost_without_the_set_of_the_metric() -> None:
+    catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
+    pools = _pools(2)
+    metric = ma.metric_for("catboost", "nDCG@3", FIRST[:54], FIRST_QID[:54])
+    with pytest.raises(catboost.CatBoostError, match=r"expected an evaluation set of 54 rows, .* got 60; pass"):
+        _catboost(eval_metric=metric).fit(pools[0], eval_set=pools[1])
+    metric = ma.metric_for("catboost", "nDCG@3", FIRST, FIRST_QID)
+    with pytest.raises(catboost.CatBoostError, match=r"expected an evaluation set of 60 rows, .* got none; pass"):
+        _catboost(eval_metric=metric).fit(pools[0])
+
+
+def test_catboost_metric_without_arrays_of_the_library() -> None:
+    metric = ma.metric_for("catboost", "nDCG@3", FIRST, FIRST_QID)
+    for _ in range(3):
+        assert metric.evaluate([X[:60, 0]], FIRST["relevance"].tolist(), None) == (0.0, 1.0)
+        assert metric.evaluate([X[:60, 1]], FIRST["relevance"].tolist(), None)[0] > 0
+    assert len(metric.history[0]) == 3

@@ -16,7 +16,7 @@ from .._typing import Floats, Ints
 from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, RUN_QUERY_COLUMNS, is_numeric
 from ..collection.frames import materialise, to_pandas
-from ..errors import MultiAspectError, number_of, warn
+from ..errors import MultiAspectError, choices, number_of, warn
 from .labels import MOST_LEVELS, gain_levels
 from .rows import (
     EvaluatedMeasure,
@@ -112,8 +112,9 @@ class Evaluation:
         self.name = self.__name__ = "".join(str(measure).split()).replace(":", "=")
         self.maximize = not measure.lower_aggregate_is_better
         self.history: list[list[float]] = [[] for _ in sets]
-        self._labels: list[NDArray[np.float32]] = []
-        self._calls: dict[tuple[int, ...], int] = {}
+        #: CatBoost's sets, in the order of their first calls, and the set of the previous call.
+        self._positions: dict[tuple[int | None, bytes], int] = {}
+        self._previous: int | None = None
         self._rankings: RowRankings | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,7 +122,8 @@ class Evaluation:
         return {**self.__dict__, "_rankings": None}
 
     def __deepcopy__(self, memo: object) -> Evaluation:
-        # CatBoost copies its parameters, and scikit-learn's clone requires them to be the same objects.
+        # CatBoost copies its parameters before it trains, and scikit-learn's clone requires the same objects.
+        self._positions, self._previous = {}, None
         return self
 
     def evaluate_set(self, scores: Any, index: int) -> float:
@@ -152,7 +154,7 @@ class Evaluation:
         """Warn if the best predictions are constant within queries, and release the data."""
         if self._rankings is not None:
             warn_if_constant(self._rankings, self.name)
-        self.sets, self._labels, self._rankings = [], [], None
+        self.sets, self._positions, self._rankings = [], {}, None
 
     # -- LightGBM ------------------------------------------------------------------------------------
 
@@ -163,9 +165,19 @@ class Evaluation:
 
     # -- CatBoost ------------------------------------------------------------------------------------
 
-    def store_labels(self, *labels: NDArray[Any]) -> None:
-        """Store the labels of the training set and the evaluation sets, which distinguish CatBoost's calls."""
-        self._labels = [np.asarray(part, dtype=np.float32) for part in labels]
+    def _position(self, target: Any) -> int:
+        """Return the set of a call: 0 for the training set, which is evaluated first, then the evaluation sets.
+
+        Sets differ in their labels, or in the place of CatBoost's array of them. The order of calls alone does not
+        tell them apart: with ``metric_period``, the last set is evaluated more often than others.
+        """
+        labels = np.asarray(target, dtype=np.float32).tobytes()
+        is_view = isinstance(target, np.ndarray) and not target.flags.owndata
+        key = (target.ctypes.data if is_view else None), labels
+        if not is_view and self._previous == 0 == self._positions.get(key):
+            key = 0, labels  # the training set is not evaluated twice in a row
+        self._previous = self._positions.setdefault(key, len(self._positions))
+        return self._previous
 
     def is_max_optimal(self) -> bool:
         """Return whether higher values are better."""
@@ -178,11 +190,8 @@ class Evaluation:
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
         (scores,) = approxes
-        labels = np.asarray(target, dtype=np.float32)
-        same = tuple(index for index, known in enumerate(self._labels) if np.array_equal(known, labels))
-        calls = self._calls[same] = self._calls.get(same, -1) + 1
-        index = same[calls % len(same)] if same else 0
-        return (self.evaluate_set(scores, index - 1) if index else 0.0), 1.0
+        position = self._position(target)
+        return (self.evaluate_set(scores, position - 1) if position else 0.0), 1.0
 
 
 class LibraryMetric(Evaluation):
@@ -203,10 +212,9 @@ class LibraryMetric(Evaluation):
     def __init__(self, library: str, measure: Any, rows: LabelledRows, labels: pd.DataFrame) -> None:
         super().__init__(measure, [])
         self._library, self._all, self._columns = library, rows, labels
-        #: The set of each part of the rows that was evaluated, and the labels of the library for it.
-        self._known: dict[bytes, int] = {}
-        self._passed: list[NDArray[Any]] = []
-        self._training: NDArray[Any] | None = None
+        #: The labels of the library for each part of the rows that was evaluated, and the sets with these rows.
+        self._passed: dict[bytes, NDArray[Any]] = {}
+        self._known: dict[tuple[bytes, int], int] = {}
 
     def early_stopping(self, rounds: int, **options: Any) -> Any:
         """Create the library's callback for early stopping by this metric.
@@ -266,12 +274,18 @@ class LibraryMetric(Evaluation):
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
         (scores,) = approxes
-        if self._training is None:
-            self._training = np.array(target)
-        is_training = len(scores) != len(self._all) or np.array_equal(self._training, target)
-        return (0.0 if is_training else self._evaluate_rows(scores, target, None)), 1.0
+        is_repeated, position = bool(self._positions), self._position(target)
+        if position and len(scores) == len(self._all):
+            return self._evaluate_rows(scores, target, None, position=position), 1.0
+        sizes = [len(labels) // 4 for _, labels in [*self._positions][1:]]
+        if is_repeated and not position and len(self._all) not in sizes:
+            raise MultiAspectError(
+                f"metric {self.name}: expected an evaluation set of {len(self._all)} rows, those of y, got "
+                f"{choices(sizes)}; pass the validation set as eval_set to fit"
+            )
+        return 0.0, 1.0
 
-    def _evaluate_rows(self, scores: Any, labels: Any, sizes: Any, part: Any = None) -> float:
+    def _evaluate_rows(self, scores: Any, labels: Any, sizes: Any, part: Any = None, *, position: int = 0) -> float:
         """Return the value for predictions of all rows or a part of them, after checking that these are the rows.
 
         Parameters
@@ -282,6 +296,8 @@ class LibraryMetric(Evaluation):
             The sizes of the library's groups; none if it has no groups.
         part : sequence of int, optional
             The rows of a fold of ``lgb.cv``.
+        position : int, default 0
+            The number of CatBoost's evaluation set.
         """
         labels = np.asarray(labels)
         kept = np.arange(len(self._all)) if part is None else np.asarray(part, dtype=np.intp)
@@ -297,16 +313,17 @@ class LibraryMetric(Evaluation):
                 )
             )
         key = kept.tobytes()
-        if key not in self._known:
+        if (key, position) not in self._known:
             rows = self._all if part is None else self._take(kept)
-            self._check_groups(rows, sizes)
-            self._check_labels(rows, self._columns.iloc[kept], labels)
-            self._known[key] = len(self.sets)
+            if key not in self._passed:
+                self._check_groups(rows, sizes)
+                self._check_labels(rows, self._columns.iloc[kept], labels)
+                self._passed[key] = np.array(labels)
+            self._known[key, position] = len(self.sets)
             self.sets.append(rows)
             self.history.append([])
-            self._passed.append(np.array(labels))
-        index = self._known[key]
-        if not np.array_equal(self._passed[index], labels):
+        index = self._known[key, position]
+        if not np.array_equal(self._passed[key], labels):
             raise MultiAspectError(
                 f"metric {self.name}: expected the predictions for one validation set, got those for two sets with "
                 "different labels; pass the validation set only, not the training set"
@@ -408,7 +425,8 @@ def metric_for(
     -------
     callable
         The metric of this validation set. Its attributes are ``name``, as in the library's logs, ``maximize``, and
-        ``history``, a list with the list of values (in ``lgb.cv``, one list per fold). The method
+        ``history``, a list with the list of values (in ``lgb.cv``, one list per fold; with CatBoost, one per
+        evaluation set with these labels, of which the last one stops the training). The method
         ``early_stopping(rounds)`` creates the library's callback. Ties are treated as in `ranking_scorer`.
 
     Raises
@@ -417,7 +435,7 @@ def metric_for(
         If queries or labels are missing, a document has several rows for a query (if `y` has a docno), or labels
         differ from those of `qrels`. When called: for predictions with another number of rows, or of two sets; if
         the library's groups are not the queries of `y` in their order; if rows of a query with equal labels in `y`
-        have different labels in the library.
+        have different labels in the library; if CatBoost has no evaluation set of these rows.
 
     Warns
     -----
@@ -557,7 +575,6 @@ def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, ev
     pools = [
         Pool(features, labels, group_id=codes if ranks else None, **columns) for features, labels, codes in sets
     ]
-    evaluation.store_labels(label, *(labels for _, labels, _ in sets))
     estimator.set_params(eval_metric=evaluation)
     if not any(params.get(name) is not None for name in _PATIENCE):
         passed.setdefault("early_stopping_rounds", _DEFAULT_PATIENCE)
