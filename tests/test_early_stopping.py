@@ -99,6 +99,22 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
     assert ranker.feature_importances_.shape == (4,)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("columns", [list("dcba"), list("abce")])
+def test_features_of_an_evaluation_set_are_those_of_fit(columns: list[str], library: str) -> None:
+    # LightGBM read them by position.
+    as_frame = pytest.importorskip(library).DataFrame
+    features = pd.DataFrame(X, columns=list("abcd"))
+    same = (as_frame(dict(features[~TRAIN])), Y[~TRAIN], QID[~TRAIN])
+    wrong = (as_frame(dict(features[~TRAIN].set_axis(columns, axis=1))), *same[1:])
+    message = r"eval_set\[1\]: X: expected the features of fit in the same order, a, b, c, d, got .* select them"
+    for make in (ma.AspectRanker, ma.AspectFusion):
+        ranker = make(lightgbm(n_estimators=3), aspects=ASPECTS)
+        ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same])
+        with pytest.raises(ma.MultiAspectError, match=message):
+            ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same, wrong])
+
+
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_each_ranker_of_a_fusion_stops_by_its_aspect(make: Any) -> None:
     fusion = ma.AspectFusion(make(), aspects=ASPECTS)

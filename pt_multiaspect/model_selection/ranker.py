@@ -337,6 +337,10 @@ class AspectRanker(Wrapper):
                 key="fit with single rows",
             )
         sets = self._evaluation_sets(eval_set, target, named)
+        names = _feature_names(train.X)
+        if names is not None:
+            for index, part in enumerate(sets):
+                _check_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
         if eval_fraction is not None:
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
             sets.append(train.take(held))
@@ -388,8 +392,8 @@ class AspectRanker(Wrapper):
         else:
             _fit_without_evaluation(last, features[0], label, passed)
         self.n_features_in_ = train.X.shape[1] if train.X.ndim == 2 else 1
-        if isinstance(train.X, pd.DataFrame) and all(isinstance(column, str) for column in train.X.columns):
-            self.feature_names_in_ = np.asarray(train.X.columns, dtype=object)
+        if names is not None:
+            self.feature_names_in_ = names
         self.measure_ = measure
         self._resolved = (self.measure, self.target)
         return self
@@ -489,12 +493,8 @@ class AspectRanker(Wrapper):
         """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
         X = self._features(X)
-        known = getattr(self, "feature_names_in_", None)
-        if known is not None and isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
-            raise MultiAspectError(
-                f"X: expected the features of fit in the same order, {choices(known)}, got {choices(X.columns)}; "
-                "select them as in X[ranker.feature_names_in_]"
-            )
+        if hasattr(self, "feature_names_in_"):
+            _check_names(X, self.feature_names_in_, "X", "ranker.feature_names_in_")
         return X
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -574,6 +574,22 @@ class AspectRanker(Wrapper):
             return False
         pairs = zip(self._resolved, (self.measure, self.target), strict=True)
         return all(fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs)
+
+
+def _feature_names(X: Any) -> NDArray[np.object_] | None:
+    """Return the names of the features, if all have names."""
+    if isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X.columns):
+        return np.asarray(X.columns, dtype=object)
+    return None
+
+
+def _check_names(X: Any, known: NDArray[np.object_], what: str, remedy: str) -> None:
+    """Raise an error if a frame has other features, or another order, which LightGBM accepts."""
+    if isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
+        raise MultiAspectError(
+            f"{what}: expected the features of fit in the same order, {choices(known)}, got {choices(X.columns)}; "
+            f"select them as in X[{remedy}]"
+        )
 
 
 def _fit_without_evaluation(estimator: Any, features: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:
