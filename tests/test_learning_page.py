@@ -113,6 +113,9 @@ def test_pyterrier(run: Any) -> None:
     page = run("learning", "lightgbm")
     assert page["results"].shape == (2, 3)
     assert len(page["metric"].history[0]) > 1
+    # Training stops by other queries than those of the report.
+    assert all(len(page[name]._all) == page["valid"].sum() for name in page.keys() & {"metric", "xgb_metric"})
+    assert not (page["valid"] & (page["test"] | page["fitted"])).any()
     assert page["trained"].best_score["valid_0"][page["metric"].name] == max(page["metric"].history[0])
     assert len(page["metric_of_all"].history) == 4
 
