@@ -19,6 +19,7 @@ import sklearn
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
@@ -501,6 +502,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "columns of another name": (
         {"y": FRAME4.rename(columns={"credibility": "mood"})},
         "y has no column for the aspect credibility; its columns are relevance, mood",
+    ),
+    "a dict": ({"y": dict(FRAME4)}, "y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)"),
+    "sparse labels": (
+        {"y": csr_matrix(Y4)},
+        "expected an array or a frame of labels, got a sparse one; pass y.toarray",
     ),
     "three dimensions": (
         {"y": np.zeros((4, 2, 1))},

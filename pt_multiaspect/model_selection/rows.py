@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -559,6 +559,10 @@ def label_frame(
         if declared is not None:
             frame = frame[list(declared)]
         return frame if documents is None else frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
+    if isinstance(y, Mapping):
+        raise MultiAspectError("y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)")
+    if hasattr(y, "toarray"):
+        raise MultiAspectError("y: expected an array or a frame of labels, got a sparse one; pass y.toarray()")
     array = fill_masked(y)
     if np.iscomplexobj(array):
         raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
