@@ -15,7 +15,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -335,6 +335,18 @@ def test_predictions_of_masked_documents_are_refused(mask: float) -> None:
     ):
         with pytest.raises(MultiAspectError, match=message):
             call()
+
+
+def test_cross_val_predict_takes_queries_from_the_index_of_features() -> None:
+    fusion, folds = AspectFusion(Ridge(), aspects=GRADES), GroupKFold(3)
+    message = r"to predict: pass qid, or give X an index .*: cross_val_predict passes no qid to predict"
+    with pytest.raises(MultiAspectError, match=message):
+        cross_val_predict(fusion, X, Y, groups=QID, cv=folds, params={"qid": QID})
+    indexed = pd.DataFrame(X, index=pd.Index(QID, name="qid"))
+    predicted = cross_val_predict(fusion, indexed, Y, groups=QID, cv=folds)
+    for train, test in folds.split(X, groups=QID):
+        expected = fusion.fit(X[train], Y.iloc[train], qid=QID[train]).predict(X[test], qid=QID[test])
+        assert predicted[test] == pytest.approx(expected)
 
 
 def test_folds_that_divide_queries_are_noticed() -> None:

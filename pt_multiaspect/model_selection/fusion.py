@@ -293,9 +293,13 @@ class AspectFusion(Wrapper):
     def _standardised_predictions(self, X: Any, qid: Any) -> Floats:
         """Return the standardised predictions, shape (n_aspects, n_rows)."""
         check_is_fitted(self)
-        # A Pipeline does not pass qid to predict.
-        how = "qid (wrap a pipeline in AspectFusion, not the reverse)"
-        queries = require_queries("AspectFusion", None, X, qid, how=how)
+        queries = find_queries(None, X, qid)
+        if queries is None:
+            raise MultiAspectError(
+                "AspectFusion needs the query of every row to predict: pass qid, or give X an index or a column "
+                "qid, as in pd.DataFrame(X, index=pd.Index(qid, name='qid')): cross_val_predict passes no qid to "
+                "predict. Nor does a Pipeline: wrap it in AspectFusion, not the reverse"
+            )
         predictions = self._predict_aspects(X)
         codes, _ = query_codes(check_length(queries, predictions.shape[1], "qid"))
         return np.stack([standardise(scores, codes) for scores in predictions])
