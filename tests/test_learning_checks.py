@@ -10,10 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from ir_measures import RR, nDCG
-from sklearn.linear_model import Ridge
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, MultiAspectWarning, On
@@ -40,6 +43,25 @@ def lightgbm_ranker(**params: Any) -> Any:
 
 
 # -- ties ------------------------------------------------------------------------------------------
+
+
+def test_classes_of_a_classifier_rank_with_many_ties() -> None:
+    scorer = ma.ranking_scorer(MEASURE)
+    doors = {
+        "DecisionTreeClassifier": lambda model: scorer(model.fit(X, Y["relevance"]), X, LABELS),
+        "QuadraticDiscriminantAnalysis": lambda model: scorer(
+            make_pipeline(model).fit(X, Y["relevance"]), X, LABELS
+        ),
+        "LogisticRegression": lambda model: ma.AspectRanker(model, "relevance").fit(X, LABELS).predict(X),
+        "GaussianNB": lambda model: ma.AspectFusion(model).fit(X, LABELS).predict(X, qid=QID),
+    }
+    models = [DecisionTreeClassifier(), QuadraticDiscriminantAnalysis(), LogisticRegression(), GaussianNB()]
+    for (name, door), model in zip(doors.items(), models, strict=True):
+        with pytest.warns(MultiAspectWarning, match=f"{name} is a classifier, whose few distinct predictions"):
+            door(model)
+    for method in ("predict_proba", "decision_function"):
+        model = LinearDiscriminantAnalysis().fit(X, Y["relevance"] > 0)
+        assert ma.ranking_scorer(MEASURE, response_method=method)(model, X, LABELS) > 0
 
 
 def test_keys_of_ties_are_drawn_for_tied_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from .._typing import Floats, Ints
 from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, RUN_QUERY_COLUMNS, is_numeric
 from ..collection.frames import materialise, to_pandas
-from ..errors import MultiAspectError, choices, number_of, warn
+from ..errors import MultiAspectError, choices, number_of, warn, warn_once
 from .labels import MOST_LEVELS, gain_levels
 from .rows import (
     EvaluatedMeasure,
@@ -44,6 +44,18 @@ _DEFAULT_PATIENCE = 50
 def last_step(estimator: Any) -> Any:
     """Return the last step of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def warn_of_classes(model: Any, remedy: str = "") -> None:
+    """Warn about a fitted classifier, as most rows of a query have the same predicted class."""
+    classes = getattr(last_step(model), "classes_", None)
+    if classes is not None and len(classes):
+        name = type(last_step(model)).__name__
+        warn_once(
+            f"{name} is a classifier, whose few distinct predictions rank with many ties: take a ranker or a "
+            f"regressor{remedy}",
+            key=f"{name} predicts classes",
+        )
 
 
 def has_qid_parameter(method: Any) -> bool:

@@ -29,6 +29,7 @@ from .boosters import (
     last_step,
     objective_labels,
     query_parameter,
+    warn_of_classes,
     warn_of_columns,
 )
 from .labels import check_aspect_target, has_names, nested_params, read_target, target_gains, with_params
@@ -500,6 +501,7 @@ class AspectRanker(Wrapper):
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict one score per row of X. Higher scores rank first."""
         features = self._check_features(X)
+        warn_of_classes(self.estimator_)
         return np.asarray(self.estimator_.predict(features))
 
     @available_if(  # type: ignore[untyped-decorator]

@@ -19,7 +19,7 @@ from .._validation import choice
 from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn_once
-from .boosters import has_qid_parameter, last_step
+from .boosters import has_qid_parameter, last_step, warn_of_classes
 from .rows import (
     ADD_QID,
     EvaluatedMeasure,
@@ -181,6 +181,8 @@ class RankingScorer:
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
             raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
+        if self._response_method == "predict":
+            warn_of_classes(estimator, ", or score two classes by response_method='predict_proba'")
         scores = fill_masked(respond(X, qid=queries) if has_qid_parameter(respond) else respond(X))
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             scores = scores[:, 1]
