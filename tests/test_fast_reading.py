@@ -5,10 +5,12 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import re
 import subprocess
 import sys
 import textwrap
+import zipfile
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -324,6 +326,44 @@ def test_gzip_with_padding_and_names(library: str, monkeypatch: pytest.MonkeyPat
     for content in (bytes(wrong_sum), gzip.compress(RUN)[:-4]):
         with pytest.raises(MultiAspectError, match="a damaged gzip file"):
             ma.read_run(io.BytesIO(content))
+
+
+def test_data_after_a_bzip2_stream() -> None:
+    """They were dropped without a word; padding and several streams, as pbzip2 writes them, are read."""
+    stream = bz2.compress(RUN)
+    lines = b"".join(b"q1 Q0 d%d 0 %d tag\n" % (row, -row) for row in range(90_000))
+    parts = b"".join(bz2.compress(lines[start : start + 9999]) for start in range(0, len(lines), 9999))
+    for content, expected in (
+        (stream + bytes(7), RUN),
+        (stream + bz2.compress(b"") + bytes(2) + stream, RUN + RUN),
+        (bz2.compress(bytes(10**7)), bytes(10**7)),
+        (parts, lines),
+    ):
+        assert load(io.BytesIO(content)).data == expected
+    for rest in (b"q9 Q0 d1 1 2 tag\n", b"B", bytes(3) + b"BZx"):
+        with pytest.raises(MultiAspectError, match=r"damaged bzip2 file: other data .*byte \d+"):
+            ma.read_run(io.BytesIO(stream + rest))
+    for bit in range(8 * 10):  # BZh, the level of compression, and the beginning of the first block
+        damaged = bytearray(stream + stream)
+        damaged[len(stream) + bit // 8] ^= 1 << bit % 8
+        if bit // 8 == 3 and ord("1") <= damaged[len(stream) + 3] <= ord("9"):  # another level
+            assert load(io.BytesIO(bytes(damaged))).data == RUN + RUN
+        else:
+            with pytest.raises(MultiAspectError, match="a damaged bzip2 file"):
+                load(io.BytesIO(bytes(damaged)))
+
+
+@pytest.mark.parametrize("form", ["xz", "ZIP"])
+def test_forms_of_compression_that_are_not_read(form: str) -> None:
+    if form == "xz":
+        content = lzma.compress(RUN)
+    else:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("a.run", RUN)
+        content = file.getvalue()
+    with pytest.raises(MultiAspectError, match=rf"got a file in the format {form}; decompress it"):
+        ma.read_run(io.BytesIO(content))
 
 
 def test_zstandard_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import io
 import os
 import zlib
 from collections.abc import Callable, Iterator
@@ -102,6 +101,12 @@ def _content(name: str, data: bytes) -> Content:
         raise MultiAspectError(
             f"{name}: LZ4 files cannot be read; write a run of ranx by Run.save('run.json'), or decompress the file"
         )
+    for form, magic in _UNREAD.items():
+        if data.startswith(magic):
+            raise MultiAspectError(
+                f"{name}: expected a plain file, or one compressed by gzip, bzip2 or Zstandard, got a file in the "
+                f"format {form}; decompress it"
+            )
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
             return Content(name, _decompress(name, data, form, decompress))
@@ -185,21 +190,32 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
         member = library.decompressobj(wbits=16 + zlib.MAX_WBITS)
         while not member.eof:
             if start == len(data):
-                raise EOFError("the file ends within a member; copy or download it again")
-            piece = view[start : start + _GZIP_PIECE]
+                raise EOFError(_ENDS_WITHIN)
+            piece = view[start : start + _PIECE]
             try:
                 yield member.decompress(piece, _BLOCK)
             except library.error as error:
                 raise ValueError(error) from error
             start += len(piece) - len(member.unconsumed_tail)
-        start -= len(member.unused_data)
-        if data[start : start + 1] == b"\0":  # padding
-            start = len(data) - len(data[start:].lstrip(b"\0"))
-        if start < len(data) and not data.startswith(_GZIP, start):
-            raise ValueError(
-                f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove them, or "
-                "copy or download the file again"
-            )
+        start = _start_of_next(data, start - len(member.unused_data), _GZIP)
+
+
+def _start_of_next(data: bytes, start: int, magic: bytes) -> int:
+    """Return the start of the next member at or after a position, behind a padding of zeros, or the end.
+
+    Raises
+    ------
+    ValueError
+        If there are other data.
+    """
+    if data[start : start + 1] == b"\0":
+        start = len(data) - len(data[start:].lstrip(b"\0"))
+    if start < len(data) and not data.startswith(magic, start):
+        raise ValueError(
+            f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove them, or "
+            "copy or download the file again"
+        )
+    return start
 
 
 def _gzip_library() -> Any:
@@ -212,8 +228,17 @@ def _gzip_library() -> Any:
 
 
 def _bunzip(data: bytes) -> Iterator[bytes]:
-    with bz2.BZ2File(io.BytesIO(data)) as file:
-        yield from iter(lambda: file.read(_BLOCK), b"")
+    # Not by bz2.BZ2File, which drops without a word what is no stream after the first one.
+    view, start = memoryview(data), 0
+    while start < len(data):  # a file may have several streams, as those of pbzip2
+        stream = bz2.BZ2Decompressor()
+        while not stream.eof:
+            if start == len(data) and stream.needs_input:
+                raise EOFError(_ENDS_WITHIN)
+            piece = view[start : start + _PIECE] if stream.needs_input else b""
+            yield stream.decompress(piece, _BLOCK)
+            start += len(piece)
+        start = _start_of_next(data, start - len(stream.unused_data), _BZIP2)
 
 
 def _unzstd(data: bytes) -> Iterator[bytes]:
@@ -235,16 +260,21 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
 
 
 #: The first bytes of files and of their members.
-_GZIP, _LZ4 = b"\x1f\x8b", b"\x04\x22\x4d\x18"
+_GZIP, _BZIP2, _LZ4 = b"\x1f\x8b", b"BZh", b"\x04\x22\x4d\x18"
+
+#: Forms that are named in errors, and their first bytes.
+_UNREAD = {"xz": b"\xfd7zXZ\0", "ZIP": b"PK\x03\x04"}
+
+_ENDS_WITHIN = "the file ends within a member; copy or download it again"
 
 #: Number of bytes that are decompressed at once.
-_GZIP_PIECE = 1 << 16
+_PIECE = 1 << 16
 _ZSTD_PIECE = 1 << 8
 
 #: Forms of compression: the first bytes of files, and functions that decompress them piece by piece.
 _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
     "gzip": (_GZIP, _gunzip),
-    "bzip2": (b"BZh", _bunzip),
+    "bzip2": (_BZIP2, _bunzip),
     "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
 }
 
