@@ -7,7 +7,7 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -677,3 +677,47 @@ def test_clef_ehealth_2018() -> None:
 def test_several_qrels_files_need_names(several: object) -> None:
     with pytest.raises(MultiAspectError, match=r"mapping.*\{'relevance': 'qrels.txt', "):
         read_qrels(several)  # type: ignore[arg-type]
+
+
+def run_lines(ranks: Iterable[int], scores: Iterable[float]) -> str:
+    """Return a run of two queries."""
+    return "".join(
+        f"q{query} Q0 d{row} {rank} {score} tag\n"
+        for query in (1, 2)
+        for row, (rank, score) in enumerate(zip(ranks, scores, strict=True))
+    )
+
+
+def test_ranks_that_contradict_scores(tmp_path: Path) -> None:
+    """A negated score reverses the ranking, which no measure can tell from a bad one."""
+    path, qrels = tmp_path / "mine.run", tmp_path / "qrels.txt"
+    path.write_text(run_lines(range(9), range(9)))
+    qrels.write_text("q1 0 d0 1\nq2 0 d0 1\n")
+    message = "ranks contradict scores in 16 of 16 rows, such as that of query q1, document d1"
+    for source in (path, io.StringIO(path.read_text())):
+        with pytest.warns(MultiAspectWarning, match=message):
+            ma.read_run(source)
+    with pytest.warns(MultiAspectWarning, match=f"run mine.run: {message}. The order is by descending score"):
+        ma.evaluate([path], ma.read_qrels(qrels), ["AP"], progress=False)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "scores"),
+    [
+        (range(9), range(9, 0, -1)),
+        ([0] * 9, range(9)),
+        (range(9, 0, -1), [1.0] * 9),
+        (range(9, 0, -1), [3, 3, 3, 2, 2, 2, 2, 1, 1]),
+        ([0, 2, 1, 3, 4, 6, 5, 7, 8], range(9, 0, -1)),
+        ([8, 0, 1, 2, 3, 4, 5, 6, 7], range(9, 0, -1)),
+        (range(3), range(3)),
+    ],
+)
+def test_ranks_that_do_not_contradict_scores(ranks: Iterable[int], scores: Iterable[float]) -> None:
+    ma.read_run(io.StringIO(run_lines(ranks, scores)))
+
+
+def test_frames_with_ranks_of_another_order() -> None:
+    frame = pd.DataFrame({"qid": "q1", "docno": [f"d{row}" for row in range(20)], "rank": range(20)})
+    frame["score"] = frame["rank"].astype(float)
+    ma.evaluate([frame], {"q1": {"d1": 1}}, ["AP"], progress=False)

@@ -13,13 +13,13 @@ import pandas as pd
 from .._typing import Floats
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.run import Run
-from ..errors import MultiAspectError, choices, shown, warn_once
+from ..errors import MultiAspectError, choices, shown, warn_of_run, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .delimited_files import read_beir
 from .file_contents import Source, Text, as_text, load
 from .json_files import is_json, read_json_table
 from .prediction_files import read_predictions, warn_of_identical_ids
-from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
+from .trec_lines import Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
 
 #: The remedy for a file with more label columns than aspects; the command line has a different one.
 NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
@@ -169,7 +169,7 @@ def read_run(
     -----
     MultiAspectWarning
         If queries in predictions of MTEB retrieve the document with their own id, and `drop_identical_ids` is not
-        given.
+        given. If the ranks of lines contradict the scores in most rows, as negated scores do.
 
     See Also
     --------
@@ -216,7 +216,9 @@ def _read_rows(name: str, data: bytes) -> pd.DataFrame:
     if table is not None:
         return frame_of_run(name, table)
     metadata, text = split_metadata(as_text(name, data))
-    rows = read_lines(text, _RUN).frame().astype({"rank": np.int64})[["qid", "docno", "rank", "score", "name"]]
+    columns = read_lines(text, _RUN)
+    _warn_of_ranks(name, columns)
+    rows = columns.frame().astype({"rank": np.int64})[["qid", "docno", "rank", "score", "name"]]
     if metadata is not None:
         rows.attrs["ir_metadata"] = metadata
     return rows
@@ -234,8 +236,34 @@ def load_run(source: Source) -> Run:
     if table is not None:
         return run_of_table(name, table)
     columns = read_lines(split_metadata(as_text(name, data))[1], _RUN, ("qid", "docno"))
+    _warn_of_ranks(name, columns)
     query, qids = columns.codes["qid"]
     return Run(qids, query, columns.docnos, columns.numbers["score"])
+
+
+#: Minimum number of rows to conclude that ranks contradict scores; smaller runs are examples.
+_MIN_ROWS = 10
+
+
+def _warn_of_ranks(name: str, columns: Columns) -> None:
+    """Warn if most rows of a file with another rank than the row before have the opposite order of scores."""
+    query, qids = columns.codes["qid"]
+    rank, score = columns.numbers["rank"], columns.numbers["score"]
+    differs = np.flatnonzero((query[1:] == query[:-1]) & (rank[1:] != rank[:-1])) + 1
+    is_after, is_above = rank[differs] > rank[differs - 1], score[differs] > score[differs - 1]
+    contradicts = (score[differs] != score[differs - 1]) & (is_after == is_above)
+    n_rows = int(contradicts.sum())
+    if len(differs) >= _MIN_ROWS and 2 * n_rows > len(differs):
+        row = differs[np.argmax(contradicts)]
+        pair = f"query {qids[query[row]]}, document {columns.docnos.take([row]).decode()[0]}"
+        warn_of_run(
+            f"ranks contradict scores in {n_rows} of {len(differs)} rows, such as that of {pair}",
+            "The order is by descending score, as in trec_eval; if the ranks are right, replace the scores, for "
+            "instance by -rank",
+            run=name,
+            key=f"{name} {n_rows} {len(differs)}",
+            group="ranks and scores",
+        )
 
 
 def split_metadata(text: Text) -> tuple[str | None, Text]:
