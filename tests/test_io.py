@@ -19,6 +19,7 @@ from shared_data import shared_path
 from strategies import no_warnings
 
 import pt_multiaspect as ma
+from pt_multiaspect.cli.inputs import pick_run
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.io import trec_lines
 from pt_multiaspect.io.trec_files import read_qrels, read_run
@@ -721,3 +722,19 @@ def test_frames_with_ranks_of_another_order() -> None:
     frame = pd.DataFrame({"qid": "q1", "docno": [f"d{row}" for row in range(20)], "rank": range(20)})
     frame["score"] = frame["rank"].astype(float)
     ma.evaluate([frame], {"q1": {"d1": 1}}, ["AP"], progress=False)
+
+
+@pytest.mark.parametrize(("mark", "word"), [(";", "semicolons"), (",", "commas")])
+def test_other_separators_are_named(mark: str, word: str) -> None:
+    for reader in (read_run, read_qrels):
+        with pytest.raises(MultiAspectError, match=f"separated by blanks or tabs, not by {word}"):
+            reader(io.StringIO(mark.join(("query-id", "corpus-id", "score"))))
+
+
+def test_directories_that_pyterrier_writes(tmp_path: Path) -> None:
+    (tmp_path / "bm25.res.gz").write_bytes(gzip.compress(b"q1 Q0 d1 0 1.0 pyterrier\n"))
+    for name in ("aggregated.csv", "perquery.csv"):
+        (tmp_path / name).write_text("name,AP\n")
+    values = ma.evaluate(tmp_path, {"q1": {"d1": 1}}, ["AP"], progress=False)
+    assert values["name"].tolist() == ["bm25"]
+    assert pick_run(str(tmp_path / "bm25.res.gz"), ["bm25", "pl2"], "--baseline") == "bm25"

@@ -257,6 +257,17 @@ def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> 
     assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
 
 
+def test_saved_runs_and_values_come_back(tmp_path: Path) -> None:
+    systems = {name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
+    values = pt.Experiment(systems, TOPICS, QRELS, ["map", *MEASURES], perquery=True, save_dir=str(tmp_path))
+    again = ma.read_values(tmp_path / "perquery.csv")
+    pd.testing.assert_frame_equal(again, values[again.columns].reset_index(drop=True), check_dtype=False)
+    result = ma.evaluate(tmp_path, QRELS, ["map"], progress=False)
+    assert sorted(result["name"].unique()) == sorted(SYSTEM_NAMES)
+    expected = values[values["measure"] == "map"].set_index(["name", "qid"])["value"]
+    assert result.set_index(["name", "qid"])["value"].to_dict() == pytest.approx(expected.to_dict())
+
+
 HIGHER = [measure for measure in MEASURES if measure not in (HMAP, ESL)]
 
 

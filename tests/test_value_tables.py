@@ -131,7 +131,15 @@ BAD_TABLES: dict[str, tuple[str, list[str]]] = {
     "text": (WIDE.replace("0.5", "n/a"), ["expected a number in the column AP, got 'n/a' (topic q1)"]),
     "underscore": (WIDE.replace("0.5", "1_0"), ["got '1_0'"]),
     "nan": (WIDE.replace("0.5", "nan"), ["got 'nan'"]),
-    "long frame": ("name,qid,measure,value\na,q1,AP,0.5\n", ["expected a number in the column measure, got 'AP'"]),
+    "long frame": ("name,qid,measure,value\na,q1,AP,x\n", ["expected a number in the column value, got 'x'"]),
+    "long frame, twice": (
+        "name,qid,measure,value\na,q1,AP,1\na,q1,AP,1\n",
+        ["expected one value of AP for a on topic q1"],
+    ),
+    "semicolons": (
+        "name;qid;AP\na;q1;0,5\n",
+        ["expected commas or tabs", "got semicolons in the header 'name;qid"],
+    ),
     "JSON object": ('{"name": "a"}', ["expected"]),
     "JSON of lists": ("[[1]]", ["expected a list of JSON objects"]),
     "JSON with other keys": ('[{"name": "a", "qid": "q"}, {"name": "a"}]', ["objects with the same keys"]),
@@ -164,6 +172,28 @@ def test_tables_that_others_write_are_read() -> None:
         ma.read_values("none")
     with pytest.raises(MultiAspectError, match="expected None without format="):
         ma.read_values("a", name="x")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"index": False}, {"sep": "\t"}, {"columns": ["qid", "value", "measure", "name"]}], ids=str
+)
+def test_long_frames_of_to_csv(options: dict[str, Any]) -> None:
+    rows = [("a", qid, "nDCG@10", 1 / (number + 3)) for number, qid in enumerate(QIDS)]
+    values = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    values.loc[1, "value"] = math.nan
+    values[1:].to_csv("long.csv", **options)
+    pd.testing.assert_frame_equal(ma.read_values("long.csv"), values[1:].reset_index(drop=True), check_exact=True)
+    values.assign(fold="1").to_csv("long.csv", index=False)
+    assert list(ma.read_values("long.csv").columns) == [*values.columns, "fold"]
+    values.to_parquet("long.parquet")
+    pd.testing.assert_frame_equal(ma.read_values("long.parquet"), values, check_exact=True)
+
+
+def test_a_long_frame_over_a_table(command: list[str]) -> None:
+    path = evaluate_to_table(command)
+    ma.read_values(path).to_csv(path)
+    with pytest.warns(MultiAspectWarning, match=STALE):
+        assert ma.read_values(path)["measure"].tolist() == ["G", "G"]
 
 
 @pytest.mark.parametrize(

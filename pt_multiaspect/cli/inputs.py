@@ -224,7 +224,7 @@ def _files(path: str) -> list[str]:
 def pick_run(text: str, names: Sequence[str], option: str) -> str:
     """Return the name of the run that an option gives by name, with or without extension, or by path."""
     name = Path(text).name
-    for known in (text, name):
+    for known in (text, name, name_of_file(text)):
         if known in names:
             return known
     short = {known: _stems(known) for known in names}

@@ -26,7 +26,7 @@ from ..io.file_contents import Text, as_text, load
 from ..io.json_files import is_json
 from ..io.trec_lines import excerpt
 from ..strings.identifiers import identifiers
-from .long_frames import COLUMNS, check_distinct
+from .long_frames import COLUMNS, KEYS, check_distinct
 from .provenance import recorded_measures
 from .store import read_directory
 
@@ -80,7 +80,8 @@ def read_values(
         its order, and a label is the measure that it names, if any; see `aggregate`. From a table, rows are in the
         order of `evaluate`; the last row of each run, the aggregate ``mean``, is left out, as are topics without a
         value; and the measures are those in the file ``.ir_metadata.yml`` beside it, if it was written with
-        this table.
+        this table. A long frame that ``to_csv`` or ``pt.Experiment(save_dir=…)`` (``perquery.csv``) has written
+        is returned as it was, ids and further columns as text.
 
     Raises
     ------
@@ -242,6 +243,8 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     name, data = load(path)
     table = read_arrow(name, data)
     frame = as_frame(table, name) if table is not None else _text_table(as_text(name, data))
+    if {*COLUMNS} <= {*frame.columns}:
+        return _long_table(path, name, frame)
     labels, names, qids, cells = _columns(name, frame)
     digest = _digest(labels, names, qids, cells)
     is_topic = ~_are_aggregates(name, names, qids)
@@ -260,6 +263,18 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {name}")
     if not hasattr(path, "read"):
         record_measures(result, recorded_measures(os.fspath(path), labels, digest))
+    return result
+
+
+def _long_table(path: Any, name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the long frame in a file: its four columns, and further ones as they are."""
+    others = [column for column in frame.columns if column not in COLUMNS]
+    texts = {column: identifiers(frame[column], name) for column in KEYS}
+    values = np.array(_cells(name, frame["value"], texts["qid"]), dtype=np.float64)
+    result = pd.DataFrame({**texts, "value": values, **frame[others]})
+    check_distinct(result, ["name", "measure", "qid", *others], f"leave out all but one in {name}")
+    if not hasattr(path, "read"):  # a record belongs to an earlier table
+        recorded_measures(os.fspath(path), pd.unique(texts["measure"]).tolist(), "")
     return result
 
 
@@ -294,8 +309,7 @@ def _digest(labels: list[str], names: NDArray[np.object_], qids: NDArray[np.obje
 def _text_table(text: Text) -> pd.DataFrame:
     """Return the cells of a csv, tsv or json file; of an empty frame, if it is another file."""
     if not is_json(text.data):
-        header = first_line(text)
-        return read_delimited(text, "\t" if "\t" in header else ",")
+        return read_delimited(text, "\t" if "\t" in first_line(text) else ",", drop_index=True)
     rows = read_json(text.data.decode(), text.name)
     if not isinstance(rows, list) or not all(
         isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows

@@ -49,7 +49,7 @@ def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | No
     return None if lines is None else lines.frame().rename(columns={"qid": query, "docno": document})
 
 
-def read_delimited(text: Text, separator: str) -> pd.DataFrame:
+def read_delimited(text: Text, separator: str, *, drop_index: bool = False) -> pd.DataFrame:
     """Read a table whose fields may be in quotes, as Python's module csv writes them.
 
     Parameters
@@ -58,6 +58,8 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
         The content of the file.
     separator : str
         The character between fields.
+    drop_index : bool, default False
+        Whether to leave out a first column without a name, by which pandas writes the index of a frame.
 
     Returns
     -------
@@ -68,8 +70,14 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
     ------
     MultiAspectError
         If a line has more or fewer fields than the header, quotes do not surround a whole field, a field spans
-        several lines, or a column has no name.
+        several lines, a column has no name, or semicolons separate the fields.
     """
+    header_line = first_line(text)
+    if ";" in header_line and separator not in header_line:
+        raise MultiAspectError(
+            f"{text.name}: expected commas or tabs between fields, got semicolons in the header "
+            f"{excerpt(header_line.encode())}; write the table with commas, and decimals with points"
+        )
     lines = csv.reader(io.StringIO(text.data.decode(), newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     end, fault = 0, ""
@@ -93,6 +101,8 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
     if not rows:
         raise MultiAspectError(f"{text.name}: the file is empty; expected a header and rows")
     header, *rows = rows
+    if drop_index and not header[0]:
+        header, rows = header[1:], [row[1:] for row in rows]
     if not all(header):
         raise MultiAspectError(
             f"{text.name}: expected a name for each column, got none for column {header.index('') + 1}; without "

@@ -190,8 +190,11 @@ def _name_run(run: Any, position: int) -> tuple[str, object]:
 
 
 def name_of_file(path: str | os.PathLike[str]) -> str:
-    """Return the name of the run in a file: that of the model in predictions of MTEB, else that of the file."""
-    return model_in_file(path) or Path(path).name
+    """Return the name of the run in a file: that of the model in predictions of MTEB, else that of the file.
+
+    The suffix of the runs that ``pt.Experiment(save_dir=…)`` writes is left out, as its tables have it.
+    """
+    return model_in_file(path) or Path(path).name.removesuffix(".res.gz") or Path(path).name
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
@@ -294,14 +297,19 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
     return rankings
 
 
+#: The tables that pt.Experiment(save_dir=…) writes beside runs.
+_TABLES = ("aggregated.csv", "perquery.csv")
+
+
 def run_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files of a path, directory or pattern, sorted.
 
     Parameters
     ----------
     path : str or path
-        A file, which need not exist; a directory, whose files are returned except hidden ones; or a pattern such as
-        ``runs/*.run``, in which ``**`` matches any number of directories.
+        A file, which need not exist; a directory, whose files are returned except hidden ones and the tables of
+        ``pt.Experiment(save_dir=…)``; or a pattern such as ``runs/*.run``, in which ``**`` matches any number of
+        directories.
 
     Raises
     ------
@@ -311,7 +319,11 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     text = os.fspath(path)
     expanded = os.path.expanduser(text)
     if os.path.isdir(expanded):
-        inside = sorted(str(file) for file in Path(expanded).iterdir() if file.is_file() and file.name[0] != ".")
+        inside = sorted(
+            str(file)
+            for file in Path(expanded).iterdir()
+            if file.is_file() and file.name[0] != "." and file.name not in _TABLES
+        )
         if not inside:
             raise MultiAspectError(f"the directory {text} contains no files; give a directory of runs")
         return inside

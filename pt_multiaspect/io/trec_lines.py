@@ -332,6 +332,10 @@ def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
     return len(fields) > width and fields[1].upper() != b"Q0" and all(map(bytes.isdigit, labels))
 
 
+#: What separates the fields of other files, and its name.
+_OTHER_SEPARATORS = {b";": "semicolons", b",": "commas"}
+
+
 def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> MultiAspectError:
     """Return the error about a malformed line."""
     width = len(layout.fields)
@@ -339,8 +343,9 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
         n_fields, lookalike = layout.lookalike
         is_lookalike = len(fields) == n_fields and not _has_more_labels(fields, layout)
         hint = lookalike if is_lookalike else layout.hint if len(fields) > width else ""
-        if len(fields) < 3 and line.count(b",") >= 2:
-            hint = "; fields are separated by blanks or tabs, not by commas"
+        marks = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
+        if len(fields) < 3 and marks:
+            hint = f"; fields are separated by blanks or tabs, not by {marks[0]}"
         return MultiAspectError(
             f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: {excerpt(line)}{hint}"
         )
