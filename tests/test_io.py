@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyterrier as pt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -738,3 +739,40 @@ def test_directories_that_pyterrier_writes(tmp_path: Path) -> None:
     values = ma.evaluate(tmp_path, {"q1": {"d1": 1}}, ["AP"], progress=False)
     assert values["name"].tolist() == ["bm25"]
     assert pick_run(str(tmp_path / "bm25.res.gz"), ["bm25", "pl2"], "--baseline") == "bm25"
+
+
+@pytest.mark.parametrize("first_rank", [0, 1])
+def test_the_minimal_format_of_pyterrier(first_rank: int, tmp_path: Path) -> None:
+    scores = {"q2": [3.0, 9.0, 5.0], "q1": [2.0, 1.0]}
+    ids = [(qid, f"d{row}", score) for qid, values in scores.items() for row, score in enumerate(values)]
+    run = pd.DataFrame(ids, columns=["qid", "docno", "score"])
+    run["rank"] = run.groupby("qid")["score"].rank(ascending=False).astype(int) - 1 + first_rank
+    path, qrels = tmp_path / "minimal.run.gz", {"q1": {"d0": 1}, "q2": {"d2": 1}}
+    pt.io.write_results(run, str(path), format="minimal")
+    result = read_run(path)
+    assert list(result.columns) == ["qid", "docno", "rank", "score"]
+    pd.testing.assert_frame_equal(result[["qid", "docno", "rank"]], run[["qid", "docno", "rank"]])
+    assert (result["score"] == -result["rank"]).all()
+    values = [ma.evaluate({"a": source}, qrels, ["RR"], progress=False) for source in (path, run, result)]
+    assert values[0]["value"].tolist() == [1.0, 0.5]
+    pd.testing.assert_frame_equal(values[0], values[1])
+    pd.testing.assert_frame_equal(values[0], values[2])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "q1 d1 1\nq1 d2 3",
+        "q1 d1 2\nq1 d2 3",
+        "q1 d1 1\nq1 d2 1",
+        "q1 d1 -1\nq1 d2 0",
+        "q1 d1 1\nq1 d2 2.5",
+        "q1 d1 1\nq2 d1 7",
+        "q1 d1 1\nq1 d2 2 3",
+        "q1 d1 one",
+    ],
+)
+def test_three_fields_that_are_no_ranks(lines: str) -> None:
+    """The third may be a score, for which higher is better."""
+    with pytest.raises(MultiAspectError, match=r":1: expected 6 fields \(qid Q0 docno rank score tag\), got 3"):
+        read_run(io.StringIO(lines))

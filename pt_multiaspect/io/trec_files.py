@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +132,9 @@ def read_run(
     source : path or open file
         Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
         files compressed by gzip, bzip2 or Zstandard are recognised by content, text is
-        UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before.
+        UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before. Lines ``qid docno
+        rank``, as ``pt.io.write_results(format="minimal")`` writes them, are read if the numbers of each topic are
+        its ranks from 0 or 1, in any order; the score is -rank.
 
         Or a Parquet or Arrow (Feather) file with the columns ``qid docno score``, ``query_id doc_id
         score`` or, as ranx writes it, ``q_id doc_id score``.
@@ -216,9 +218,8 @@ def _read_rows(name: str, data: bytes) -> pd.DataFrame:
     if table is not None:
         return frame_of_run(name, table)
     metadata, text = split_metadata(as_text(name, data))
-    columns = read_lines(text, _RUN)
-    _warn_of_ranks(name, columns)
-    rows = columns.frame().astype({"rank": np.int64})[["qid", "docno", "rank", "score", "name"]]
+    rows = _read_run_lines(text).frame().astype({"rank": np.int64})
+    rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
     if metadata is not None:
         rows.attrs["ir_metadata"] = metadata
     return rows
@@ -235,10 +236,35 @@ def load_run(source: Source) -> Run:
     table = read_arrow(name, data)
     if table is not None:
         return run_of_table(name, table)
-    columns = read_lines(split_metadata(as_text(name, data))[1], _RUN, ("qid", "docno"))
-    _warn_of_ranks(name, columns)
+    columns = _read_run_lines(split_metadata(as_text(name, data))[1], ("qid", "docno"))
     query, qids = columns.codes["qid"]
     return Run(qids, query, columns.docnos, columns.numbers["score"])
+
+
+def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
+    """Read the lines of a run; see `read_lines` for `ids`."""
+    first = next((fields for block in text.blocks(1) for *_, fields in text.lines(*block)), [])
+    ranking = _read_ranking(text) if len(first) == len(_RANKING.fields) else None
+    if ranking is not None:
+        return ranking
+    columns = read_lines(text, _RUN, ids)
+    _warn_of_ranks(text.name, columns)
+    return columns
+
+
+def _read_ranking(text: Text) -> Columns | None:
+    """Read lines of ranks; None if they are malformed, or the numbers of a topic are not its ranks from 0 or 1."""
+    try:
+        columns = read_lines(text, _RANKING)
+    except MultiAspectError:
+        return None
+    query, rank = columns.codes["qid"][0], columns.numbers["rank"]
+    order = np.lexsort((rank, query))
+    is_first = np.diff(query[order], prepend=-1) != 0
+    step = np.diff(rank[order], prepend=0)
+    if not np.where(is_first, np.isin(rank[order], (0, 1)), step == 1).all():
+        return None
+    return replace(columns, numbers={"rank": rank, "score": 0.0 - rank})
 
 
 #: Minimum number of rows to conclude that ranks contradict scores; smaller runs are examples.
@@ -300,6 +326,14 @@ _RUN = LineFormat(
         4: ("score", NumberField("a number other than nan", lambda values: ~np.isnan(values))),
     },
     lookalike=(4, "; this looks like qrels, not a run"),
+)
+
+
+#: The format "minimal" of pt.io.write_results, which MS MARCO takes.
+_RANKING = LineFormat(
+    fields=("qid", "docno", "rank"),
+    ids={0: "qid", 1: "docno"},
+    numbers={2: ("rank", NumberField("a whole number", is_whole))},
 )
 
 
