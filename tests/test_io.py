@@ -20,6 +20,7 @@ from shared_data import shared_path
 from strategies import no_warnings
 
 import pt_multiaspect as ma
+from pt_multiaspect.cli import main
 from pt_multiaspect.cli.inputs import pick_run
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.io import trec_lines
@@ -776,3 +777,42 @@ def test_three_fields_that_are_no_ranks(lines: str) -> None:
     """The third may be a score, for which higher is better."""
     with pytest.raises(MultiAspectError, match=r":1: expected 6 fields \(qid Q0 docno rank score tag\), got 3"):
         read_run(io.StringIO(lines))
+
+
+def qrels_lines(labels: Iterable[int]) -> str:
+    return "".join(f"q1 0 d{row} {label}\n" for row, label in enumerate(labels))
+
+
+def test_one_file_for_two_aspects(tmp_path: Path) -> None:
+    path, copy = (write(tmp_path / name, qrels_lines(range(12))) for name in ("qrels.txt", "copy.txt"))
+    message = r"qrels\.txt \(relevance\) and .*qrels\.txt \(credibility\) have the same labels"
+    with pytest.warns(MultiAspectWarning, match=message):
+        qrels = read_qrels({"relevance": path, "credibility": path})
+    assert qrels["label"].equals(qrels["credibility"])
+    read_qrels({"relevance": path, "credibility": path}, check=False)
+    other = io.StringIO(qrels_lines(range(12, 0, -1)))
+    with pytest.warns(MultiAspectWarning, match=r"qrels\.txt \(b\) and .*copy\.txt \(c\) have the same labels"):
+        read_qrels({"a": other, "b": path, "c": copy})
+
+
+def test_the_shell_warns_of_one_file_for_two_aspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels, run = write(tmp_path / "q", qrels_lines(range(12))), write(tmp_path / "r", "q1 Q0 d1 0 1.0 tag\n")
+    command = ["evaluate", "--qrels", f"relevance={qrels}", f"credibility={qrels}", "-m", "CAM", str(run)]
+    assert main([*command, "--aspects", '{"relevance": 11, "credibility": 11}']) == 0
+    assert "have the same labels" in (err := capsys.readouterr().err)
+    assert "--no-check" in err
+
+
+@pytest.mark.parametrize(
+    ("labels", "others"),
+    [([1, 0, 1], [1, 0, 1]), ([1] * 12, [1] * 12), (range(12), [*range(11), 12])],
+)
+def test_files_that_are_no_copies(labels: Iterable[int], others: Iterable[int]) -> None:
+    read_qrels({"a": io.StringIO(qrels_lines(labels)), "b": io.StringIO(qrels_lines(others))})
+
+
+def test_one_file_with_a_column_for_each_aspect(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "qrels.parquet"
+    read_qrels(io.StringIO("q1 0 d1 1 2\nq1 0 d2 0 3\n"), aspects=["relevance", "credibility"]).to_parquet(path)
+    assert read_qrels({"relevance": path, "credibility": path})["credibility"].tolist() == [2, 3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +76,8 @@ def read_qrels(
     MultiAspectWarning
         If a file judges less than 95 % of the pairs above the lowest relevance grade, or
         less than 95 % of its pairs are judged on relevance: the pairs that lack a label count
-        as the lowest grade. A file that judges only relevant documents is not reported.
+        as the lowest grade. A file that judges only relevant documents is not reported. If two files have the
+        same labels.
 
     See Also
     --------
@@ -389,11 +391,35 @@ class _AspectFile:
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
-    """Raise an error if a file and that of relevance (or the first) have no pair in common; warn if many differ."""
+    """Raise an error if a file and that of relevance (or the first) have no pair in common; warn if many differ.
+
+    Also warn if two files have the same labels.
+    """
     first = next((file for file in files if file.aspect in ("relevance", "label")), files[0])
     for file in files:
         if file is not first:
             _check_common(first, file)
+    for pair in combinations(files, 2):
+        _warn_of_copy(*pair)
+
+
+#: Minimum number of judgments to conclude that a file is a copy, as in `describe`; short files agree by chance.
+_MIN_LABELS = 10
+
+
+def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
+    labels, others = (file.frame.iloc[:, 2].to_numpy() for file in (first, second))
+    if (
+        len(labels) < _MIN_LABELS
+        or len(np.unique(labels)) == 1
+        or not np.array_equal(labels, others, equal_nan=True)
+    ):
+        return
+    if all(first.frame[column].equals(second.frame[column]) for column in ("qid", "docno")):
+        warn_once(
+            f"{first} and {second} have the same labels; one may be a copy. Give each aspect the file that "
+            "judges it, or disable the check with check=False"
+        )
 
 
 def _check_common(first: _AspectFile, second: _AspectFile) -> None:
