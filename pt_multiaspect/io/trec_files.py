@@ -269,8 +269,9 @@ def _read_ranking(text: Text) -> Columns | None:
     return replace(columns, numbers={"rank": rank, "score": 0.0 - rank})
 
 
-#: Minimum number of rows to conclude that ranks contradict scores; smaller runs are examples.
-_MIN_ROWS = 10
+#: Minimum number of rows to conclude that ranks contradict scores (smaller runs are examples), and the fraction of
+#: these that do: ranks of another ranking contradict about half of the scores.
+_MIN_ROWS, _CONTRADICTORY = 10, 0.75
 
 
 def _warn_of_ranks(name: str, columns: Columns) -> None:
@@ -281,7 +282,7 @@ def _warn_of_ranks(name: str, columns: Columns) -> None:
     is_after, is_above = rank[differs] > rank[differs - 1], score[differs] > score[differs - 1]
     contradicts = (score[differs] != score[differs - 1]) & (is_after == is_above)
     n_rows = int(contradicts.sum())
-    if len(differs) >= _MIN_ROWS and 2 * n_rows > len(differs):
+    if len(differs) >= _MIN_ROWS and n_rows >= _CONTRADICTORY * len(differs):
         row = differs[np.argmax(contradicts)]
         pair = f"query {qids[query[row]]}, document {columns.docnos.take([row]).decode()[0]}"
         warn_of_run(
