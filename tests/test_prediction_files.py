@@ -190,6 +190,28 @@ def test_ids_that_are_numbers_in_lines_are_text():
     assert ma.read_run(io.StringIO(jsonl(line)))[["qid", "docno"]].values.tolist() == [["7", "7"], ["7", "x"]]
 
 
+def test_predictions_of_sentence_transformers_keep_their_order_when_scores_tie(tmp_path):
+    scores = {"b": 0.5, "a": 0.5, "z": 0.50000001, "d": 0.25, "y": 0.0, "x": -0.0, "w": 0.0, "c": -1.0, "e": -1.0}
+    results = [{"corpus_id": docno, "score": score} for docno, score in scores.items()]
+    path = write(tmp_path / "x.jsonl", jsonl(*({"query_id": qid, "results": results} for qid in ("q1", "q2"))))
+    expected = ["z", "b", "a", "d", "y", "x", "w", "c", "e"]
+    for qid, rows in ma.read_run(path).groupby("qid"):
+        score = rows.set_index("docno")["score"].astype(np.float32)
+        assert score.sort_values(ascending=False, kind="stable").index.tolist() == expected
+        assert score.is_unique
+        ideal = pd.DataFrame({"qid": qid, "docno": expected, "label": range(9, 0, -1)})
+        assert ma.evaluate({"x": path}, ideal, ["nDCG"])["value"].tolist() == [1.0]
+    unchanged = ma.read_run(path).query("docno in ['z', 'd', 'y', 'c']")["score"]
+    assert unchanged.tolist() == [0.50000001, 0.25, 0.0, -1.0] * 2
+
+
+@pytest.mark.parametrize("score", [1e39, -1e39, 3.4028234663852886e38, 1e-45, 0])
+def test_extreme_scores_that_tie_stay_finite(score):
+    line = {"query_id": "q", "results": [{"corpus_id": docno, "score": score} for docno in "cba"]}
+    scores = ma.read_run(io.StringIO(jsonl(line)))["score"]
+    assert np.isfinite(scores).all()
+
+
 def test_lz4_files_name_the_remedy(tmp_path):
     path = write(tmp_path / "run.lz4", b"\x04\x22\x4d\x18" + bytes(20))
     with pytest.raises(MultiAspectError, match=r"Run\.save\('run\.json'\)"):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,10 @@ _HEAD = re.compile(
 
 #: The form of the lines of sentence-transformers.
 _LINE = '{"query_id": …, "results": [{"corpus_id": …, "score": …}, …]}'
+
+
+#: The bits of the largest 32-bit number.
+_LARGEST = int(np.array(np.finfo(np.float32).max).view(np.int32))
 
 
 class Predictions(NamedTuple):
@@ -68,7 +73,7 @@ def read_predictions(text: Text, subset: str | None = None, split: str | None = 
     values = read_json(text)
     first = values[0][1] if isinstance(values[0][1], Mapping) else {}
     if {"query_id", "results"} <= first.keys():
-        return Predictions(_as_run(text.name, _join_lines(text.name, values)))
+        return Predictions(_untie(_as_run(text.name, _join_lines(text.name, values))))
     if len(values) > 1:
         raise MultiAspectError(
             f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, got "
@@ -89,6 +94,26 @@ def read_predictions(text: Text, subset: str | None = None, split: str | None = 
 def _as_run(name: str, content: Any) -> Run:
     table = json_table(name, content)
     return Run(table.qids, table.query, Texts.from_strings(table.docnos), table.values)
+
+
+def _untie(run: Run) -> Run:
+    """Return a run in which later equal scores are lowered by the least 32-bit step, to keep their order.
+
+    sentence-transformers evaluates this order, and measures break ties by docno.
+    """
+    with np.errstate(over="ignore"):
+        bits = (run.score.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
+    # Consecutive integers for consecutive 32-bit numbers.
+    step = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    order = np.lexsort((-run.score, run.query))
+    # As if each query were far below the one before it.
+    offset = np.arange(len(run)) - (run.query[order] << 33)
+    lowered = np.minimum.accumulate(step[order] + offset) - offset
+    is_later = lowered < step[order]
+    later, lowered = order[is_later], np.maximum(lowered[is_later], -_LARGEST)
+    score = run.score.copy()
+    score[later] = np.copysign(np.abs(lowered).astype(np.int32).view(np.float32), lowered)
+    return replace(run, score=score)
 
 
 def _select_part(name: str, content: Mapping[str, Any], subset: str | None, split: str | None) -> Any:

@@ -143,8 +143,9 @@ def read_run(
 
         Or JSON: ``{qid: {docno: score}}``, as pytrec_eval, ranx and BEIR have it; predictions of MTEB
         (``TASK_predictions.json``); lines ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``, which
-        evaluators of sentence-transformers write with ``write_predictions=True``. Scores are finite numbers; a
-        query without documents has no row.
+        evaluators of sentence-transformers write with ``write_predictions=True``; these keep their order, as the
+        later of equal scores are lowered by the least step of a 32-bit number. Scores are finite numbers; a query
+        without documents has no row.
     subset, split : str, optional
         The part of predictions of MTEB, which may be left out if the file has only one.
     drop_identical_ids : bool, optional
