@@ -266,13 +266,43 @@ def test_only_some_queries_retrieve_themselves(tmp_path):
     assert ndcg(dropped) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("text", [json.dumps(OWN), "a Q0 a 1 2 x\na Q0 d 2 1 x\n"])
-def test_other_files_are_read_without_a_warning_and_can_drop_as_well(text):
-    with_own = ma.read_run(io.StringIO(text))
-    dropped = ma.read_run(io.StringIO(text), drop_identical_ids=True)
-    assert (with_own["qid"] == with_own["docno"]).any()
+def trec(run: dict[str, dict[str, float]]) -> str:
+    return "".join(
+        f"{qid} Q0 {d} 1 {score} x\n".replace("answer ", "answer-")
+        for qid, docs in run.items()
+        for d, score in docs.items()
+    )
+
+
+#: Runs in which the document with the id of the query is not the first one of most queries.
+BY_CHANCE = {
+    "further down": {qid: {**OWN[qid], qid: 1.5, "other": 3.0} for qid in OWN},
+    "of one query": {**{qid: {"other": 1} for qid in OWN}, "a": OWN["a"]},
+    "of the only query": {"a": OWN["a"]},
+    "constant scores": {qid: dict.fromkeys(docs, 1.0) for qid, docs in OWN.items()},
+}
+
+
+@pytest.mark.parametrize("read", [ma.read_run, lambda run: run_of("x", run)])
+@pytest.mark.parametrize("write_text", [json.dumps, trec])
+def test_most_queries_of_any_run_rank_themselves_first(write_text, read, tmp_path):
+    path = write(tmp_path / "run", write_text(OWN))
+    with pytest.warns(
+        MultiAspectWarning, match="3 of 3 queries rank .* own id first, such as a. BEIR, .* drop_identical_ids=True"
+    ):
+        read(path)
+    dropped, kept = (ma.read_run(path, drop_identical_ids=choice) for choice in (True, False))
     assert not (dropped["qid"] == dropped["docno"]).any()
-    assert len(dropped) == len(with_own) - with_own["qid"].eq(with_own["docno"]).sum()
+    assert len(kept) - len(dropped) == 3
+    assert dropped.index.tolist() == list(range(len(dropped)))
+
+
+@pytest.mark.parametrize("case", BY_CHANCE)
+@pytest.mark.parametrize("write_text", [json.dumps, trec])
+def test_own_ids_elsewhere_are_silent(case, write_text, tmp_path):
+    path = write(tmp_path / "run", write_text(BY_CHANCE[case]))
+    ma.read_run(path)
+    run_of("x", path)
 
 
 def test_dropping_keeps_the_header_of_a_run():
@@ -456,3 +486,16 @@ def test_runs_of_the_real_ranx(suffix, tmp_path):
     expected = ma.evaluate({"x": RUN}, QRELS, ["AP", "nDCG@10"])
     for source in (path, run.to_dataframe(), run.to_dict()):
         pd.testing.assert_frame_equal(ma.evaluate({"x": source}, QRELS, ["AP", "nDCG@10"]), expected)
+
+
+def test_the_call_of_the_page_gives_the_figure_of_beir():
+    """As in BEIR's EvaluateRetrieval.evaluate, with pytrec_eval."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run = {**OWN, "b": {"other": 1.0, "b": 2.0}, "not judged": {"d": 1.0}}
+    qrels = {"missing": {"d": 1}, **{qid: {f"answer {qid}": 1, qid: 0} for qid in OWN}}
+    without = {qid: {docno: s for docno, s in docs.items() if docno != qid} for qid, docs in run.items()}
+    scores = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10"}).evaluate(without)
+    read = ma.read_run(io.StringIO(json.dumps(run)), drop_identical_ids=True)
+    judged = ma.read_qrels(io.StringIO(json.dumps(qrels)))
+    values = ma.evaluate({"x": read}, judged[judged["qid"].isin(read["qid"])], ["nDCG@10"])
+    assert values["value"].mean() == np.mean([query["ndcg_cut_10"] for query in scores.values()]) == 2 / 3

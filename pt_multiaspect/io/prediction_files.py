@@ -164,16 +164,30 @@ def _identifier(value: object) -> str:
     raise TypeError
 
 
-def warn_of_identical_ids(name: str, run: Run) -> None:
-    """Warn if queries of predictions of MTEB retrieve the document that has their id."""
+def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
+    """Warn if queries of predictions of MTEB retrieve their own id, or most queries of a run rank it first."""
     is_own = Texts.from_strings(run.qids).take(run.query).equals(run.docnos)
+    if not is_own.any():
+        return
+    n_queries = len(run.qids)
+    if not is_mteb:  # further down, numbers coincide by chance
+        best = np.full(n_queries, -np.inf)
+        np.maximum.at(best, run.query, run.score)
+        is_first = run.score == best[run.query]
+        is_own &= is_first & (np.bincount(run.query[is_first], minlength=n_queries) == 1)[run.query]
     n_own = len(np.unique(run.query[is_own]))
-    if n_own:
-        warn_of_run(
-            f"{n_own} of {number_of(len(run.qids), 'query')} of predictions of MTEB retrieve the document with "
-            f"their own id, such as {run.qids[run.query[np.argmax(is_own)]]}",
+    if n_own and (is_mteb or 1 < n_queries < 2 * n_own):
+        whose, rank = (" of predictions of MTEB retrieve", "") if is_mteb else (" rank", " first")
+        remedy = (
             "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these documents before it "
-            "scores a run, but not from the file: drop_identical_ids=True of read_run drops them here as well, and "
+            "scores a run, but not from the file"
+            if is_mteb
+            else "BEIR, and MTEB in some tasks, drop these documents before they score a run"
+        )
+        warn_of_run(
+            f"{n_own} of {number_of(n_queries, 'query')}{whose} the document with their own id{rank}, such as "
+            f"{run.qids[run.query[np.argmax(is_own)]]}",
+            f"{remedy}: drop_identical_ids=True of read_run drops them here as well, and "
             "drop_identical_ids=False keeps them without this warning",
             run=name,
             key=f"{name} {n_own} {len(run)}",

@@ -150,8 +150,8 @@ def read_run(
         The part of predictions of MTEB, which may be left out if the file has only one.
     drop_identical_ids : bool, optional
         Whether to drop a document whose id is that of the query, as MTEB does in some tasks before it scores a run,
-        but not before it writes predictions. By default, it is kept, with a warning if they are predictions of
-        MTEB.
+        but not before it writes predictions, and BEIR in all. By default, it is kept, with a warning if they are
+        predictions of MTEB, or if it is the first one of most queries.
 
     Returns
     -------
@@ -173,8 +173,9 @@ def read_run(
     Warns
     -----
     MultiAspectWarning
-        If queries in predictions of MTEB retrieve the document with their own id, and `drop_identical_ids` is not
-        given. If the ranks of lines contradict the scores in most rows, as negated scores do.
+        If queries in predictions of MTEB retrieve the document with their own id, or most queries of another run
+        rank it first, and `drop_identical_ids` is not given. If the ranks of lines contradict the scores in most
+        rows, as negated scores do.
 
     See Also
     --------
@@ -201,13 +202,15 @@ def read_run(
     is_mteb = False
     if is_json(data):
         run, is_mteb, model = read_predictions(as_text(name, data), subset, split)
-        if is_mteb and drop_identical_ids is None:
-            warn_of_identical_ids(name, run)
+        if drop_identical_ids is None:
+            warn_of_identical_ids(name, run, is_mteb)
         rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
         if model:
             rows["name"] = model
     else:
         rows = _read_rows(name, data)
+        if drop_identical_ids is None and (rows["qid"] == rows["docno"]).any():
+            warn_of_identical_ids(name, Run.of(rows))
     if not is_mteb and not (subset is None and split is None):
         raise MultiAspectError(
             f"{name}: expected predictions of MTEB, as a subset or split is chosen, got another file; omit both"
@@ -231,17 +234,17 @@ def _read_rows(name: str, data: bytes) -> pd.DataFrame:
 def load_run(source: Source) -> Run:
     """Read a run like `read_run`, for the join with judgments."""
     name, data = load(source)
+    is_mteb = False
     if is_json(data):
         run, is_mteb, _ = read_predictions(as_text(name, data))
-        if is_mteb:
-            warn_of_identical_ids(name, run)
-        return run
-    table = read_arrow(name, data)
-    if table is not None:
-        return run_of_table(name, table)
-    columns = _read_run_lines(split_metadata(as_text(name, data))[1], ("qid", "docno"))
-    query, qids = columns.codes["qid"]
-    return Run(qids, query, columns.docnos, columns.numbers["score"])
+    elif (table := read_arrow(name, data)) is not None:
+        run = run_of_table(name, table)
+    else:
+        columns = _read_run_lines(split_metadata(as_text(name, data))[1], ("qid", "docno"))
+        query, qids = columns.codes["qid"]
+        run = Run(qids, query, columns.docnos, columns.numbers["score"])
+    warn_of_identical_ids(name, run, is_mteb)
+    return run
 
 
 def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
