@@ -307,3 +307,33 @@ def test_columns_of_polars() -> None:
     assert table.qids[table.query].tolist() == values
     assert len(set(table.qids)) == len(table.qids)
     assert table.docnos.decode().tolist() == values
+
+
+class HuggingFace:
+    """A dataset, as of Hugging Face."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.to_pandas = frame.copy
+        self.column_names = [*frame.columns]
+
+
+class Ranx:
+    """Qrels or a run, as of ranx."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.to_dataframe = frame.set_axis(["q_id", "doc_id", "score"], axis=1).copy
+        self.to_typed_list = list
+
+
+@pytest.mark.parametrize("convert", [HuggingFace, Ranx])
+def test_datasets_of_hugging_face_and_objects_of_ranx(
+    convert: Callable[[pd.DataFrame], Any], tmp_path: Path
+) -> None:
+    run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [1.5, 0.2]})
+    labels = pd.DataFrame({"query-id": ["q1", "q1"], "corpus-id": ["d1", "d2"], "score": [0, 1]})
+    for runs in ({"x": convert(run)}, [convert(run)], convert(run)):
+        assert ma.evaluate(runs, convert(labels), ["AP"])["value"].tolist() == [0.5]
+    Ranx(labels).to_dataframe().to_parquet(tmp_path / "qrels.parquet", index=False)
+    assert ma.read_qrels(tmp_path / "qrels.parquet")["label"].tolist() == [0, 1]
+    with pytest.raises(MultiAspectError, match=r"expected whole numbers as labels, got 1\.5"):
+        ma.evaluate({"x": convert(labels)}, Ranx(run), ["AP"])

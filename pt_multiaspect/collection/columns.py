@@ -27,6 +27,9 @@ DOCUMENT_COLUMNS = ("docno", "doc_id")
 #: The columns of judgments in BEIR and MTEB; their column score contains the labels.
 _BEIR_COLUMNS = (("query-id", "corpus-id"), ("query_id", "corpus_id"))
 
+#: The columns of ranx, in qrels as in runs.
+_RANX_COLUMNS = ("q_id", "doc_id")
+
 #: The column of TREC qrels that contains the subtopic in diversity collections, and anything else in others.
 ITERATION_COLUMNS = ("iteration", "iter")
 
@@ -75,7 +78,7 @@ def beir_columns(columns: Collection[Hashable]) -> tuple[str, str] | None:
 
 
 def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return qrels with query_id, doc_id and relevance instead of the columns of BEIR and MTEB.
+    """Return qrels with query_id, doc_id and relevance instead of the columns of BEIR, MTEB and ranx.
 
     Runs have scores, too: they are labels only if all are whole numbers, and there are neither other labels nor
     ranks.
@@ -83,7 +86,7 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        Qrels with any columns; returned unchanged if they are not those of BEIR and MTEB.
+        Qrels with any columns; returned unchanged if they are not those of BEIR, MTEB and ranx.
     what : str
         The name of the qrels in errors.
 
@@ -98,7 +101,9 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
         If nearly all documents of a query have distinct scores, as in runs.
     """
     ids = beir_columns(frame.columns)
-    if ids is None or not {"qid", *DOCUMENT_COLUMNS}.isdisjoint(frame.columns):
+    if {*_RANX_COLUMNS, "score"} <= {*frame.columns}:
+        ids = _RANX_COLUMNS
+    elif ids is None or not {"qid", *DOCUMENT_COLUMNS}.isdisjoint(frame.columns):
         return frame
     check_distinct_columns(frame, what)
     names = dict(zip(ids, ("query_id", "doc_id"), strict=True))

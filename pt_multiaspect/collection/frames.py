@@ -18,6 +18,10 @@ _ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 #: Methods that compute the data of lazy frames, such as those of Spark, Polars and Dask.
 _COMPUTING = ("toPandas", "collect", "compute")
 
+#: Methods that export data as frames of pandas, and an attribute of their objects, which are no frames: datasets of
+#: Hugging Face; qrels and runs of ranx.
+_EXPORTING = {"to_pandas": "column_names", "to_dataframe": "to_typed_list"}
+
 
 def to_pandas(obj: object) -> pd.DataFrame | None:
     """Return a data frame of any library as a pandas DataFrame with the same column names.
@@ -106,7 +110,7 @@ def is_frame(obj: object) -> bool:
                 f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result of .{computing}()"
             )
         return any(hasattr(obj, method) for method in (*_ARROW, "__dataframe__", "to_pandas", "iter_columns"))
-    return _is_arrow(obj)
+    return _is_arrow(obj) or _export_method(obj) is not None
 
 
 def materialise(obj: Any) -> Any:
@@ -124,9 +128,10 @@ def materialise(obj: Any) -> Any:
     Returns
     -------
     object
-        For Arrow data, a DataFrame or Series of Polars or, if it is not installed, a Table or ChunkedArray of
-        PyArrow. For a tensor of PyTorch, an array; for a structured array, a DataFrame of pandas. Frames and
-        columns of pandas, Polars, PyArrow and narwhals, and other objects, are returned unchanged.
+        For datasets of Hugging Face, and qrels and runs of ranx, a DataFrame of pandas. For Arrow data, a DataFrame
+        or Series of Polars or, if it is not installed, a Table or ChunkedArray of PyArrow. For a tensor of PyTorch,
+        an array; for a structured array, a DataFrame of pandas. Frames and columns of pandas, Polars, PyArrow and
+        narwhals, and other objects, are returned unchanged.
 
     Raises
     ------
@@ -137,6 +142,8 @@ def materialise(obj: Any) -> Any:
         return _tensor_array(obj)
     if isinstance(obj, np.ndarray) and obj.dtype.names is not None and not isinstance(obj, np.ma.MaskedArray):
         return pd.DataFrame(obj)
+    if (method := _export_method(obj)) is not None:
+        return getattr(obj, method)()
     if not _is_arrow(obj):
         return obj
     for package, read in _READERS.items():
@@ -185,6 +192,8 @@ def is_saved_index(column: object) -> bool:
 
 def _convert_frame(obj: Any) -> pd.DataFrame:
     """Convert a frame with columns to pandas."""
+    if isinstance(obj, pd.DataFrame):
+        return obj
     if hasattr(obj, "to_native"):  # narwhals
         return _convert_frame(obj.to_native())
     if hasattr(obj, "iter_columns"):  # Polars, whose own conversion needs PyArrow
@@ -260,6 +269,15 @@ def _is_arrow(obj: object) -> bool:
     if isinstance(obj, own) or hasattr(obj, "to_pandas") or hasattr(obj, "iter_columns"):
         return False
     return any(hasattr(obj, method) for method in _ARROW)
+
+
+def _export_method(obj: object) -> str | None:
+    """Return the method that exports the data of an object as a frame of pandas, None for other objects."""
+    if isinstance(obj, Mapping | type):
+        return None
+    methods = (method for method, mark in _EXPORTING.items() if hasattr(obj, method) and hasattr(obj, mark))
+    method = next(methods, None)
+    return None if method is None or hasattr(obj, "columns") else method
 
 
 def _read_by_polars(polars: Any, obj: Any) -> Any:
