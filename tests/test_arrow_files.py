@@ -309,6 +309,21 @@ def test_columns_of_polars() -> None:
     assert table.docnos.decode().tolist() == values
 
 
+def test_arrow_streams_as_datasets_are_saved(tmp_path: Path) -> None:
+    ipc = pytest.importorskip("pyarrow.ipc")
+    table = pyarrow_of(pd.DataFrame({"query-id": ["q1", "q1"], "corpus-id": ["d1", "d2"], "score": [0, 1]}))
+    sink = io.BytesIO()
+    with ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table, max_chunksize=1)
+    content = sink.getvalue()
+    path = tmp_path / "data-00000-of-00001.arrow"
+    path.write_bytes(content)
+    assert ma.read_qrels(path)["label"].tolist() == [0, 1]
+    for size in range(8, len(content)):
+        with pytest.raises(MultiAspectError, match="a damaged Arrow stream file"):
+            ma.read_qrels(io.BytesIO(content[:size]))
+
+
 class HuggingFace:
     """A dataset, as of Hugging Face."""
 

@@ -197,3 +197,20 @@ def test_a_table_of_ranx_is_that_of_a_run(tmp_path: Path) -> None:
     ranx.Qrels({"q1": {"d1": 2}}).save(str(tmp_path / "qrels.parquet"))
     with pytest.raises(MultiAspectError):
         ma.Judgments(ma.read_qrels(tmp_path / "qrels.parquet"))
+
+
+def test_json_lines_of_judgments() -> None:
+    lines = ['{"query-id": "q1", "corpus-id": "d1", "score": 0}', '{"query-id": 2, "corpus-id": "d2", "score": 1}']
+    qrels = ma.read_qrels(StringIO("\n".join(lines)))
+    assert qrels.values.tolist() == [["q1", "d1", 0], ["2", "d2", 1]]
+    assert ma.read_qrels(StringIO(lines[0])).values.tolist() == [["q1", "d1", 0]]
+
+
+@pytest.mark.parametrize(
+    "line", ["[1]", '{"query-id": "q1", "score": 1}', '{"query-id": "a", "corpus-id": "b", "score": 1, "score": 2}']
+)
+def test_json_lines_that_are_no_judgments(line: str) -> None:
+    with pytest.raises(
+        MultiAspectError, match=":2: expected an object with each of query-id, corpus-id, score once"
+    ):
+        ma.read_qrels(StringIO('{"query-id": "q1", "corpus-id": "d1", "score": 0}\n' + line))

@@ -28,11 +28,14 @@ from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
 #: The first bytes of files.
-_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Feather 1": b"FEA1"}
+_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff", "Feather 1": b"FEA1"}
+
+#: The last bytes of a stream.
+_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 def read_arrow(name: str, data: bytes) -> Any:
-    """Read a Parquet or Arrow (Feather) file.
+    """Read a Parquet or Arrow (Feather) file, or an Arrow stream.
 
     Parameters
     ----------
@@ -69,8 +72,12 @@ def read_arrow(name: str, data: bytes) -> Any:
     try:
         if form == "Parquet":
             table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False)
-        else:
+        elif form == "Arrow":
             table = pyarrow.ipc.open_file(data).read_all()
+        elif data.endswith(_END):
+            table = pyarrow.ipc.open_stream(data).read_all()
+        else:
+            raise ValueError("it has no end; copy or download it again")
         # Without this, damaged offsets cause a crash or remain unnoticed.
         table.validate(full=True)
         kept = [position for position, column in enumerate(table.column_names) if not is_saved_index(column)]

@@ -6,19 +6,20 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
-from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
+from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS, beir_columns
 from ..collection.run import Run
 from ..errors import MultiAspectError, choices, shown, warn_of_run, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .delimited_files import read_beir
 from .file_contents import Source, Text, as_text, load
-from .json_files import is_json, read_json_table
+from .json_files import RepeatedKey, is_json, read_json, read_json_table
 from .prediction_files import read_predictions, warn_of_identical_ids
 from .trec_lines import Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
 
@@ -36,8 +37,8 @@ def read_qrels(
     source : path, open file, or mapping of aspect name to path or open file
         A mapping gives one TREC qrels file (``qid iteration docno label``) for
         each aspect. A single file has one label column for each of `aspects`. Files of BEIR and MTEB, with tabs and
-        a header ``query-id corpus-id score``, and JSON ``{qid: {docno: label}}`` are recognised by content; their
-        labels are whole numbers.
+        a header ``query-id corpus-id score``, JSON ``{qid: {docno: label}}`` and JSON lines with the same columns
+        are recognised by content; their labels are whole numbers.
         Fields are separated by blanks or tabs; compression by gzip, bzip2 or
         Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
         missing. A Parquet or Arrow (Feather) file has the columns of a data frame, ``qid docno`` or ``query_id
@@ -484,11 +485,30 @@ def _read_labels(
     return text.name, rows.rename(columns=dict(columns))
 
 
+#: The beginning of JSON lines with the columns of BEIR.
+_BEIR_LINE = re.compile(rb'\s*\{[^{}]*"corpus[-_]id"')
+
+
 def _json_labels(text: Text) -> pd.DataFrame:
-    """Read judgments ``{qid: {docno: label}}``. Runs have this form, too, as they have the columns of BEIR."""
+    """Read judgments ``{qid: {docno: label}}``, or lines with the columns of BEIR. Runs have these forms, too."""
+    if _BEIR_LINE.match(text.data):  # not read twice otherwise
+        lines = read_json(text)
+        columns = beir_columns(lines[0][1])
+        if columns is not None:
+            return _beir_lines(text.name, lines, (*columns, "score"))
     rows = read_json_table(text, "label")
     ids = {"query_id": rows.qids[rows.query], "corpus_id": rows.docnos}
     return pd.DataFrame({**ids, "score": rows.values})
+
+
+def _beir_lines(name: str, lines: list[tuple[int, Any]], fields: tuple[str, ...]) -> pd.DataFrame:
+    """Return the judgments of lines with the columns of BEIR."""
+    for line, row in lines:
+        if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or not {*fields} <= row.keys():
+            raise MultiAspectError(
+                f"{name}:{line}: expected an object with each of {choices(fields)} once, got {shown(row)}"
+            )
+    return pd.DataFrame({field: [row[field] for _, row in lines] for field in fields})
 
 
 def _distinct_judgments(text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool) -> pd.DataFrame:
