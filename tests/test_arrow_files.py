@@ -348,6 +348,11 @@ def test_datasets_of_hugging_face_and_objects_of_ranx(
     labels = pd.DataFrame({"query-id": ["q1", "q1"], "corpus-id": ["d1", "d2"], "score": [0, 1]})
     for runs in ({"x": convert(run)}, [convert(run)], convert(run)):
         assert ma.evaluate(runs, convert(labels), ["AP"])["value"].tolist() == [0.5]
+    splits = type("DatasetDict", (dict,), {})(test=HuggingFace(labels))
+    with pytest.raises(
+        MultiAspectError, match=r"got a DatasetDict of test: pass one of them, such as qrels\['test'\]"
+    ):
+        ma.evaluate({"x": run}, splits, ["AP"])
     Ranx(labels).to_dataframe().to_parquet(tmp_path / "qrels.parquet", index=False)
     assert ma.read_qrels(tmp_path / "qrels.parquet")["label"].tolist() == [0, 1]
     with pytest.raises(MultiAspectError, match=r"expected whole numbers as labels, got 1\.5"):

@@ -66,6 +66,11 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     for qid, documents in qrels.items():
         if not isinstance(documents, Mapping):
             is_file = isinstance(documents, (str, PathLike))
+            if is_frame(documents) and type(qrels) is not dict:  # a DatasetDict of Hugging Face
+                raise MultiAspectError(
+                    f"qrels: expected judgments, got a {type(qrels).__name__} of {choices(qrels)}: pass one of "
+                    f"them, such as qrels[{qid!r}]"
+                )
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for query {qid!r}"
                 + (". Read one file per aspect with read_qrels" if is_file else "")
