@@ -390,7 +390,7 @@ REWORDED = [
     ),
     ("answers judged.jsonl", "--answers JUDGED --write-aspects FILE' proposes them), or select the criteria"),
     ("describe --qrels judged.jsonl", "; 'pt-multiaspect answers' and 'describe --answers' read judged answers"),
-    ("answers relevance.txt", "error: expected one column name or run_id or system"),
+    ("answers g.csv", "error: expected one column name or run_id or system"),
     (
         "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
         "--alpha: a level of 1e-06 requires at least 1000000 resamples",
