@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from . import analysis, answers, plots, testing
     from .collection.long_judgments import from_long
     from .description import Description, describe
+    from .evaluation.filling import fill_labels
     from .explanation import Explanation, explain, largest_differences
     from .integration.accelerating import accelerate
     from .integration.variants import variants
@@ -75,6 +76,7 @@ __all__ = [
     "evaluate",
     "evaluator",
     "explain",
+    "fill_labels",
     "forms",
     "from_long",
     "from_subtopics",
@@ -120,6 +122,7 @@ __getattr__ = lazy_attributes(
         "cite": "tables",
         "describe": "description",
         "explain": "explanation",
+        "fill_labels": "evaluation.filling",
         "from_long": "collection.long_judgments",
         "largest_differences": "explanation",
         "plots": "plots",

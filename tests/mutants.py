@@ -45,20 +45,20 @@ PACKAGE = ROOT / "pt_multiaspect"
 TESTS = {
     "kernels": "values reference golden bounds explanations standard session subtopics fairness "
     "properties intervals system_front attainable_front judges displacement classic "
-    "rank_biased_utility weightings fusion orders",
+    "rank_biased_utility weightings fusion orders label_extremes",
     "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
     "prediction_powered intuitiveness quality bounds axioms system_front attainable_front groups_of_topics "
-    "docstrings",
+    "docstrings missing_labels",
     "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
-    "ir_measures rag one_experiment last_judgments lists missing_labels names aspect_files multiverse "
+    "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files multiverse "
     "cli_suites judges cli value_tables value_files",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
-    "collection": "values join topics lists labels missing_labels judges subtopics swapped label_warnings "
+    "collection": "values join topics lists labels unlabelled_relevance judges subtopics swapped label_warnings "
     "bad_input",
     "description": "description label_warnings",
     "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "

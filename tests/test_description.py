@@ -721,6 +721,31 @@ def test_what_values_depend_on(measure: str, depends: list[str]) -> None:
     assert row["inferred"]  # the measure was not told of the scales
 
 
+@pytest.mark.parametrize(("better", "n_findings"), [(7, 1), (6, 0)])
+def test_runs_that_are_judged_unevenly(better: int, n_findings: int) -> None:
+    """Of runs whose top 10 are judged by .6 and .7 or less, the first finding is code that runs."""
+    labels = [f"{docno}" for docno in range(20)]
+    qrels = pd.DataFrame({"qid": "q", "docno": labels, "relevance": [0, 1, 2, 1] * 5, "trust": [0, 1, 2, 3, 4] * 4})
+    runs = {
+        name: pd.DataFrame(
+            {
+                "qid": "q",
+                "docno": [*labels[:number], *(f"{name}{row}" for row in range(10 - number))],
+                "score": -np.arange(10.0),
+            }
+        )
+        for name, number in {"low": 6, "high": better}.items()
+    }
+    findings = ma.describe(qrels, SCALES, runs=runs).findings
+    uneven = findings[findings["finding"].str.contains("missing labels may decide")]
+    assert uneven["aspects"].tolist() == ["relevance", "trust"][: 2 * n_findings]
+    for row in uneven.itertuples():
+        assert "60.0 % of the top 10 of run low" in row.finding
+        assert "70.0 % of run high" in row.finding
+        result = eval(row.remedy, {"ma": ma, "qrels": qrels, "runs": runs})
+        assert result.runs["exact"].all()
+
+
 @pytest.mark.slow
 def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
     qrels = sound()

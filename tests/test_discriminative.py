@@ -303,7 +303,8 @@ measure                     power     pairs  required difference
 TOMA(aspects='health')@10  66.7 %  10 of 15               0.1723
 CG                          0.0 %   0 of 15              12.5000
 
-The required difference of means is in the units of the measure."""
+The required difference of means is in the units of the measure. It is found
+  with probability one half: see detectable_difference."""
     assert str(power) == repr(power) == expected
     assert "<table" in power._repr_html_()
     page = power.to_html(tmp_path / "power.html")

@@ -1,254 +1,328 @@
-"""Measures of ir-measures on wide qrels in which some pairs lack a label of relevance."""
+"""Intervals of values and differences over missing labels: golden cases, enumeration, refusals and notes."""
 
 from __future__ import annotations
 
-import inspect
-import io
-from collections.abc import Iterator
+import itertools
+import json
+import warnings
+from fractions import Fraction
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
-import pyterrier as pt
 import pytest
-from ir_measures import AP, ERR, RBP, RR, Accuracy, Bpref, Compat, Judged, NumQ, NumRel, P, infAP, nDCG
+from shared_data import shared_path
 
 import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+from pt_multiaspect.analysis import _label_intervals, missing_labels
+from pt_multiaspect.integration.parsing import parse
 
-RELEVANCE = "1 0 d1 2\n1 0 d2 0\n1 0 d4 1\n2 0 d1 1\n2 0 d5 -1\n3 0 d2 0\n3 0 d3 1"
-TRUST = "1 0 d1 1\n1 0 d3 1\n2 0 d1 0\n2 0 d5 1\n2 0 d9 1\n3 0 d2 1"
-#: The same with a topic that has no label of relevance.
-OTHER_TOPIC = f"{TRUST}\n4 0 d1 1"
-SCALES = {"relevance": 2, "trust": 1}
-CAM_10 = ma.CAM(aspects=SCALES) @ 10
-RUN = pd.DataFrame(
-    {
-        "qid": list("1111223344"),
-        "docno": ["d3", "d1", "d2", "d4", "d9", "d1", "d7", "d3", "d1", "d2"],
-        "score": [5.0, 4, 3, 2, 3, 2, 9, 8, 1, 0.5],
-    }
-).assign(rank=0)
-TOPICS = pd.DataFrame({"qid": ["1", "2", "3", "4"], "query": "a"})
-#: Of pytrec_eval, of all other providers, and those that tell judged from unjudged documents or count topics.
+NAN = float("nan")
+SCALES = {"relevance": 2, "credibility": 3}
+Labels = dict[str, dict[str, dict[str, float]]]
+
+
+def run_of(*documents: str) -> dict[str, dict[str, float]]:
+    return {"q": {docno: -float(rank) for rank, docno in enumerate(documents)}}
+
+
+def extremes(result: ma.analysis.MissingLabels) -> list[float]:
+    """The extremes of a, b and their difference."""
+    frames = (result.runs, result.pairs)
+    return [number for frame in frames for row in frame[["low", "high"]].to_numpy().tolist() for number in row]
+
+
+def quiet(*args: Any, **options: Any) -> ma.analysis.MissingLabels:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return missing_labels(*args, **options)
+
+
+def read(text: str) -> Any:
+    (measure,) = parse(text)
+    return measure
+
+
+# -- golden cases --------------------------------------------------------------------------------------------
+
+
+def golden(name: str) -> list[Any]:
+    path = shared_path("golden", f"{name}.json")
+    return list(json.loads(path.read_text("utf-8"))["cases"])
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance"),
+    [("missing_labels", 1e-12), ("missing_labels_fractions", 1e-15), ("missing_labels_large", 1e-12)],
+)
+def test_golden_cases(name: str, tolerance: float) -> None:
+    for case in golden(name):
+        labels = {
+            docno: {aspect: NAN if label is None else label for aspect, label in judged.items()}
+            for docno, judged in case["labels"].items()
+        }
+        measure = read(case["measure"])(aspects=case["grades"])
+        # A judged topic, as an aspect may have no label in the case.
+        other = {"d": dict.fromkeys(case["grades"], 0)}
+        runs = {side: run_of(*case[side]) for side in "ab"}
+        result = quiet(runs, {"q": labels, "other": other}, measure)
+        parts = (case["value_a"], case["value_b"], case["difference"])
+        expected = [float(Fraction(part[end])) / 2 for part in parts for end in ("low", "high")]
+        np.testing.assert_allclose(extremes(result), expected, rtol=0, atol=tolerance, err_msg=case["id"])
+        assert result.runs["exact"].all()
+        assert result.pairs["exact"].all()
+
+
+# -- enumeration through evaluate ----------------------------------------------------------------------------
+
+
+def draw_world(rng: np.random.Generator, most: int) -> tuple[Labels, dict[str, dict[str, dict[str, float]]]]:
+    """Two topics with missing labels, and three runs, which also retrieve a document that is not judged."""
+    qrels: Labels = {}
+    runs: dict[str, dict[str, dict[str, float]]] = {name: {} for name in "abc"}
+    for qid in ("q1", "q2"):
+        documents = [f"d{number}" for number in range(int(rng.integers(3, 6)))]
+        qrels[qid] = {
+            docno: {name: float(rng.integers(0, top + 1)) for name, top in SCALES.items()} for docno in documents
+        }
+        number = 1
+        for _ in range(5):
+            docno, name = str(rng.choice(documents)), str(rng.choice(list(SCALES)))
+            if number * (SCALES[name] + 1) <= most and not np.isnan(qrels[qid][docno][name]):
+                qrels[qid][docno][name] = NAN
+                number *= SCALES[name] + 1
+        for run in runs.values():
+            chosen = rng.permutation(documents)[: rng.integers(1, len(documents) + 1)]
+            run[qid] = {str(docno): -float(rank) for rank, docno in enumerate(chosen)}
+    return qrels, runs
+
+
+def enumerate_means(measure: Any, qrels: Labels, runs: Any) -> tuple[Any, Any]:
+    """The mean extremes of runs and pairs, of `evaluate` on every completion of each topic."""
+    ends = []
+    for qid, judged in qrels.items():
+        holes = [(d, name) for d, labels in judged.items() for name, label in labels.items() if np.isnan(label)]
+        completed = {}
+        for number, grades in enumerate(itertools.product(*(range(SCALES[name] + 1) for _, name in holes))):
+            labels = {docno: dict(row) for docno, row in judged.items()}
+            for (docno, name), grade in zip(holes, grades, strict=True):
+                labels[docno][name] = float(grade)
+            completed[f"{number:05d}"] = labels
+        copies = {name: dict.fromkeys(completed, run[qid]) for name, run in runs.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            long = ma.evaluate(copies, completed, measure, progress=False)
+        table = long.pivot(index="name", columns="qid", values="value").loc[list(runs)].to_numpy()
+        first, second = np.transpose(list(itertools.combinations(range(len(runs)), 2)))
+        pairs = table[first] - table[second]
+        ends.append([np.stack([rows.min(axis=1), rows.max(axis=1)], axis=1) for rows in (table, pairs)])
+    of_runs, of_pairs = (np.mean(part, axis=0) for part in zip(*ends, strict=True))
+    return of_runs, of_pairs
+
+
 MEASURES = [
-    nDCG @ 10, AP, P @ 2, Bpref, infAP, NumRel, NumQ, Judged @ 3, RR @ 3, Compat, ERR @ 5, nDCG(dcg="exp-log2") @ 5,
-    RBP(rel=1), Accuracy, nDCG(judged_only=True) @ 3, nDCG(gains={1: 3}),
+    "On(base='nDCG@3')", "On(base='nDCG(dcg=\"exp-log2\")@3')", "CAM(weights={'relevance':3,'credibility':1})@3",
+    "CAM(gate='relevance')@3", "CAM(empty='drop')@3", "CAM(normalized=True)@3", "MM@3", "GAM(base='AP')",
+    "TOMA@3", "TOMA(distance='chebyshev',gate='relevance')@3", "TOMA(weighting='exponential')@3",
+    "TOMA(base='AP',positives='top-half')", "TOMA(base='ERR')@3", "CAM(base='R@2')", "CAM(base='Rprec')",
+    "CAM(base='SetF')", "CAM(base='DCG')@3", "CAM(base={'relevance':'nDCG@2','credibility':'P@2'})", "uRBP",
+    "uRBPgr", "unDCG@3", "uERR@3", "RBU", "NWCS@3", "NWCS(ideal='judged')@3", "NLRE@3", "On(base='CRP')@3",
 ]  # fmt: skip
-BY_NAME = {str(measure): measure for measure in MEASURES}
-
-
-@pytest.fixture(autouse=True)
-def _undo_acceleration() -> Iterator[None]:
-    yield
-    ma.accelerate().undo()
-
-
-def read(trust: str = TRUST) -> pd.DataFrame:
-    return ma.read_qrels({"relevance": io.StringIO(RELEVANCE), "trust": io.StringIO(trust)}, check=False)
-
-
-#: The file of relevance alone.
-ALONE = ma.read_qrels(io.StringIO(RELEVANCE))
-
-
-def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
-
-
-def aggregate_values(measures: list[Any], qrels: pd.DataFrame) -> dict[str, float]:
-    values = ir_measures.calc_aggregate(measures, as_ir_measures(qrels), as_ir_measures(RUN))
-    return {str(measure): value for measure, value in values.items()}
-
-
-EXPECTED = {name: aggregate_values([measure], ALONE)[name] for name, measure in BY_NAME.items()}
-#: Those that ir-measures computes alike alone and beside others.
-TOGETHER = [
-    measure for measure in MEASURES if measure not in (Accuracy, nDCG(gains={1: 3}), nDCG(judged_only=True) @ 3)
-]
-
-
-def test_read_qrels_gives_missing_labels() -> None:
-    assert read()["label"].dtype == np.float64
-    assert ALONE["label"].dtype == np.int64
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("accelerated", [False, True])
-@pytest.mark.parametrize("trust", [TRUST, OTHER_TOPIC])
-@pytest.mark.parametrize("name", BY_NAME)
-def test_values_are_those_of_the_relevance_file_alone(name: str, trust: str, accelerated: bool) -> None:
-    if accelerated:
-        ma.accelerate()
-    assert aggregate_values([BY_NAME[name]], read(trust)) == pytest.approx({name: EXPECTED[name]}, abs=1e-12)
+@pytest.mark.parametrize("enumerating", [True, False])
+@pytest.mark.parametrize("text", MEASURES)
+def test_intervals_are_those_of_enumeration(text: str, enumerating: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without enumeration, what is called exact is so, and bounds are not too narrow."""
+    if not enumerating:
+        monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)
+    measure = read(text)(aspects=SCALES)
+    rng = np.random.default_rng(len(text))
+    for _ in range(2):
+        qrels, runs = draw_world(rng, 150)
+        result = quiet(runs, qrels, measure)
+        frames = (result.runs, result.pairs)
+        for frame, expected in zip(frames, enumerate_means(measure, qrels, runs), strict=True):
+            computed, exact = frame[["low", "high"]].to_numpy(), frame["exact"].to_numpy()
+            np.testing.assert_allclose(computed[exact], expected[exact], rtol=1e-12, atol=1e-12)
+            known = ~np.isnan(computed).any(axis=1)
+            assert (computed[known, 0] <= expected[known, 0] + 1e-12).all()
+            assert (computed[known, 1] >= expected[known, 1] - 1e-12).all()
+            assert exact.all() or not enumerating
 
 
-@pytest.mark.parametrize("accelerated", [False, True])
-def test_they_are_beside_measures_of_several_aspects(accelerated: bool) -> None:
-    if accelerated:
-        ma.accelerate()
-    qrels = read()
-    values = aggregate_values([*TOGETHER, CAM_10], qrels)
-    expected = {
-        **{str(measure): EXPECTED[str(measure)] for measure in TOGETHER},
-        **aggregate_values([CAM_10], qrels),
+@pytest.mark.parametrize(
+    ("text", "of_runs", "of_pairs"),
+    [
+        ("CAM@3", True, True),
+        ("TOMA@3", True, True),
+        ("unDCG@3", True, True),
+        ("uRBP", True, True),
+        ("CAM(base='R@2')", True, True),
+        ("CAM(base='DCG')@3", True, True),
+        ("MM@3", True, False),
+        ("CAM(base='AP')", True, False),
+        ("TOMA(base='ERR')@3", True, False),
+        ("CAM(normalized=True)@3", False, False),
+        ("NLRE@3", False, False),
+    ],
+)
+def test_what_is_exact_without_enumeration(
+    text: str, of_runs: bool, of_pairs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)
+    qrels, runs = draw_world(np.random.default_rng(1), 150)
+    result = quiet(runs, qrels, read(text)(aspects=SCALES))
+    assert result.runs["exact"].all() == of_runs
+    assert result.runs["low"].notna().all() == of_runs
+    assert result.pairs["exact"].all() == of_pairs
+    assert any("bounded by" in note or "no interval" in note for note in result.notes) == (not of_pairs)
+
+
+def test_a_measure_of_a_users_own_with_an_ideal_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Steep(ma.LinearMeasure):
+        """A sum with the discount 1 / rank, over that of the ideal ranking."""
+
+        SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+
+        def linear(self, target: Any) -> Any:
+            discount = ma.forms.Reciprocal()
+            ideal = ma.forms.Ideal(discount, self.cutoff)
+            return ma.forms.Linear(target, target.gain, discount, depth=self.cutoff, ideal=ideal)
+
+    ma.testing.check_measure(Steep)
+    monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)
+    qrels, runs = draw_world(np.random.default_rng(2), 150)
+    measure = ma.CAM(base=Steep(cutoff=3), aspects=SCALES)
+    result = quiet(runs, qrels, measure)
+    for frame, expected in zip((result.runs, result.pairs), enumerate_means(measure, qrels, runs), strict=True):
+        assert frame["exact"].all()
+        np.testing.assert_allclose(frame[["low", "high"]], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 2.0**52])
+def test_the_unit_of_gains_makes_no_difference(factor: float) -> None:
+    qrels, runs = draw_world(np.random.default_rng(4), 150)
+    plain, scaled = (
+        quiet(runs, qrels, ma.CAM(aspects={"relevance": ma.Aspect(2, gains=gains), "credibility": 3}) @ 3)
+        for gains in ([0, 1, 3], [0, factor, 3 * factor])
+    )
+    np.testing.assert_allclose(extremes(plain), extremes(scaled), atol=1e-14)
+
+
+# -- what is said, and refused -------------------------------------------------------------------------------
+
+ONE_HOLE = {
+    "q": {
+        "d1": {"relevance": 2, "credibility": 3},
+        "d2": {"relevance": 0},
+        "d3": {"relevance": 1, "credibility": 0},
     }
-    assert values == pytest.approx(expected, abs=1e-12)
-    assert min(values.values()) > 0
+}
+CAM = ma.CAM(aspects=SCALES) @ 2
+RUNS = {"a": run_of("d1", "d2"), "b": run_of("d3", "new"), "c": run_of("d1", "d3")}
 
 
-def test_experiment_evaluate_and_grid_search() -> None:
-    qrels, measures = read(), [nDCG @ 10, CAM_10]
-    (table,) = pt.Experiment([RUN], TOPICS, qrels, measures).to_dict("records")
-    expected = aggregate_values([CAM_10], qrels)[str(CAM_10)]
-    assert table["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    assert table[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
-    values = pt.Evaluate(RUN, qrels, measures)
-    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    assert values[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
-    system = Scaled()
-    score, _ = pt.GridSearch(
-        system, {system: {"weight": [1.0, 2.0]}}, TOPICS, qrels, metric="nDCG@10", return_type="best_setting"
-    )
-    assert score == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+def test_one_run_has_no_pairs() -> None:
+    result = missing_labels({"a": RUNS["a"]}, ONE_HOLE, CAM)
+    assert len(result.runs) == 1
+    assert result.pairs.empty
+    assert "missing: 0 of relevance, 1 of credibility" in result.summary
 
 
-class Scaled(pt.Transformer):
-    weight = 1.0
-
-    def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
-        run = RUN[RUN["qid"].isin(topics["qid"])]
-        return run.assign(score=run["score"] * self.weight)
-
-
-def test_batches() -> None:
-    system = pt.Transformer.from_df(RUN)
-    (table,) = pt.Experiment([system], TOPICS[:3], read(), [nDCG @ 10, CAM_10], batch_size=1).to_dict("records")
-    assert table["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+def test_equal_runs_differ_by_0_for_certain() -> None:
+    result = missing_labels({"a": RUNS["b"], "b": RUNS["b"]}, ONE_HOLE, CAM)
+    row = result.pairs.iloc[0]
+    assert (row["low"], row["high"], row["certain"]) == (0.0, 0.0, True)
+    assert result.runs["high"].iloc[0] > result.runs["low"].iloc[0]
 
 
-def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> None:
-    """A measure of ir-measures has no value there, so the means are over different topics."""
-    with pytest.warns(ma.MultiAspectWarning, match=r"relevance in 1 topic \(4\)") as caught:
-        values = aggregate_values([nDCG @ 10, CAM_10], read(OTHER_TOPIC))
-    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    assert "nDCG@10" in str(caught[0].message)
-    per_query = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], perquery=True)
-    counts = per_query["measure"].value_counts()
-    assert counts["nDCG@10"] == 3
-    assert counts[str(CAM_10)] == 4
+def test_pairs_with_a_baseline() -> None:
+    pairs = missing_labels(RUNS, ONE_HOLE, CAM, baseline="c").pairs
+    assert pairs[["a", "b"]].to_numpy().tolist() == [["a", "c"], ["b", "c"]]
+    with pytest.raises(MultiAspectError, match="baseline"):
+        missing_labels(RUNS, ONE_HOLE, CAM, baseline="d")
 
 
-@pytest.mark.parametrize("names", [("qid", "label"), ("query_id", "relevance")])
-def test_the_remedy_works_for_the_columns_of_pyterrier_and_of_ir_measures(names: tuple[str, str]) -> None:
-    """It named columns that qrels of ir-measures lack."""
-    qrels = read(OTHER_TOPIC).rename(columns={"qid": names[0], "docno": "doc_id", "label": names[1]})
-    run = RUN.rename(columns={"qid": "query_id", "docno": "doc_id"})
-    with pytest.warns(ma.MultiAspectWarning, match="Leave these topics out") as caught:
-        ir_measures.calc_aggregate([nDCG @ 10, CAM_10], read(OTHER_TOPIC).pipe(rename_columns), run)
-    message = str(caught[0].message)
-    assert "(query_id and relevance, where the columns are named so)" in message
-    remedy = message.partition("as in ")[2].partition(" (")[0].replace("'qid'", repr(names[0]))
-    labelled = eval(remedy.replace("'label'", repr(names[1])), {"qrels": qrels})
-    assert sorted(labelled[names[0]].unique()) == ["1", "2", "3"]
+def test_the_universe_reaches_to_the_cutoff() -> None:
+    run = {"a": run_of("d1", "d2", "new", "newer")}
+    counts = [missing_labels(run, ONE_HOLE, measure).universe["documents"][0] for measure in (CAM, CAM @ 3)]
+    assert counts == [3, 4]
 
 
-def rename_columns(qrels: pd.DataFrame) -> pd.DataFrame:
-    """Return qrels with the names of ir-measures."""
-    return qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
+def test_codes_that_mean_not_judged_are_missing_labels() -> None:
+    scales = {"relevance": 2, "credibility": ma.Aspect(3, unjudged=[9])}
+    coded = {"q": {**ONE_HOLE["q"], "d2": {"relevance": 0, "credibility": 9}}}
+    results = [missing_labels(RUNS, qrels, ma.CAM(aspects=scales) @ 2) for qrels in (coded, ONE_HOLE)]
+    pd.testing.assert_frame_equal(results[0].runs, results[1].runs)
 
 
-@pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
-@pytest.mark.parametrize("perquery", [False, "both"])
-@pytest.mark.parametrize("experiment", [pt.Experiment, inspect.unwrap(pt.Experiment)], ids=["replaced", "original"])
-def test_averages_are_over_the_topics_with_a_value(experiment: Any, perquery: Any) -> None:
-    """PyTerrier's own function ended in a KeyError; other packages may call the one that was replaced."""
-    measures = [nDCG @ 10, CAM_10, ma.GMAP]
-    table = experiment([RUN], TOPICS, read(OTHER_TOPIC), measures, perquery=perquery)
-    (means,) = (table if perquery is False else table.averages).to_dict("records")
-    assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    own = aggregate_values([CAM_10, ma.GMAP], read(OTHER_TOPIC))
-    assert {name: means[name] for name in own} == pytest.approx(own, abs=1e-12)
+def test_values_as_evaluated_may_lie_outside() -> None:
+    scales = {"relevance": [1, 2, 3]}
+    result = quiet({"a": run_of("d1", "new")}, {"q": {"d1": {"relevance": 1}}}, ma.CAM(base="DCG", aspects=scales))
+    assert result.runs["value"][0] < result.runs["low"][0]
+    assert any("not that of any completion" in note for note in result.notes)
 
 
-@pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
-def test_a_baseline_requires_values_on_the_same_topics() -> None:
-    with pytest.raises(ma.MultiAspectError, match=r"baseline=.*got nDCG@10 for some topics only"):
-        pt.Experiment([RUN, RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], baseline=0, names=["a", "b"])
+def test_a_run_that_widens_all_intervals_is_named() -> None:
+    runs = {**RUNS, "b": run_of("d1", "d3"), "new": run_of("n1", "n2")}
+    (note,) = missing_labels(runs, ONE_HOLE, CAM).notes
+    assert note.startswith("CAM(aspects=")
+    assert "new alone retrieves 2 of 2 documents without judgments" in note
 
 
-def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing changes for others, not even the order of the columns of pt.Experiment."""
-    calls: list[Any] = []
-    original = ir_measures.pytrec_eval._evaluator
-    monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
-    )
-    qrels = as_ir_measures(ALONE)
-    ir_measures.calc_aggregate([nDCG], qrels, as_ir_measures(RUN))
-    assert calls[0] is qrels
+@pytest.mark.parametrize(
+    ("measures", "qrels", "message"),
+    [
+        ("CAM@2", ONE_HOLE, "expected declared grades of relevance"),
+        ("nDCG@2", ONE_HOLE, "expected declared grades of relevance"),
+        (
+            ma.CAM(aspects={"relevance": ma.Aspect(2, gains=[-1, 0, 1]), "credibility": 3}),
+            ONE_HOLE,
+            "negative ones",
+        ),
+        (
+            ma.uRBPgr(aspects={"relevance": ma.Aspect([0, 1], probabilities="identity")}),
+            {"q": {"d1": 1}},
+            "identity",
+        ),
+        (CAM, {"q": {"d1": {"relevance": 1, "credibility": NAN}}}, "expected labels of credibility, got none"),
+    ],
+)
+def test_refusals(measures: Any, qrels: Any, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        quiet({"a": run_of("d1")}, qrels, measures)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "Int64", "object"])
-def test_types_of_labels(dtype: str) -> None:
-    qrels = read()
-    qrels["label"] = qrels["label"].astype(dtype)
-    if dtype == "object":
-        qrels["label"] = [None if pd.isna(label) else int(label) for label in qrels["label"]]
-        qrels["label"] = qrels["label"].astype(object)
-    values = aggregate_values([nDCG @ 10, Judged @ 3], qrels)
-    assert values == pytest.approx({name: EXPECTED[name] for name in values}, abs=1e-12)
+def test_suites_over_positive_topics_are_refused() -> None:
+    with pytest.raises(MultiAspectError, match="over all judged topics"):
+        missing_labels(RUNS, ONE_HOLE, ma.suite("trec-misinfo-2020"))
 
 
-def test_whole_numbers_as_floats() -> None:
-    """Labels as of a merge that found all of them."""
-    assert aggregate_values([nDCG @ 10], ALONE.astype({"label": float})) == pytest.approx(
-        {"nDCG@10": EXPECTED["nDCG@10"]}, abs=1e-12
-    )
+def test_it_prints_and_shows() -> None:
+    result = missing_labels(RUNS, ONE_HOLE, CAM)
+    assert "Missing labels" in str(result)
+    assert "certain" in result.to_html()
 
 
-@pytest.mark.parametrize("label", [0.5, np.inf])
-def test_fractional_labels_are_refused_with_the_remedy(label: float) -> None:
-    qrels = read()
-    qrels.loc[0, "label"] = label
-    with pytest.raises(ma.MultiAspectError, match=rf"nDCG@10 .*integer labels, got {label}.*On\(base='nDCG@10'\)"):
-        aggregate_values([nDCG @ 10, CAM_10], qrels)
-
-
-def test_other_measures_take_fractional_labels() -> None:
-    fractional = ALONE.assign(label=ALONE["label"].clip(0) + 0.5)
-    for measure in (Compat, ma.On(base="nDCG")):
-        (value,) = aggregate_values([measure], fractional).values()
-        assert 0 < value <= 1
-
-
-def test_user_defined_measures_see_all_rows() -> None:
-    sizes: list[int] = []
-    measure = ir_measures.define_byquery(
-        lambda qrels, run: sizes.append(int(qrels["trust"].notna().sum())) or float(len(qrels)), name="Rows"
-    )
-    values = aggregate_values([measure, nDCG @ 10], read())
-    assert values["Rows"] == np.mean([4, 3, 2, 0])  # topic 4 has a run only
-    assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    assert sum(sizes) == 6
-
-
-def test_no_label_of_relevance_at_all() -> None:
-    qrels = read().assign(label=np.nan)
-    values = ir_measures.calc_aggregate(
-        [ma.On(aspect="trust", base="AP")], as_ir_measures(qrels), as_ir_measures(RUN)
-    )
-    assert 0 < next(iter(values.values())) <= 1
-
-
-def test_topics_with_negative_labels_only_reach_pytrec_eval_as_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It reads beyond its memory on them."""
-    qrels = read()
-    qrels.loc[(qrels["qid"] == "2") & qrels["label"].notna(), "label"] = -2
-    calls: list[Any] = []
-    original = ir_measures.pytrec_eval._evaluator
-    monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
-    )
-    aggregate_values([nDCG @ 10], qrels)
-    assert calls[0].groupby("query_id")["relevance"].max().to_dict() == {"1": 2, "2": 0, "3": 1}
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("year", "files", "signs"),
+    [
+        (2015, {"relevance": "qrels.graded", "understandability": "qread.graded"}, (549, 2278, 367, 1688)),
+        (2018, {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}, (624, 630, 345, 345)),
+    ],
+)
+def test_certain_signs_on_clef(year: int, files: dict[str, str], signs: tuple[int, ...]) -> None:
+    folder = shared_path("data", f"clef{year}")
+    qrels = ma.read_qrels({name: folder / f"{file}.txt.gz" for name, file in files.items()})
+    table = pd.read_csv(folder / "runs.top100.tsv.gz", sep="\t", names=["run", "qid", "rank", "docno"], dtype=str)
+    runs = dict(iter(table.assign(score=-table["rank"].astype(float)).groupby("run")))
+    result = quiet(runs, qrels, ma.CAM(aspects=ma.datasets.info(f"clef-ehealth-{year}").aspects) @ 10)
+    certain, pairs, of_tested, tested = signs
+    text = f"certain for {certain} of {pairs} pairs, and for {of_tested} of {tested} with p < 0.05."
+    assert result.summary.endswith(text)
+    assert result.runs["exact"].all()
+    assert result.pairs["exact"].all()

@@ -123,11 +123,19 @@ def multiverse_of(n_variants: int) -> ma.analysis.Multiverse:
 
 
 MULTIVERSE = multiverse_of(48)
+DETECTABLE = ma.analysis.detectable_difference(PERQUERY)
 
+INTERVALS = ma.analysis.missing_labels(
+    {"old": {"q": {"d1": 2.0, "d2": 1.0}}, "new": {"q": {"d3": 2.0, "d1": 1.0}}},
+    {"q": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}},
+    {"nDCG@2": ma.On(aspects={"relevance": 1}) @ 2},
+)
 DRAW = {
+    "label_intervals": lambda ax=None: plots.label_intervals(INTERVALS, ax=ax),
     "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
     "level_sets": lambda ax=None: plots.level_sets("euclidean", TWO, ax=ax),
     "upper_bounds": lambda ax=None: plots.upper_bounds(IDEAL, BOUNDS, ax=ax),
+    "detectable_differences": lambda ax=None: plots.detectable_differences(DETECTABLE, ax=ax),
     "asl_curves": lambda ax=None: plots.asl_curves(POWER, ax=ax),
     "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax=ax),
     "crp_over_ranks": lambda ax=None: plots.crp_over_ranks({"mine": CURVE}, "q1", ax=ax),
@@ -461,6 +469,19 @@ def test_one_topic():
 # -- significance levels --------------------------------------------------------------------
 
 
+def test_detectable_differences_cross_the_topics_at_hand_at_their_medians():
+    ax = plots.detectable_differences(DETECTABLE)
+    table = DETECTABLE.table.set_index("measure")
+    assert len(ax.lines) == len(table) + 1
+    n_topics = table["n_topics"].iloc[0]
+    for line, measure in zip(ax.lines, table.index, strict=False):
+        topics, differences = line.get_data()
+        (mark,) = line.get_markevery()
+        assert topics[mark] == n_topics
+        assert differences[mark] == pytest.approx(table["median"][measure])
+        assert (np.diff(differences) < 0).all()
+
+
 def test_asl_curves():
     ax = plots.asl_curves(POWER)
     table, curve = POWER.table, POWER.curve()
@@ -703,6 +724,10 @@ BAD = [
     (lambda: plots.upper_bounds(BOUNDS, BOUNDS), ["column bound", "bounds="]),
     (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "'name', 'bound'", "size"]),
     (lambda: plots.judge_correlations(SENSITIVITY.table), ["analysis.judge_sensitivity", "DataFrame"]),
+    (
+        lambda: plots.detectable_differences(PERQUERY),
+        ["result of analysis.detectable_difference", "got a DataFrame"],
+    ),
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
     (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),
@@ -725,6 +750,8 @@ BAD = [
 
 
 BAD += [
+    (lambda: plots.label_intervals(PERQUERY), ["result of analysis.missing_labels", "got a DataFrame"]),
+    (lambda: plots.label_intervals(INTERVALS, "AP"), ["measures of the result (nDCG@2)", "got AP"]),
     (lambda: plots.weightings(PERQUERY), ["result of analysis.weightings", "got a DataFrame"]),
     (lambda: plots.weightings(WEIGHTINGS, ("run 0", "run 9")), ["pair", "run 0, run 1", "got run 0, run 9"]),
     (lambda: plots.weightings(WEIGHTINGS, "run 0"), ["pair", "names of two runs", "'run 0'"]),

@@ -217,6 +217,29 @@ class ConstantNorm(ma.LinearMeasure):
         return ma.forms.Linear(target, target.gain, ma.forms.Log2(), norm=norm)
 
 
+class OtherIdeal(ma.LinearMeasure):
+    SUPPORTED_PARAMS = {}
+
+    def linear(self, target):
+        norm = target.best_sum(target.gain, ma.forms.Log2())
+        ideal = ma.forms.Ideal(ma.forms.Flat())
+        return ma.forms.Linear(target, target.gain, ma.forms.Log2(), norm=norm, ideal=ideal)
+
+
+class APNeverFalls(Wrapped):
+    NEVER_FALLS = True
+
+
+class PrefersLate(Wrapped):
+    PREFERS_EARLY = True
+    SORTING_IS_OPTIMAL = False
+    progression = ma.SingleAspectMeasure.progression
+    contributions = ma.SingleAspectMeasure.contributions
+
+    def score(self, ranking, target):
+        return ranking.total(self.relevant(target)[ranking.row] * (1.0 - 1.0 / ranking.rank)) / 100
+
+
 class Rising(ma.LinearMeasure):
     SUPPORTED_PARAMS = {}
     RANGE = (0.0, np.inf)
@@ -332,6 +355,9 @@ class Raises(Wrapped):
         (NormTooSmall, "a norm may be too small"),
         (ConstantNorm, "CONSTANT_NORM"),
         (MagnitudeOfGains, "negative gains do not raise values"),
+        (OtherIdeal, "`ideal` is the ideal ranking of the norm"),
+        (APNeverFalls, "never_falls: a better label never lowers"),
+        (PrefersLate, "PREFERS_EARLY: a relevant document further up"),
         (Rising, "does not increase with the rank"),
         (WrongWorth, "`additive`"),
         (WrongExponential, "`exponential`"),

@@ -3,10 +3,12 @@
 from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
+from .detectable import DetectableDifference, detectable_difference
 from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
 from .intuitiveness import intuitiveness, unanimity
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .missing_labels import MissingLabels, missing_labels
 from .multiverse import Multiverse, multiverse
 from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
@@ -17,8 +19,10 @@ from .weightings import Weightings, weightings
 
 __all__ = [
     "AttainableFront",
+    "DetectableDifference",
     "DiscriminativePower",
     "JudgeSensitivity",
+    "MissingLabels",
     "Multiverse",
     "PredictionPowered",
     "Ranks",
@@ -28,12 +32,14 @@ __all__ = [
     "axioms",
     "compare_with_baseline",
     "correlation",
+    "detectable_difference",
     "discriminative_power",
     "document_quality",
     "ideal_values",
     "intuitiveness",
     "judge_agreement",
     "judge_sensitivity",
+    "missing_labels",
     "multiverse",
     "prediction_powered",
     "rank_correlation",

@@ -78,7 +78,10 @@ class DiscriminativePower(View):
             Heading(self._title()),
             Sentence(f"Pairs of systems that differ significantly: {settings}."),
             Table(columns, rows, most=len(rows)),
-            Sentence("The required difference of means is in the units of the measure."),
+            Sentence(
+                "The required difference of means is in the units of the measure. It is found with probability one "
+                "half: see detectable_difference."
+            ),
         ]
 
 
@@ -148,8 +151,9 @@ def discriminative_power(
     The required difference of a pair is the smallest difference of means that would have been significant.
     For the bootstrap, it is the mean difference of the sample whose studentised mean is the
     ⌈n_resamples·alpha⌉-th farthest from 0. As in Sakai's papers, the required difference of a measure is the
-    maximum over all pairs. Corrections do not affect it. It is in the units of the measure: compare it only
-    between measures with similar ranges.
+    maximum over all pairs. Corrections do not affect it. It is found with probability one half; for the
+    difference found with probability .8, see `detectable_difference`. It is in the units of the measure: compare
+    it only between measures with similar ranges.
 
     High discriminative power does not imply validity: a measure may separate systems consistently by an
     irrelevant property.

@@ -53,6 +53,11 @@ class Base(ABC):
     CONSTANT_NORM: ClassVar[bool] = False
     #: Whether it depends only on the order of gains.
     ORDINAL: ClassVar[bool] = False
+    #: Whether the value never falls when the label of a document rises.
+    NEVER_FALLS: ClassVar[bool] = False
+    #: Whether, for a fixed number of relevant documents, the value never falls when one of them changes places with
+    #: a document above it.
+    PREFERS_EARLY: ClassVar[bool] = False
     #: Whether it maps raw labels to gains itself, as nDCG with ``gains`` does.
     READS_LABELS: bool = False
     #: Whether it uses `Target.unjudged`, the gain of unjudged documents.
@@ -337,6 +342,8 @@ class Term:
     weight: Floats
     #: The name of the term in explanations: that of an aspect, or empty for all aspects together.
     name: str = ""
+    #: The aspects whose labels the target depends on; empty for all.
+    aspects: tuple[str, ...] = ()
 
     def check_gains(self, what: str) -> None:
         """Raise an error that starts with `what` if the base reads gains, and negative ones are declared."""

@@ -27,6 +27,7 @@ class ReciprocalRank(Adapter):
     """Reciprocal rank: 1 / rank of the first relevant document."""
 
     BINARY = True
+    NEVER_FALLS = True
     SORTING_IS_OPTIMAL = True
 
     @property
@@ -60,6 +61,7 @@ class ExpectedReciprocalRank(Adapter):
 
     NEEDS_TOP = True
     EXPONENTIATES = True
+    NEVER_FALLS = True
     SORTING_IS_OPTIMAL = True
     READS_UNJUDGED = True
     # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
@@ -90,6 +92,7 @@ class _Cascade(Base):
     """Σ_k discount(k) · probability of stopping at rank k, for a non-increasing discount."""
 
     NEEDS_TOP = True
+    NEVER_FALLS = True
     SORTING_IS_OPTIMAL = True
     discount: Callable[[Ints], Floats]
 
@@ -205,6 +208,7 @@ class Effort(_RankBiased):
 
     NAME = "Effort"
     RANGE = (-1.0, 0.0)
+    NEVER_FALLS = True
     reads_gains = False
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..kernels.breakdown import Breakdown
-from ..kernels.forms import Geometric, Linear, Log2
+from ..kernels.forms import Geometric, Ideal, Linear, Log2
 from ..kernels.hits import Hits
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
@@ -51,8 +51,7 @@ class NDCG(LinearBase, Adapter):
             target = target.with_gain(self.gain(target))
         if self.EXPONENTIATES:
             target = target.exponentiate()
-        ideal = target.best_sum(target.gain, Log2(), self.cutoff)
-        return Linear(target, target.gain, Log2(), norm=ideal, depth=self.cutoff)
+        return Linear(target, target.gain, Log2(), depth=self.cutoff, ideal=Ideal(Log2(), self.cutoff))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with gains and discounts."""
@@ -78,6 +77,7 @@ class RankBiasedPrecision(LinearBase, Adapter):
     """RBP: (1 - p) Σ p^(k-1) over the ranks k of relevant documents (Moffat and Zobel 2008)."""
 
     BINARY = True
+    NEVER_FALLS = True
 
     @property
     def equals_original(self) -> bool:

@@ -35,6 +35,7 @@ class Exponentiated(Base):
         self.NEEDS_TOP = base.NEEDS_TOP  # type: ignore[misc]
         self.READS_UNJUDGED = base.READS_UNJUDGED  # type: ignore[misc]
         self.CONSTANT_NORM = base.CONSTANT_NORM  # type: ignore[misc]
+        self.NEVER_FALLS = base.NEVER_FALLS  # type: ignore[misc]
 
     @property
     def text(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from .._typing import Floats
 from ..collection.rankings import Ranking
 from ..kernels import relevance
-from ..kernels.forms import Flat, Linear
+from ..kernels.forms import Flat, Ideal, Linear
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.progress import APProgress, Progression, SuccessProgress
 from ..kernels.target import Target
@@ -23,6 +23,7 @@ class Precision(LinearBase, Adapter):
     EQUALS_ORIGINAL = True
     BINARY = True
     CONSTANT_NORM = True
+    NEVER_FALLS = True
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the cutoff."""
@@ -39,7 +40,8 @@ class Recall(LinearBase, Adapter):
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the number of relevant documents."""
-        return Linear(target, self.relevant(target), Flat(), norm=self.n_relevant(target), depth=self.cutoff)
+        relevant, norm = self.relevant(target), self.n_relevant(target)
+        return Linear(target, relevant, Flat(), norm=norm, depth=self.cutoff, ideal=Ideal(Flat()))
 
 
 @adapts(ir_measures.SetR)
@@ -53,6 +55,7 @@ class RPrecision(LinearBase, Adapter):
 
     EQUALS_ORIGINAL = True
     BINARY = True
+    PREFERS_EARLY = True
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm and depth are the number of relevant documents."""
@@ -66,6 +69,7 @@ class Success(Adapter):
 
     EQUALS_ORIGINAL = True
     BINARY = True
+    NEVER_FALLS = True
     SORTING_IS_OPTIMAL = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -108,6 +112,7 @@ class _OfSets(Adapter):
 
     EQUALS_ORIGINAL = True
     BINARY = True
+    PREFERS_EARLY = True
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
         n_hits = relevance.n_retrieved(ranking, self.relevant(target))
@@ -141,6 +146,7 @@ class AveragePrecision(Adapter):
 
     EQUALS_ORIGINAL = True
     BINARY = True
+    PREFERS_EARLY = True
     SORTING_IS_OPTIMAL = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:

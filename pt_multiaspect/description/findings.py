@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     rules.find_inferred_scales,
     rules.find_unequal_axes,
     rules.find_sparse_tops,
+    rules.find_uneven_tops,
     rules.find_repeated_documents,
     rules.find_missing_positives,
     rules.find_doubtful_columns,

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._numbers import spell
 from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
 from ..collection.columns import doubt, text_mapping
 from ..collection.label_rules import (
     RARELY,
@@ -22,6 +23,7 @@ from ..collection.label_rules import (
 from ..collection.views import AspectView
 from ..errors import number_of
 from ..integration.provider import supports
+from ..measures import On
 from ..orders.order import weights_of
 from ..views import fixed_point, percent
 from . import alike
@@ -30,6 +32,9 @@ from .scales import records, used_labels
 
 #: Labels are considered codes if they are this many times the length of the scale above it.
 _FAR = 3
+
+#: The difference of judged@10 between runs from which missing labels may decide (.1, and rounding errors).
+_UNEVEN = 0.1 - 1e-9
 
 
 def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
@@ -364,6 +369,23 @@ def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
                 f"on average {percent(float(mean))} of a run's top 10 is judged on it; the others count as its "
                 "lowest grade",
                 f"ma.describe(qrels, runs=runs).judged_at.query({f'aspect == {str(aspect)!r}'!r})",
+            )
+
+
+def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
+    """Find aspects on which the first ranks of some runs are judged less than those of others."""
+    at = figures.retrieved.judged_at
+    at = at[at.groupby("name")["judged@10"].transform("max") > 0]
+    for view in figures.judged.views:
+        share = at[at["aspect"] == view.name].set_index("name")["judged@10"]
+        if len(share) > 1 and share.max() - share.min() >= _UNEVEN:
+            measure = On(aspect=view.name, aspects=Aspects({view.name: view.aspect})) @ 10
+            yield Finding(
+                "warning",
+                view.name,
+                f"{percent(float(share.min()))} of the top 10 of run {share.idxmin()} is judged on it, and "
+                f"{percent(float(share.max()))} of run {share.idxmax()}: missing labels may decide which is better",
+                f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
             )
 
 

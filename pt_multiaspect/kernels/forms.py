@@ -16,7 +16,7 @@ from .breakdown import Breakdown
 from .hits import Hits, ratio
 from .target import Target, check_discount
 
-__all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2", "Power", "Reciprocal"]
+__all__ = ["Additive", "Flat", "Geometric", "Ideal", "Jarvelin", "Linear", "Log2", "Power", "Reciprocal"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,26 @@ class Additive(ABC):
         return Breakdown(hits.dense(), contributions)
 
 
+@dataclass(frozen=True)
+class Ideal:
+    """A norm that is the sum over the ideal ranking of all judged documents.
+
+    Parameters
+    ----------
+    discount : callable
+        The discount of its ranks.
+    depth : int, optional
+        Its last rank that counts.
+    """
+
+    discount: Callable[[Ints], Floats]
+    depth: int | None = None
+
+    def norm(self, target: Target, gain: Floats | Bools) -> Floats:
+        """Return the sum of each query."""
+        return target.best_sum(np.asarray(gain, dtype=np.float64), self.discount, self.depth)
+
+
 @dataclass(frozen=True, eq=False)
 class Linear(Additive):
     """Σ_k discount(k) · gain(d_k) / norm, down to a depth.
@@ -132,6 +152,9 @@ class Linear(Additive):
         The last rank that counts.
     unjudged : float, default 0
         The gain of unjudged documents.
+    ideal : Ideal, optional
+        The ideal ranking whose sum is the norm, which is computed from it if it is not given. With it,
+        `pt_multiaspect.analysis.missing_labels` knows how the norm depends on labels.
     """
 
     target: Target
@@ -140,7 +163,12 @@ class Linear(Additive):
     norm: Floats | None = None
     depth: int | Floats | None = None
     unjudged: float = 0.0
+    ideal: Ideal | None = None
     LEAVES_OUT: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.norm is None and self.ideal is not None:
+            object.__setattr__(self, "norm", self.ideal.norm(self.target, self.gain))
 
     @cached_property
     def normalised_gain(self) -> Floats:

@@ -48,6 +48,7 @@ class _CG(LinearMeasure):
     SOURCES = ("jarvelin2002",)
     RANGE = (0.0, np.inf)
     ACCEPTS_NEGATIVE_GAINS = True
+    NEVER_FALLS = True
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
     def linear(self, target: Target) -> Linear:
@@ -93,6 +94,7 @@ class _DCG(LinearMeasure):
     SOURCES = ("jarvelin2002",)
     RANGE = (0.0, np.inf)
     ACCEPTS_NEGATIVE_GAINS = True
+    NEVER_FALLS = True
     SUPPORTED_PARAMS = {
         "dcg": Param(choice("dcg", "log2", "exp-log2", "jarvelin"), "log2", "gain and discount"),
         "cutoff": CUTOFF,

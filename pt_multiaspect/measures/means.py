@@ -151,6 +151,11 @@ class AspectMean(TermMean, BasedMeasure):
             warn_of_units(self.NAME, "bases", [(base.text, base.NAME, base.RANGE) for base in bases])
         return super()._evaluate(rankings, views)
 
+    @property
+    def has_fixed_weights(self) -> bool:
+        """Whether no aspect is dropped, and values are not divided by what is attainable."""
+        return self["empty"] == "zero" and not self.params.get("normalized")
+
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the aspect has a positive weight and its base depends on the scale."""
         weights = self["weights"]
@@ -172,9 +177,14 @@ class AspectMean(TermMean, BasedMeasure):
             total = shares.sum(axis=0)
             shares = np.divide(shares, total, out=shares, where=total > 0)
         return [
-            Term(base, target, share, view.name)
+            Term(base, target, share, view.name, self._read_aspects(view))
             for (base, target, _), share, (view, _, _) in zip(parts, shares, weighted, strict=True)
         ]
+
+    def _read_aspects(self, view: AspectView) -> tuple[str, ...]:
+        """Return the aspects on which the evaluation of one aspect depends."""
+        gate = self.params.get("gate")
+        return (view.name,) if gate in (None, view.name) else (view.name, gate)
 
     def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
         """Return the aspect as the mean evaluates it: unchanged, unless another aspect is its precondition."""

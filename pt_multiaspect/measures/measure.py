@@ -231,6 +231,19 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return self.lower_is_better
 
     @property
+    def never_falls(self) -> bool:
+        """Whether the value never falls when the label of a document rises."""
+        return False
+
+    @property
+    def has_fixed_weights(self) -> bool:
+        """Whether values are `combine` of the terms, whose weights do not depend on labels.
+
+        The gain of a document then depends on its own labels only, up to a factor per query.
+        """
+        return False
+
+    @property
     def range(self) -> tuple[float, float]:
         """The minimum and maximum value."""
         return self.RANGE

@@ -100,6 +100,11 @@ class _On(BasedMeasure):
         """Return the aspect that the measure evaluates."""
         return (judgments.view(self["aspect"], self["aspects"]),)
 
+    @property
+    def has_fixed_weights(self) -> bool:
+        """True, as there is one term."""
+        return True
+
     def depends_on(self, view: AspectView) -> bool:
         return base_depends_on(self.bases.one, view)
 

@@ -85,6 +85,8 @@ class _RBU(TermMeasure):
         "cutoff": CUTOFF,
     }
 
+    never_falls = True
+
     @property
     def range(self) -> tuple[float, float]:
         return -self["effort"], 1.0 - self["p"]

@@ -56,6 +56,16 @@ class SingleAspectMeasure(Measure, Base):
         """The printed form of the measure."""
         return self._text
 
+    @property
+    def never_falls(self) -> bool:
+        """As the class states."""
+        return self.NEVER_FALLS
+
+    @property
+    def has_fixed_weights(self) -> bool:
+        """True, as it is its only term."""
+        return True
+
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""
         return self(cutoff=cutoff)

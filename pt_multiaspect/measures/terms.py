@@ -152,6 +152,11 @@ class BasedMeasure(TermMeasure):
         ranges = [base.RANGE for base in self.bases.each()]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
+    @property
+    def never_falls(self) -> bool:
+        """Whether the bases never fall, and weights are fixed."""
+        return self.has_fixed_weights and self.IS_INCREASING and all(base.NEVER_FALLS for base in self.bases.each())
+
     def validate_params(self) -> None:
         """Raise an error if a base lacks a required parameter."""
         try:

@@ -249,6 +249,13 @@ class _TOMA(JointMeasure, BasedMeasure):
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
         return super().declare(spec, option) if self["order"] is None else self
 
+    GAIN_OF_OWN_LABELS = True
+
+    @property
+    def gain_never_falls(self) -> bool:
+        """Whether the order has no violations: a better label is never worse."""
+        return self["order"] is None or not (self["order"].allow_violations or self["order"].lower_is_better)
+
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
         """Return the order of the label tuples.
 

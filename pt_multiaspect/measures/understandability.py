@@ -23,6 +23,9 @@ _SHARPNESS = Param(real("s", low=0, open_low=True), 1, "the factor in the gain o
 class _Product(JointMeasure):
     """A measure of the product of the aspects' probabilities."""
 
+    GAIN_OF_OWN_LABELS = True
+    gain_never_falls = True
+
     def document_gain(self, judgments: Judgments) -> Floats:
         self.warn_if_inferred(self.views(judgments))
         return self.target(judgments).gain
@@ -93,6 +96,8 @@ class _uRBP(JointMeasure):
     CITATION = "Zuccon 2016, §4"
     SOURCES = ("zuccon2016", "moffat2008")
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
+    GAIN_OF_OWN_LABELS = True
+    gain_never_falls = True
 
     def base(self) -> Base:
         return GradedRBP(self["p"], self.cutoff)

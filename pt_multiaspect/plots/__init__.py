@@ -13,9 +13,11 @@ Categories differ in marker or line style as well as in colour, and the cells of
 from __future__ import annotations
 
 from .correlation import correlation_heatmap
+from .detectable import detectable_differences
 from .displacement import crp_over_ranks
 from .explanation import explanation
 from .judges import judge_correlations
+from .label_intervals import label_intervals
 from .level_sets import level_sets
 from .ranking import ranking_grades
 from .ranking_front import ranking_front
@@ -31,8 +33,10 @@ __all__ = [
     "asl_curves",
     "correlation_heatmap",
     "crp_over_ranks",
+    "detectable_differences",
     "explanation",
     "judge_correlations",
+    "label_intervals",
     "level_sets",
     "ranking_front",
     "ranking_grades",

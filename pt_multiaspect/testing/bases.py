@@ -40,6 +40,8 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
     yield from _parameters(base)
     yield from _invariances(base, world, ranking, target, values)
     yield from _sorting(base, world, rankings, gain, values)
+    if base.PREFERS_EARLY:
+        yield from _early_documents(base, world, target, values)
     if base.empty(target).any() and not base.LOWER_IS_BETTER and values.max() > 0:
         yield "`empty`: without a gain no value is above 0", world.show(int(np.argmax(values)))
     form = base.additive(target)
@@ -142,6 +144,26 @@ def _sorting(base: Base, world: World, rankings: Rankings, gain: Floats, values:
         )
 
 
+def _early_documents(base: Base, world: World, target: Target, values: Floats) -> Iterator[Failure]:
+    """Exchange a document that is not relevant for a relevant one further down, or not retrieved."""
+    is_first = target.query == 0
+    relevant = dict(zip(world.judged, base.relevant(target)[is_first].tolist(), strict=True))
+    value_of = dict(zip(world.ranked, values.tolist(), strict=True))
+    for ranked, value in value_of.items():
+        for row, worse in enumerate(ranked):
+            for better in world.judged:
+                if relevant[better] and not relevant.get(worse, True) and better not in ranked[:row]:
+                    exchanged = {worse: better, better: worse}
+                    other = tuple(exchanged.get(docno, docno) for docno in ranked)
+                    if value_of.get(other, value) < value - TOLERANCE:
+                        index = world.ranked.index(ranked)
+                        yield (
+                            "PREFERS_EARLY: a relevant document further up never lowers the value",
+                            f"{world.show(index)}: {value:.6g}, with {' '.join(other)} {value_of[other]:.6g}",
+                        )
+                        return
+
+
 def _additive(
     form: Additive, world: World, rankings: Rankings, ranking: Ranking, values: Floats
 ) -> Iterator[Failure]:
@@ -161,6 +183,9 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
         yield "a discount is at least 0 and does not increase with the rank", f"ranks 1, 2, ...: {discounts[:5]}"
     if base.CONSTANT_NORM and (form.norm is None or len(set(form.norm.tolist())) > 1):
         yield "CONSTANT_NORM: all queries have one norm", f"{world.show(0)}: {form.norm}"
+    if form.ideal is not None and form.norm is not None:
+        ideal = form.ideal.norm(form.target, form.gain)
+        yield from differences("`ideal` is the ideal ranking of the norm", world, np.asarray(form.norm), ideal)
     norm = None if form.norm is None else np.asarray(form.norm)
     if norm is not None and norm.shape != (form.target.n_queries,):
         yield "a norm has one number per query", f"the shape is {norm.shape}"

@@ -7,6 +7,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -37,8 +38,8 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     `RANGE`, independent of other queries, rows and runs and of documents below the cutoff, and better in the
     direction of `lower_is_better`. Measures must print, parse, copy and compare. Further checks depend on the
     class: for single-aspect measures the form as a sum over ranks, contributions, progression, the best ranking,
-    and the flags for gains, positives and the top of the scale; for combinations `combine` and `slope`; for all
-    measures the training label `document_gain` and upper bounds.
+    and the flags for gains, positives and the top of the scale; for sums with an `ideal` the norm; for combinations
+    `combine` and `slope`; for all measures `never_falls`, the training label `document_gain` and upper bounds.
 
     Parameters
     ----------
@@ -242,6 +243,24 @@ def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
             summed = (parts * weights).sum(axis=0)
             yield from differences("IS_WEIGHTED_SUM: values are the sum of the terms", world, summed, values)
     yield from _document_gain(measure, world, judgments, values)
+    if measure.never_falls:
+        yield from _rising_labels(measure, world, values)
+
+
+def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[Failure]:
+    """Raise each label by one grade."""
+    for name, aspect in _scales(measure).items():
+        following = dict(pairwise(aspect.scale.grades.tolist()))
+        for docno, labels in world.judged.items():
+            if (grade := labels.get(name)) in following:
+                raised = {**world.judged, docno: {**labels, name: following[grade]}}
+                changed = measure.evaluate(World(raised, world.ranked).rankings())
+                wrong = np.flatnonzero(changed < values - TOLERANCE)
+                if len(wrong):
+                    index = int(wrong[0])
+                    shown = f"{values[index]:.6g}, {changed[index]:.6g} with a better {name} of {docno}"
+                    yield "never_falls: a better label never lowers the value", f"{world.show(index)}: {shown}"
+                    return
 
 
 def _document_gain(measure: Measure, world: World, judgments: Judgments, values: Floats) -> Iterator[Failure]:

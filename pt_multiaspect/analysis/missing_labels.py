@@ -1,0 +1,349 @@
+"""Intervals of values and differences over all labels that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats, Ints
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.universe import join_universe
+from ..errors import MultiAspectError, choices, number_of, silence_warnings
+from ..evaluation.topics import check_all_topics
+from ..integration.aggregators import aggregate_is_mean
+from ..integration.parsing import parse_all
+from ..io.runs import NamedRuns, join
+from ..measures import Measure
+from ..measures.on import measure_on_relevance
+from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
+from ._label_intervals import ROUNDING, Interval, LabelIntervals
+from ._pairs import MAX_SHOWN, pairs_of_runs
+from ._significance import corrector, t_test_levels
+
+#: The share of the documents without judgments that a run retrieves alone, from which a note names it.
+_ALONE = 0.5
+
+
+@dataclass(frozen=True, repr=False)
+class MissingLabels(View):
+    """Result of `missing_labels`.
+
+    Attributes
+    ----------
+    runs : DataFrame
+        One row per measure and run: ``measure name``; ``value``, as evaluated; ``low high``, the extremes over all
+        completions, NaN if unknown; ``exact``, whether both are attained; and ``judged``, the share of the labels
+        of the run's documents, down to the cutoff, that are there.
+    pairs : DataFrame
+        One row per measure and pair of runs: ``measure a b``; ``difference``, the value of a minus that of b as
+        evaluated; ``low high exact``, as for runs, where bounds that are not exact may be too wide; ``certain``,
+        whether the difference has one sign for all completions, or is 0 for all; and ``p`` of the paired t-test of
+        the difference as evaluated, not corrected.
+    universe : DataFrame
+        One row per measure and aspect: ``measure aspect documents missing``, the number of documents of the qrels
+        and the runs, and of those without a label.
+    notes : list of str
+        Why intervals are unknown, and what widens them.
+
+    Examples
+    --------
+    See `missing_labels`.
+    """
+
+    runs: pd.DataFrame
+    pairs: pd.DataFrame
+    universe: pd.DataFrame
+    notes: list[str]
+
+    @property
+    def summary(self) -> str:
+        """The number of missing labels, and of the pairs whose sign is certain, in sentences."""
+        sentences = []
+        for measure, aspects in self.universe.groupby("measure", sort=False):
+            missing = choices(f"{row.missing} of {row.aspect}" for row in aspects.itertuples())
+            documents = number_of(int(aspects["documents"].iloc[0]), "document")
+            text = f"{measure}: {documents} in the qrels and runs; labels missing: {missing}."
+            pairs = self.pairs[self.pairs["measure"] == measure]
+            if len(pairs):
+                has_sign, tested = (pairs["low"] > 0) | (pairs["high"] < 0), pairs["p"] < 0.05
+                text += (
+                    f" The sign is certain for {has_sign.sum()} of {len(pairs)} pairs, and for "
+                    f"{(has_sign & tested).sum()} of {tested.sum()} with p < 0.05."
+                )
+            sentences.append(text)
+        return " ".join(sentences)
+
+    def _title(self) -> str:
+        return "Missing labels"
+
+    def _blocks(self) -> list[Block]:
+        return [
+            Heading(self._title()),
+            Sentence(self.summary),
+            _table(self.runs, ["measure", "name"], ["value", "low", "high"], ["exact"], ["judged"]),
+            _table(self.pairs, ["measure", "a", "b"], ["difference", "low", "high", "p"], ["exact", "certain"], []),
+            *map(Sentence, self.notes),
+        ]
+
+
+def _table(frame: pd.DataFrame, keys: list[str], numbers: list[str], flags: list[str], shares: list[str]) -> Table:
+    rows = [
+        [
+            *(str(row[key]) for key in keys),
+            *(decimals(row[key]) for key in numbers),
+            *("yes" if row[key] else "no" for key in flags),
+            *(percent(row[key]) for key in shares),
+        ]
+        for row in frame.to_dict("records")
+    ]
+    columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, [*numbers, *flags, *shares])]
+    return Table(columns, rows, most=MAX_SHOWN)
+
+
+def missing_labels(
+    runs: Any, qrels: Any, measures: Any, *, baseline: str | Sequence[str] | None = None
+) -> MissingLabels:
+    """Compute between which values the missing labels leave each run, and each difference of two runs.
+
+    Parameters
+    ----------
+    runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
+        As for `pt_multiaspect.evaluate`.
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels with one numeric column per aspect; see `Judgments`. A label is missing if it is NaN or a code
+        that means "not judged", or if the qrels do not have the document.
+    measures : measure, str, sequence of these or mapping
+        As for `pt_multiaspect.evaluate`, with declared scales.
+    baseline : str or sequence of str, optional
+        The runs that the others are compared with (b of each pair). By default, all pairs are compared.
+
+    Returns
+    -------
+    MissingLabels
+        ``runs``, ``pairs``, ``universe`` and ``notes``.
+
+    Raises
+    ------
+    MultiAspectError
+        If a scale is not declared or has negative gains or probabilities='identity', an aspect has no label, a
+        measure is not averaged over all judged topics by the arithmetic mean, or the input is invalid.
+
+    Notes
+    -----
+    A completion gives every missing label one of the grades of its aspect, independently, for all documents of the
+    qrels and those that any of the runs retrieves, to the cutoff of the measure. The true value is that of one
+    completion. Documents that the runs do not retrieve matter if a measure is divided by an ideal, so that one run
+    with few judged documents widens the intervals of all.
+
+    Extremes are exact for measures that never fall when a label rises (P, RBP, ERR, uRBP, …), for sums that are
+    divided by that of an ideal ranking (nDCG, R, TOMA and unDCG over these), for AP, Rprec and SetF, and for CAM,
+    MM, GAM and WHAM over all of these. All labels at the lowest or at the top grade are no extremes of measures
+    with an ideal. Differences are exact, topic by topic, for normalised and linear sums and for CAM over these;
+    otherwise they are subtracted from the intervals of both runs, which is a bound. Other measures, and topics in
+    which a label matters to several terms, are enumerated if a topic has at most 10,000 completions.
+
+    An interval says what is possible, not what is likely: it is no confidence interval. The value as evaluated may
+    lie outside, as documents without labels gain less than the lowest grade if that has a gain.
+
+    References
+    ----------
+    Moffat, Zobel: Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
+    Dinkelbach: On Nonlinear Fractional Programming. Management Science 13(7), 1967.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {
+    ...     "q1": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 1}, "d3": {"relevance": 0}},
+    ...     "q2": {"d1": {"relevance": 1, "credibility": 0}, "d4": {"relevance": 2, "credibility": 1}},
+    ... }
+    >>> runs = {
+    ...     "old": {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d4": 2.0, "d1": 1.0}},
+    ...     "new": {"q1": {"d3": 2.0, "d5": 1.0}, "q2": {"d1": 2.0, "d4": 1.0}},
+    ... }
+    >>> result = ma.analysis.missing_labels(runs, qrels, ma.CAM(aspects={"relevance": 2, "credibility": 1}) @ 2)
+    >>> result.runs[["name", "value", "low", "high", "exact", "judged"]].round(3)
+      name  value    low   high  exact  judged
+    0  old  1.000  0.855  1.000   True   0.875
+    1  new  0.373  0.373  0.719   True   0.625
+    >>> result.pairs[["a", "b", "difference", "low", "high", "exact", "certain"]].round(3)
+         a    b  difference    low   high  exact  certain
+    0  old  new       0.627  0.136  0.627   True     True
+    """
+    check_all_topics(measures, "missing labels decide which topics have a positive document")
+    judgments = Judgments.of(qrels)
+    labelled = {label: _check_measure(label, measure, judgments) for label, measure in parse_all(measures).items()}
+    named = NamedRuns.read(runs)
+    named.check_files()
+    joined = {name: join(name, run, judgments) for name, run in named}
+    names = list(joined)
+    first, second, sides = _pairs(names, baseline)
+    parts: list[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]] = []
+    notes: list[str] = []
+    for label, measure in labelled.items():
+        values = np.stack([measure.evaluate(rankings) for rankings in joined.values()])
+        with silence_warnings():
+            search = _search(measure, judgments, list(joined.values()), first, second)
+            of_runs, of_pairs = search.compute()
+            notes += _notes(label, search, of_runs, of_pairs, values)
+            notes += _note_of_single_run(label, measure, judgments, joined, of_runs)
+        parts.append(_frames(label, search, of_runs, of_pairs, values, names, sides))
+    of_run, of_pair, universe = (pd.concat(column, ignore_index=True) for column in zip(*parts, strict=True))
+    return MissingLabels(of_run, of_pair, universe, notes)
+
+
+def _check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments) -> Measure:
+    """Return the measure as one of this package, after checking that its completions are defined."""
+    if not aggregate_is_mean(measure):
+        raise MultiAspectError(
+            f"{label}: expected a measure whose mean over topics is arithmetic, as extremes of topics add up, got "
+            f"{measure}"
+        )
+    evaluated = measure_on_relevance(measure)
+    evaluated.validate_params()
+    for view in evaluated.views(judgments):
+        if view.inferred:
+            declared = f"On(base='{measure}', aspects={{'{view.name}': [0, 1, 2]}})"
+            example = f"aspects={{'{view.name}': [0, 1, 2]}}" if evaluated.accepts_aspects else declared
+            raise MultiAspectError(
+                f"{label}: expected declared grades of {view.name}, as the top grade of missing labels is unknown "
+                f"otherwise; declare them, as in {example}"
+            )
+        view.check_gains(f"{label}: an interval over missing labels")
+        if view.scale.identity:
+            raise MultiAspectError(
+                f"{label}: expected one probability per grade of {view.name}, got probabilities='identity', which "
+                "leaves open which labels are possible"
+            )
+        if not view.known.any():
+            raise MultiAspectError(f"{label}: expected labels of {view.name}, got none; leave the aspect out")
+    return evaluated
+
+
+def _pairs(names: list[str], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints, dict[str, list[Any]]]:
+    if len(names) < 2 and baseline is None:
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), {"a": [], "b": []}
+    return pairs_of_runs(names, names, baseline)
+
+
+def _search(
+    measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
+) -> LabelIntervals:
+    universe = join_universe(judgments, judgments.views(measure.spec), rankings, measure.cutoff)
+    again = [Rankings(run.source, universe) for run in rankings]
+    return LabelIntervals(measure, universe, again, first, second)
+
+
+def _means(interval: Interval) -> tuple[Floats, Floats]:
+    """Return the means of the extremes over topics, without rounding errors."""
+    size = np.maximum(np.abs(interval.low), np.abs(interval.high)).mean(axis=1)
+    low, high = (
+        np.where(np.abs(end.mean(axis=1)) <= ROUNDING * size, 0.0, end.mean(axis=1))
+        for end in (interval.low, interval.high)
+    )
+    return low, high
+
+
+def _frames(
+    label: str,
+    search: LabelIntervals,
+    of_runs: Interval,
+    of_pairs: Interval,
+    values: Floats,
+    names: list[str],
+    sides: dict[str, list[Any]],
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    (low, high), mean = _means(of_runs), values.mean(axis=1)
+    runs = {"measure": label, "name": names, "value": mean, "low": low, "high": high}
+    runs |= {"exact": of_runs.exact.all() & ~np.isnan(low), "judged": _judged(search)}
+    low, high = _means(of_pairs)
+    certain = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
+    pairs = {"measure": label, **sides, "difference": mean[search.first] - mean[search.second]}
+    pairs |= {"low": low, "high": high, "exact": of_pairs.exact.all() & ~np.isnan(low), "certain": certain}
+    pairs["p"] = np.zeros(0)
+    if len(search.first):
+        levels = t_test_levels(values[:, :, None], search.first, search.second, corrector("t", None, 0.05))
+        pairs["p"] = levels[:, 0]
+    missing = search.n_missing()
+    universe = {"measure": label, "aspect": list(missing), "documents": len(search.universe)}
+    return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame({**universe, "missing": list(missing.values())})
+
+
+def _judged(search: LabelIntervals) -> list[float]:
+    shares = []
+    for run in search.rankings:
+        hits = run.top(search.measure.cutoff)
+        known = ~search.missing[:, hits.row]
+        shares.append(float(known.mean()) if known.size else np.nan)
+    return shares
+
+
+def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval, values: Floats) -> list[str]:
+    notes = []
+    unknown = np.flatnonzero(np.isnan(of_runs.low).any(axis=0))
+    if len(unknown):
+        reason = "a missing label matters to several of its terms, or their extremes are unknown"
+        if not search.measure.has_fixed_weights:
+            reason = "how it depends on labels is not known"
+        notes.append(
+            f"{label} has no interval: {reason}, and {number_of(len(unknown), 'topic')}, such as "
+            f"{search.universe.qids[unknown[0]]}, have too many completions to enumerate."
+        )
+    elif not of_runs.exact.all():
+        notes.append(f"The intervals of {label} are bounds: the search for exact extremes was stopped.")
+    if len(of_pairs.low) and not of_pairs.exact.all() and not len(unknown):
+        notes.append(
+            f"Differences in {label} are bounded by the intervals of both runs in "
+            f"{number_of(int((~of_pairs.exact).sum()), 'topic')}: the exact intervals may be narrower."
+        )
+    (low, high), mean = _means(of_runs), values.mean(axis=1)
+    outside = int(((mean < low - ROUNDING * np.abs(low)) | (mean > high + ROUNDING * np.abs(high))).sum())
+    if outside:
+        notes.append(
+            f"{label}: the value as evaluated of {number_of(outside, 'run')} is not that of any completion, as "
+            "documents without labels count as less than, or otherwise than, the lowest grade."
+        )
+    for view in search.views:
+        if len(view.scale) > 1 and not (view.grade_index[view.known] == 0).any():
+            notes.append(
+                f"{label}: no document has the lowest grade of {view.name}. If the qrels list only positive "
+                "documents, those that are not listed may have been judged."
+            )
+    return notes
+
+
+def _note_of_single_run(
+    label: str, measure: Measure, judgments: Judgments, joined: dict[str, Rankings], of_runs: Interval
+) -> list[str]:
+    """Return a note on a run that alone retrieves most of the documents without judgments."""
+    if len(joined) < 3:
+        return []
+    of_run = {name: set(_unjudged(run, measure.cutoff)) for name, run in joined.items()}
+    times = pd.Series([pair for pairs in of_run.values() for pair in pairs], dtype=object).value_counts()
+    single = set(times.index[times == 1])
+    alone = {name: len(pairs & single) for name, pairs in of_run.items()}
+    name = max(alone, key=lambda name: alone[name])
+    if alone[name] <= _ALONE * len(times):
+        return []
+    others = [other for other in joined if other != name]
+    nothing = np.zeros(0, dtype=np.intp)
+    without, _ = _search(measure, judgments, [joined[other] for other in others], nothing, nothing).compute()
+    rows = [row for row, other in enumerate(joined) if other != name]
+    before = Interval(of_runs.low[rows], of_runs.high[rows], of_runs.exact)
+    narrow, wide = (decimals(float((part.high - part.low).mean())) for part in (without, before))
+    documents = number_of(len(times), "document")
+    note = f"{label}: {name} alone retrieves {alone[name]} of {documents} without judgments. Without it, the "
+    return [note + f"intervals of the others would be {narrow} wide on average, rather than {wide}."]
+
+
+def _unjudged(run: Rankings, cutoff: int | None) -> list[tuple[int, str]]:
+    query, rank, docnos = run.documents(cutoff)
+    judged = set(zip(run.hits.query.tolist(), run.hits.rank.tolist(), strict=True))
+    pairs = zip(query.tolist(), rank.tolist(), docnos.tolist(), strict=True)
+    return [(topic, docno) for topic, place, docno in pairs if (topic, place) not in judged]

@@ -1,0 +1,112 @@
+"""Qrels whose missing labels are filled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._validation import count
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import parse_aspects
+from ..collection.judgments import Judgments
+from ..collection.label_draws import ObservedLabels, labels_of
+from ..collection.universe import join_universe
+from ..errors import MultiAspectError, shown
+from ..io.runs import NamedRuns, join
+
+#: The key of the record in ``attrs`` of filled qrels.
+FILLED = "filled"
+
+
+def fill_labels(
+    qrels: Any,
+    runs: Any,
+    labels: Any = "observed",
+    aspects: object = None,
+    depth: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Fill the labels that judged and retrieved documents lack, to evaluate them with any tool.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels with one numeric column per aspect; see `Judgments`.
+    runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
+        As for `pt_multiaspect.evaluate`.
+    labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
+        ``'observed'``: all missing labels of a document are those of one donor, a document of the qrels with labels
+        on all aspects, and with the same labels where this one has some (or, if there is none, on the same sides of
+        the thresholds). With the probability n / (n + 5), n the number of donors in the topic, it is one of these,
+        else one of those in all topics. Qrels, such as judgments of a model: their labels; what they lack remains
+        missing.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        The aspects and their scales, as for measures. By default, all numeric columns.
+    depth : int, optional
+        The number of documents of each run and topic that are filled; all by default.
+    seed : int, default 0
+        Random seed. The label of a document depends on it, the topic and the document only, not on runs or rows.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``qid docno`` and the labels: all judged documents, whose labels are unchanged except that codes for
+        "not judged" are filled, too, and the first `depth` documents of each run. ``attrs["filled"]`` contains the
+        number of filled and of remaining missing labels of each aspect, and by what they were filled.
+
+    Raises
+    ------
+    MultiAspectError
+        If a document has no donor, or the input is invalid.
+
+    Notes
+    -----
+    Drawn labels are one guess: evaluate several seeds, and see `pt_multiaspect.analysis.missing_labels` for what is
+    possible. They are no substitute where labels are missing for a reason, such as credibility that was judged for
+    relevant documents only.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> judged = {"d1": {"relevance": 2, "trust": 1}, "d2": {"relevance": 0, "trust": 0}}
+    >>> qrels = {"q1": {**judged, "d3": {"relevance": 2}}}
+    >>> filled = ma.fill_labels(qrels, {"q1": {"d3": 2.0, "d1": 1.0}})
+    >>> filled
+      qid docno  relevance  trust
+    0  q1    d1        2.0    1.0
+    1  q1    d2        0.0    0.0
+    2  q1    d3        2.0    1.0
+    >>> filled.attrs["filled"]["trust"]
+    {'filled': 1, 'missing': 0, 'by': 'observed'}
+    """
+    cutoff = None if depth is None else count("depth")(depth)
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+        raise MultiAspectError(f"seed: expected an integer, got {shown(seed)}")
+    if isinstance(labels, str) and labels != "observed":
+        raise MultiAspectError(
+            f"labels: expected 'observed' or qrels, got {labels!r}; use read_qrels to read files"
+        )
+    judgments = Judgments.of(qrels)
+    views = judgments.views(parse_aspects(aspects))
+    named = NamedRuns.read(runs)
+    named.check_files()
+    universe = join_universe(judgments, views, [join(name, run, judgments) for name, run in named], cutoff)
+    of_universe = universe.views(Aspects({view.name: view.aspect for view in views}))
+    by, complete = "labels", {}
+    if isinstance(labels, str):
+        by, complete = labels, ObservedLabels(views).draw(universe, of_universe, int(seed))
+    else:
+        complete = dict(labels_of(Judgments.of(labels), universe, of_universe))
+    rows = np.lexsort((universe.docnos, universe.pool_query))
+    frame = pd.DataFrame({"qid": universe.qids[universe.pool_query[rows]], "docno": universe.docnos[rows]})
+    record: dict[str, Mapping[str, Any]] = {}
+    for view in of_universe:
+        is_label = view.name == "relevance" and "label" in judgments.columns
+        frame["label" if is_label else view.name] = complete[view.name][rows]
+        missing = int(np.isnan(complete[view.name]).sum())
+        record[view.name] = {"filled": int((~view.known).sum()) - missing, "missing": missing, "by": by}
+    frame.attrs[FILLED] = record
+    return frame

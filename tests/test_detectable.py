@@ -1,0 +1,192 @@
+"""Detectable differences and numbers of topics: golden cases, laws of power, and simulations."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+from shared_data import shared_path
+
+import pt_multiaspect as ma
+from pt_multiaspect.analysis import detectable_difference
+from pt_multiaspect.kernels.power import detectable_effect, power_of_t_test, topics_needed, upper_deviation
+
+
+def world(n_runs: int = 4, n_topics: int = 10, seed: int = 0, **measures: float) -> pd.DataFrame:
+    """A long frame of normal values, with the standard deviation of each measure."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"run {run}", f"q{topic}", measure, rng.normal(0.5, deviation))
+        for measure, deviation in (measures or {"AP": 0.1, "RR": 0.3}).items()
+        for run in range(n_runs)
+        for topic in range(n_topics)
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def golden(function: str) -> list[dict[str, Any]]:
+    cases = json.loads(shared_path("golden", "planning.json").read_text(encoding="utf-8"))["cases"]
+    return [case for case in cases if case["function"] == function]
+
+
+def test_golden_powers() -> None:
+    cases = golden("t_power")
+    assert len(cases) == 4
+    for case in cases:
+        given = case["input"]
+        power = power_of_t_test(np.array(given["d"] / given["sd"]), np.array(given["n"]), given["alpha"])
+        assert power == pytest.approx(case["expected"]["power"], abs=case["tolerance"]), case["id"]
+
+
+def test_golden_differences_topics_and_limits() -> None:
+    for case in golden("detectable"):
+        given = case["input"]
+        found = given["sd"] * detectable_effect(given["n"], given["power"], given["alpha"])
+        assert found == pytest.approx(case["expected"]["difference"], abs=case["tolerance"]), case["id"]
+    for case in golden("n_topics"):
+        given = case["input"]
+        (n,) = topics_needed(np.array([given["d"] / given["sd"]]), given["power"], given["alpha"])
+        assert n == case["expected"]["n"], case["id"]
+    for case in golden("sd_upper"):
+        given = case["input"]
+        limit = upper_deviation(np.array(given["sd"]), given["n"], given["confidence"])
+        assert limit == pytest.approx(case["expected"]["sd"], abs=case["tolerance"]), case["id"]
+
+
+def test_golden_pilot() -> None:
+    (case,) = golden("pilot")
+    rows = [
+        (name, f"q{n}", "AP", value)
+        for name, values in case["input"]["values"].items()
+        for n, value in enumerate(values)
+    ]
+    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    (row,) = detectable_difference(frame, difference=case["expected"]["difference"]).pairs.to_dict("records")
+    assert row["sd"] == pytest.approx(case["expected"]["sd"], abs=1e-9)
+    assert row["n_needed"] == case["expected"]["n"]
+
+
+@pytest.mark.filterwarnings("error")
+@given(st.integers(2, 10_000), st.floats(1e-9, 0.2), st.floats(1e-3, 1e3), st.floats(1, 10))
+def test_power_grows_with_topics_and_differences(n: int, alpha: float, effect: float, factor: float) -> None:
+    """Also where SciPy's noncentral t distribution is NaN, or does not converge."""
+    effects = np.array([0.0, effect, effect * factor, 1e13])
+    powers = power_of_t_test(effects, np.array(n), alpha)
+    assert (np.diff(powers) >= -1e-7).all()
+    assert powers[0] == pytest.approx(alpha, abs=1e-5)
+    assert powers[-1] == pytest.approx(1)
+    more = power_of_t_test(effects, np.array(n + 1), alpha)
+    assert (more >= powers - 1e-7).all()
+
+
+@given(st.floats(0.01, 20), st.floats(0.5, 0.99), st.floats(1e-6, 0.1))
+def test_the_least_number_of_topics_is_the_least(effect: float, power: float, alpha: float) -> None:
+    (n,) = topics_needed(np.array([effect]), power, alpha)
+    assert power_of_t_test(np.array(effect), np.array(n), alpha) >= power
+    assert n == 2 or power_of_t_test(np.array(effect), np.array(n - 1), alpha) < power
+    # The difference that these topics detect is at most this one.
+    assert detectable_effect(int(n), power, alpha) <= effect * (1 + 1e-9)
+
+
+def test_pairs_are_planned_at_their_share_of_the_level() -> None:
+    frame = world()
+    result = detectable_difference(frame, difference={"AP": 0.05, "RR": 0.1})
+    wide = frame.pivot(index="qid", columns=["measure", "name"], values="value")
+    for row in result.pairs.to_dict("records"):
+        sd = (wide[row["measure"], row["a"]] - wide[row["measure"], row["b"]]).std()
+        assert row["sd"] == pytest.approx(sd)
+        assert power_of_t_test(np.array(row["detectable"] / sd), np.array(10), 0.05 / 6) == pytest.approx(0.8)
+        effect = np.array([row["difference"] / row["sd"]])
+        assert row["n_needed"] == topics_needed(effect, 0.8, 0.05 / 6)[0] < row["n_needed_high"]
+    for row in result.table.to_dict("records"):
+        detectable = result.pairs.loc[result.pairs["measure"] == row["measure"], "detectable"]
+        assert (row["median"], row["high"]) == pytest.approx(tuple(detectable.quantile([0.5, 0.9])))
+        assert (row["n_topics"], row["n_pairs"], row["alpha"]) == (10, 6, 0.05 / 6)
+    plain = detectable_difference(frame, correction=None)
+    assert (plain.pairs["detectable"] < result.pairs["detectable"]).all()
+    more = detectable_difference(frame, n_topics=40)
+    assert (more.pairs["detectable"] < result.pairs["detectable"] / 2).all()
+    assert set(more.table["n_topics"]) == {40}
+
+
+def test_pairs_of_baselines_and_groups_count_once() -> None:
+    frame = world()
+    two = detectable_difference(frame, baseline=["run 0", "run 1"])
+    assert set(two.table["n_pairs"]) == {5}
+    assert len(two.pairs) == 2 * 6
+    groups = {f"q{n}": "even" if n % 2 == 0 else "odd" for n in range(10)}
+    result = detectable_difference(frame, by=groups)
+    levels = result.table.set_index(["group", "measure"])["alpha"].to_dict()
+    assert levels["even", "AP"] == pytest.approx(0.05 / 12)
+    assert levels["all", "AP"] == pytest.approx(0.05 / 6)
+    rows = result.pairs[result.pairs["group"] == "all"].drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows, detectable_difference(frame).pairs)
+
+
+def test_equal_runs_have_no_detectable_difference() -> None:
+    frame = world(3)
+    copied = frame[frame["name"] == "run 0"].assign(name="copy")
+    shifted = copied.assign(name="shifted", value=copied["value"] + 0.25)
+    result = detectable_difference(pd.concat([frame, copied, shifted]), difference=0.1)
+    unknown = result.pairs[result.pairs["detectable"].isna()]
+    names = set(unknown["a"] + " " + unknown["b"])
+    assert names == {"run 0 copy", "run 0 shifted", "copy shifted"}
+    assert unknown["n_needed"].isna().all()
+    assert set(result.table["n_equal"]) == {3}
+    assert any("6 pairs left out" in note for note in result.notes)
+    alone = detectable_difference(pd.concat([frame[frame["name"] == "run 0"], copied]))
+    assert alone.table["median"].isna().all()
+    assert "-" in str(detectable_difference(pd.concat([frame[frame["name"] == "run 0"], copied]), difference=0.1))
+
+
+def test_any_order_of_rows_gives_the_same() -> None:
+    frame = world()
+    shuffled = pd.concat([frame.iloc[:1], frame.iloc[1:].sample(frac=1, random_state=1)])
+    keys = ["measure", "a", "b"]
+    for first, second in combinations([detectable_difference(part).pairs for part in (frame, shuffled)], 2):
+        swapped = second["a"] > second["b"]
+        second.loc[swapped, ["a", "b"]] = second.loc[swapped, ["b", "a"]].to_numpy()
+        pd.testing.assert_frame_equal(*(part.sort_values(keys, ignore_index=True) for part in (first, second)))
+
+
+@pytest.mark.slow
+def test_planned_power_is_reached_in_simulations() -> None:
+    rng = np.random.default_rng(0)
+    for n, effect in ((10, detectable_effect(10, 0.8, 0.05)), (30, 0.4)):
+        differences = rng.normal(effect, 1, (20_000, n))
+        found = (ttest_rel(differences, np.zeros_like(differences), axis=1).pvalue < 0.05).mean()
+        assert power_of_t_test(np.array(effect), np.array(n), 0.05) == pytest.approx(found, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"difference": 0}, "difference: expected a number above 0, got 0"),
+        ({"difference": {"AP": 0.1}}, "expected one difference per measure (AP), got RR"),
+        ({"difference": {"AP": 0.1, "RR": 0.1, "P": 1}}, "difference: expected measures (AP, RR), got P"),
+        ({"power": 0.04}, "power: expected a probability above alpha=0.05, got 0.04"),
+        ({"power": 1}, "power"),
+        ({"n_topics": 1}, "n_topics: expected a whole number of at least 2"),
+        ({"correction": "hlom"}, "correction"),
+        ({"baseline": "run 9"}, "run 9"),
+        ({"by": {f"q{n}": "one" if n == 0 else "others" for n in range(10)}}, "at least two topics in each group"),
+    ],
+)
+def test_bad_input(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ma.MultiAspectError) as error:
+        detectable_difference(world(), **options)
+    assert message in str(error.value)
+
+
+def test_text_says_what_is_assumed() -> None:
+    text = str(detectable_difference(world(), difference=0.05))
+    for words in ("Detectable differences", "needed", "fixed in advance", "do not rank measures", "upper 80 %"):
+        assert words in " ".join(text.split())
+    assert "needed" not in str(detectable_difference(world()).table)
