@@ -127,6 +127,32 @@ def test_marks_are_those_of_the_tests(many) -> None:
     )
 
 
+def test_the_detectable_difference_is_that_of_the_analysis(many) -> None:
+    for options in ({}, {"correction": None, "alpha": 0.1}, {"correction": "fdr_bh"}):
+        planned = ma.analysis.detectable_difference(many, baseline="base", **options).table.set_index("measure")
+        median = {measure: f"{planned.loc[measure, 'median']:.4f}" for measure in ("AP", "ESL")}
+        note = "(power 0.8, median over the pairs of systems): AP {AP}, ESL {ESL}.".format(**median)
+        table = str(ma.systems_table(many, baseline="base", decimals=4, **options))
+        assert f"Detectable difference {note}" in " ".join(table.split())
+    table = " ".join(str(ma.systems_table(many, baseline="base", test="permutation", n_resamples=200)).split())
+    assert "Detectable difference of a paired t-test (power 0.8, median" in table
+    pair = many[many["name"].isin(["base", "high"])]
+    assert "Detectable difference (power 0.8): AP" in str(ma.systems_table(pair, baseline="base"))
+
+
+def test_a_detectable_difference_is_not_stated_where_it_is_unknown(many) -> None:
+    assert "Detectable" not in str(ma.systems_table(many))
+    for options in ({"test": "tukey", "n_resamples": 200}, {"alpha": 0.9}):
+        assert "Detectable" not in str(ma.systems_table(many, baseline="base", **options))
+    equal = pd.concat([many[many["name"] == "base"].assign(name=name) for name in ("base", "copy")])
+    assert "Detectable" not in str(ma.systems_table(equal, baseline="base"))
+    # Values of GMAP are logarithms, and its mean is not that of the table.
+    logs = many[many["measure"] == "AP"].assign(measure="GMAP")
+    table = " ".join(str(ma.systems_table(pd.concat([many, logs]), baseline="base")).split())
+    assert "GMAP" in table
+    assert "GMAP" not in table.partition("Detectable")[2]
+
+
 def test_several_baselines_have_letters(many) -> None:
     body = cells(ma.to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
     assert list(body) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]

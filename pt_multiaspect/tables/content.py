@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Ints
-from ..analysis._frames import Direction, Floats, directions_from_words, topics_differ
+from ..analysis._frames import Direction, Floats, by_measure, directions_from_words, topics_differ
 from ..analysis.baseline import compare_with_baseline
+from ..analysis.detectable import detectable_difference
 from ..aspects import Aspects
 from ..aspects.wording import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, measures_by_label
-from ..integration.aggregators import lower_aggregate_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..integration.parsing import parse, parse_all
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
 
@@ -39,6 +40,9 @@ _CORRECTIONS = {
     "fdr_bh": "Benjamini–Hochberg",
     "fdr_by": "Benjamini–Yekutieli",
 }
+
+#: The probability of finding the detectable differences that notes state.
+POWER = 0.8
 
 #: The signs of several baselines; superscripts of all of them are in Unicode.
 _LETTERS = "abcdefghijklmnop"
@@ -233,6 +237,8 @@ class Comparisons:
     test: str
     correction: str | None
     alpha: float
+    #: The detectable difference of each measure, the median over the pairs.
+    detectable: Mapping[str, float]
 
     @classmethod
     def of(
@@ -243,13 +249,49 @@ class Comparisons:
         if not signs:
             return None
         tests = compare_with_baseline(perquery, list(signs), by=by, **options)  # type: ignore[arg-type]
-        return cls(tests, signs, options["test"], options["correction"], options["alpha"])
+        test, correction, alpha = options["test"], options["correction"], options["alpha"]
+        # Tukey's test has a level of its own, for all pairs of systems.
+        detectable = {} if test == "tukey" else _detectable_differences(perquery, list(signs), correction, alpha)
+        return cls(tests, signs, test, correction, alpha, detectable)
+
+    def detectable_note(self, heads: Sequence[Head], digits: Mapping[str, int]) -> list[Sentence]:
+        """Return a sentence on the detectable difference of each measure; none if it is unknown for all."""
+        known = [
+            f"{head.short} {fixed_point(self.detectable[head.label], digits[head.label])}"
+            for head in heads
+            if head.label in self.detectable
+        ]
+        test = "" if self.test == "t" else f" of a {_TESTS['t']}"
+        several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
+        pairs = ", median over the pairs of systems" if several else ""
+        return (
+            [Sentence(f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}.")]
+            if known
+            else []
+        )
 
     def signs_by_row(self, keys: list[str], label: str) -> dict[Hashable, str]:
         """Return the signs of the baselines from which the values of a measure differ, by the keys of the row."""
         rows = self.tests[self.tests["significant"] & (self.tests["measure"] == label)]
         signs = rows["baseline"].map(self.signs)
         return {key: "".join(group) for key, group in signs.groupby([rows[key] for key in keys], sort=False)}
+
+
+def _detectable_differences(
+    perquery: pd.DataFrame, baselines: list[str], correction: str | None, alpha: float
+) -> dict[str, float]:
+    """Return the median detectable difference of the measures that are averaged, where differences vary."""
+    if alpha >= POWER:
+        return {}
+    known = measures_by_label(perquery)
+    medians = {
+        str(label): detectable_difference(rows, baseline=baselines, power=POWER, alpha=alpha, correction=correction)
+        .table["median"]
+        .iloc[0]
+        for label, rows in by_measure(perquery)
+        if rows["qid"].nunique() > 1 and aggregate_is_mean(known[str(label)])
+    }
+    return {label: float(median) for label, median in medians.items() if not np.isnan(median)}
 
 
 def systems_by_group(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[str | None, list[str]]:
@@ -352,6 +394,7 @@ def means_table(
         *([legend] if any(cell.mark for row in cells for cell in row) else []),
         *_interval_notes(ci, "± half the width" if half_widths else "[ends]", topics),
         *_sign_notes(comparisons, topics),
+        *([] if comparisons is None else comparisons.detectable_note(heads, digits)),
         *_topics_notes(counts, perquery, n_judged),
         *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
         *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales(heads)),

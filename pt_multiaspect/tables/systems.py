@@ -167,7 +167,9 @@ def systems_table(
         are averaged.
     baseline : str or sequence of str, optional
         Names of systems. Systems that differ significantly from them are marked, by a dagger for one baseline,
-        and by letters for several. No tests by default.
+        and by letters for several. No tests by default. A note states the difference that each measure detects
+        with a probability of .8, the median over the pairs of systems (see `analysis.detectable_difference`); not
+        for the test 'tukey', and not for measures that are no means over topics.
     test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
         The test; see `analysis.compare_with_baseline`, also for the next four parameters.
     correction : str or None, default 'holm'
