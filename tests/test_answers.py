@@ -1493,15 +1493,16 @@ def test_intervals_of_scores_stay_in_their_range() -> None:
     ]
     judged = pd.DataFrame([*rows, ("q3", "b", 0.4, 0.3)], columns=["qid", "name", "faithful", "complete"])
     scores = ma.answers.from_criteria(judged)
-    stored = BytesIO()
-    scores.to_parquet(stored)
     combined = ma.answers.combine(scores, {"overall": CAM})
     frames = {
         "scores": scores,
         "selected": scores[scores["measure"] != "complete"],
         "combined": combined,
-        "stored": pd.read_parquet(stored),
     }
+    if pd.__version__ >= "2.1":  # which keeps attrs in Parquet files
+        stored = BytesIO()
+        scores.to_parquet(stored)
+        frames["stored"] = pd.read_parquet(stored)
     for frame in frames.values():
         row = ma.aggregate(frame, ci=0.95).iloc[0]
         assert (row["faithful 95% low"], row["faithful 95% high"]) == (0, 1)

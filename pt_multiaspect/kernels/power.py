@@ -34,8 +34,9 @@ def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float) -> Floats:
     # standard deviation, whose distribution decides alone.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
     usual, quantile = np.where(is_usual, shift, 1.0), np.where(is_usual, critical, 1.0)
-    wrong = nct.cdf(-quantile, freedom, usual)  # NaN in the far tail, where it is 0
-    power = nct.sf(quantile, freedom, usual) + np.where(np.isnan(wrong), 0.0, wrong)
+    with np.errstate(divide="ignore"):  # in SciPy before 1.12, which returns the right value
+        wrong = nct.cdf(-quantile, freedom, usual)  # NaN in the far tail, where it is 0
+        power = nct.sf(quantile, freedom, usual) + np.where(np.isnan(wrong), 0.0, wrong)
     extreme = chdtr(freedom, freedom * (shift / critical) ** 2)
     return np.where(np.isnan(shift), np.nan, np.where(is_usual, power.clip(0, 1), extreme))
 
