@@ -27,7 +27,8 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
     Returns
     -------
     callable
-        Returns its argument, or raises MultiAspectError.
+        Returns its argument, or raises MultiAspectError. Its attribute ``options`` contains `names`, so that the
+        variants of a measure need no list of them.
 
     Examples
     --------
@@ -41,6 +42,7 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
             raise MultiAspectError(f"{name}: expected {one_of}{choices(map(repr, names))}, got {shown(value)}")
         return value
 
+    parse.options = names  # type: ignore[attr-defined]
     return parse
 
 
@@ -157,6 +159,7 @@ def boolean(name: str) -> Callable[[Any], bool]:
             return bool(value)
         raise MultiAspectError(f"{name}: expected True or False, got {shown(value)}")
 
+    parse.options = (False, True)  # type: ignore[attr-defined]
     return parse
 
 

@@ -14,6 +14,7 @@ from scipy.stats import ttest_rel
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA
 from pt_multiaspect.analysis import compare_with_baseline, multiverse
+from pt_multiaspect.integration.variants import one_choice_variants
 
 SCALES = {"relevance": 2, "credibility": 3}
 
@@ -111,6 +112,43 @@ def test_impossible_combinations_are_left_out() -> None:
 def test_bad_options(measure: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ma.MultiAspectError, match=message):
         ma.variants(measure, **options)
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        (CAM @ 10, ["CAM gate=relevance", "CAM cutoff=5", "CAM cutoff=20", "MM", "TOMA gate=relevance"]),
+        (ma.MM(base="nDCG@5"), ["MM cutoff=10", "MM cutoff=20", "CAM", "TOMA gate=relevance"]),
+        (
+            TOMA(gate="relevance") @ 7,
+            [
+                "TOMA distance=manhattan", "TOMA distance=chebyshev", "TOMA axes=gains",
+                "TOMA weighting=normalized", "TOMA weighting=exponential", "TOMA positives=top-half",
+                "TOMA gate=none", "TOMA cutoff=5", "TOMA cutoff=10", "TOMA cutoff=20",
+            ],
+        ),
+        (ir_measures.nDCG @ 10, ["nDCG cutoff=5", "nDCG cutoff=20", "nDCG dcg=exp-log2"]),
+        (CAM(base="AP", empty="drop", normalized=False), [
+            "CAM gate=relevance", "CAM cutoff=5", "CAM cutoff=10", "CAM cutoff=20", "MM", "TOMA gate=relevance",
+        ]),
+        (ma.On(base="P@10"), ["On cutoff=5", "On cutoff=20"]),
+    ],
+)  # fmt: skip
+def test_one_choice_variants_differ_in_one_parameter(measure: Any, expected: list[str]) -> None:
+    found = one_choice_variants(measure, ["relevance", "credibility"])
+    assert list(found) == expected
+    assert measure not in found.values()
+    for label, variant in found.items():
+        assert label.split()[0] == variant.NAME
+        if variant.NAME == measure.NAME:
+            changed = [name for name in measure.SUPPORTED_PARAMS if variant[name] != measure[name]]
+            assert label.split("=")[0].split()[1] in changed
+
+
+def test_one_choice_variants_require_the_precondition() -> None:
+    for aspects in (["credibility", "trust"], ["relevance"]):
+        assert not any("gate" in label for label in one_choice_variants(CAM @ 10, aspects))
+    assert list(one_choice_variants(CAM @ 10, ["a", "b"])) == ["CAM cutoff=5", "CAM cutoff=20", "MM", "TOMA"]
 
 
 def test_variants_in_an_experiment(perquery: pd.DataFrame) -> None:

@@ -51,8 +51,9 @@ class Weightings(View):
     pairs : DataFrame
         One row per pair of runs: ``a`` and ``b``; ``n_topics``; ``difference``, the mean of a minus the mean of b
         under the weights of the measure, and its ``p``; ``fraction``, the fraction of weightings under which a has
-        the higher mean, with its interval ``low high``; ``fraction_significant``, the fraction under which the
-        difference has the sign of ``difference`` and p is below alpha; ``distance``, the weight that must at
+        the higher mean, with its interval ``low high``, and ``fraction_lower``, that under which it has the lower
+        one; ``fraction_significant``, the fraction under which the difference has the sign of ``difference`` and p
+        is below alpha; ``distance``, the weight that must at
         least be moved from aspects to others to reverse the order, NaN if no weighting does, and ``reversal``,
         that weighting in words; ``uir``, the unanimous improvement ratio, with ``n_better`` and ``n_worse``,
         the numbers of topics on which a, or b, is at least as good on every aspect and better on one. With
@@ -524,6 +525,7 @@ def _compare(
         "fraction": world.positive_fraction(differences),
         "low": interval[0],
         "high": interval[1],
+        "fraction_lower": world.positive_fraction(-differences),
     }
     by_aspect = remove_rounding_errors(world.values[first] - world.values[second], world.values)
     unknown = np.full((len(first), len(world.aspects)), np.nan)

@@ -188,6 +188,14 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
         raise
 
 
+def short_label(label: str, measure: ir_measures.Measure | None) -> str:
+    """Return the name and the cutoff of a printed measure; other labels are returned unchanged."""
+    printed = re.fullmatch(r"(\w+)\(.*\)(@\d+)?", label, re.DOTALL)
+    if printed is None or measure is None or label != str(measure):
+        return label
+    return printed[1] + (printed[2] or "")
+
+
 def parse_one(measure: ir_measures.Measure | str) -> ir_measures.Measure:
     """Parse a measure as `parse` does, and refuse families such as ``"P"``."""
     members = parse(measure)

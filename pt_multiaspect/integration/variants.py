@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -10,7 +10,19 @@ import ir_measures
 
 from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
+from ..measures import CAM, MM, TOMA
+from ..measures.means import AspectMean
+from ..measures.terms import BasedMeasure
 from .parsing import parse_one
+
+#: The cutoffs of the variants of a measure.
+CUTOFFS = (5, 10, 20)
+
+#: The precondition that is a choice where there is such an aspect.
+_PRECONDITION = "relevance"
+
+#: Options that are conventions for degenerate topics or units, rather than choices of what is measured.
+_CONVENTIONS = ("empty", "normalized")
 
 
 def variants(measure: ir_measures.Measure | str, **options: Any) -> dict[str, ir_measures.Measure]:
@@ -78,6 +90,59 @@ def variants(measure: ir_measures.Measure | str, **options: Any) -> dict[str, ir
             f"the first because {impossible[0]}"
         )
     return result
+
+
+def one_choice_variants(measure: ir_measures.Measure, aspects: Sequence[str]) -> dict[str, ir_measures.Measure]:
+    """Return the measures that differ from a measure in one choice.
+
+    Parameters
+    ----------
+    measure : Measure
+        The reported measure.
+    aspects : sequence of str
+        The aspects that it evaluates.
+
+    Returns
+    -------
+    dict of str to Measure
+        By label, which begins with the class: other cutoffs, options of parameters that have finitely many, the
+        precondition relevance where there is such an aspect, and of means over aspects, other means and TOMA with
+        that precondition. Impossible combinations are left out.
+    """
+    gate = _PRECONDITION if _PRECONDITION in aspects and len(aspects) > 1 else None
+    changes: dict[str, tuple[ir_measures.Measure, dict[str, Any]]] = {}
+    for name, param in measure.SUPPORTED_PARAMS.items():
+        for option in _options(name, param, gate):
+            changes[f"{measure.NAME} {name}={option_name(option)}"] = (measure, {name: option})
+    if isinstance(measure, AspectMean):
+        required = {} if gate is None else {"gate": gate}
+        changes |= {"CAM": (CAM, {}), "MM": (MM, {}), f"TOMA gate={gate}" if gate else "TOMA": (TOMA, required)}
+    result: dict[str, ir_measures.Measure] = {}
+    for label, (kind, changed) in changes.items():
+        try:
+            variant = kind(**_shared_params(measure, kind, changed))
+        except (MultiAspectError, ValueError):
+            continue
+        if variant != measure and variant not in result.values():
+            result[label] = variant
+    return result
+
+
+def _options(name: str, param: Any, gate: str | None) -> Sequence[Any]:
+    """Return the options of a parameter that are choices."""
+    if name == "cutoff":
+        return CUTOFFS
+    if name == "gate":
+        return () if gate is None else (None, gate)
+    return param.choices if isinstance(param.choices, list) and name not in _CONVENTIONS else ()
+
+
+def _shared_params(measure: ir_measures.Measure, kind: Any, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a variant: those of the measure that its class has, and the changed ones."""
+    params = {name: measure.params[name] for name in measure.params.keys() & kind.SUPPORTED_PARAMS.keys()}
+    if isinstance(measure, BasedMeasure) and "cutoff" in changed:
+        params["base"] = measure.bases.drop_cutoff()  # CAM(base=nDCG@10) is CAM@10
+    return {**params, **changed}
 
 
 def option_name(option: object) -> str:

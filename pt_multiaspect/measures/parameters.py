@@ -50,6 +50,11 @@ class Param(ParamInfo):  # type: ignore[misc]
     required : bool
         Whether the measure cannot be computed without the parameter.
 
+    Attributes
+    ----------
+    choices : list
+        The options of a parser that accepts finitely many, as that of `params.choice`; otherwise empty.
+
     Examples
     --------
     >>> from pt_multiaspect import Param, params
@@ -66,7 +71,8 @@ class Param(ParamInfo):  # type: ignore[misc]
         spell: Callable[[Any], object] = lambda value: value,
         required: bool = False,
     ) -> None:
-        super().__init__(default=default, desc=desc, required=required)
+        options = list(getattr(parse, "options", ()))
+        super().__init__(default=default, desc=desc, required=required, choices=options)
         self.parse = parse
         self.spell = spell
 

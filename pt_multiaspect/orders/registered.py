@@ -188,3 +188,7 @@ def check_distance(distance: object) -> str | float:
         "(Minkowski); register a function with register_distance(name), or pass an Order, its name or "
         "Order.from_distance(aspects, function) as order="
     )
+
+
+#: The built-in distances, as the options that the variants of a measure have.
+check_distance.options = tuple(_NAMED_DISTANCES.values())  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -22,7 +21,7 @@ from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown,
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
-from ..integration.parsing import parse, parse_all
+from ..integration.parsing import parse, parse_all, short_label
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
 
 #: Tolerance for ties, relative to the maximum (rounding errors of means).
@@ -98,7 +97,7 @@ def column_heads(
     if wrong:
         raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
     shorts = _number_equal_heads(
-        {label: chosen.get(label) or _short_label(label, measure) for label, measure in known.items()}, chosen
+        {label: chosen.get(label) or short_label(label, measure) for label, measure in known.items()}, chosen
     )
     return [
         Head(
@@ -110,14 +109,6 @@ def column_heads(
         )
         for label, measure in known.items()
     ]
-
-
-def _short_label(label: str, measure: ir_measures.Measure | None) -> str:
-    """Return the name and the cutoff of a printed measure; other labels are returned unchanged."""
-    printed = re.fullmatch(r"(\w+)\(.*\)(@\d+)?", label, re.DOTALL)
-    if printed is None or measure is None or label != str(measure):
-        return label
-    return printed[1] + (printed[2] or "")
 
 
 def _number_equal_heads(shorts: dict[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
