@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -70,6 +70,9 @@ Exit codes: 0 success, 1 results are incomplete or could not be written,
 class _Group(click.Group):
     """A group of commands that suggests the nearest one for an unknown name."""
 
+    #: The function that inserts the options of further values, as -m before each further measure.
+    insert_options: Callable[[list[str]], list[str]] | None = None
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, where ``help COMMAND`` is ``COMMAND --help``."""
         return super().parse_args(ctx, [*args[1:2], "--help"] if args[:1] == ["help"] else args)
@@ -85,8 +88,10 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def build_program(commands: Iterable[click.Command]) -> click.Group:
-    """Return the program with these commands."""
+def build_program(
+    commands: Iterable[click.Command], insert_options: Callable[[list[str]], list[str]] | None = None
+) -> click.Group:
+    """Return the program with these commands, which insert the options of further values."""
     program = _Group(
         NAME,
         commands={str(command.name): command for command in commands},
@@ -95,6 +100,7 @@ def build_program(commands: Iterable[click.Command]) -> click.Group:
         no_args_is_help=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     )
+    program.insert_options = insert_options
     version = runpy.run_path(str(Path(__file__).with_name("pt_multiaspect") / "_version.py"))["__version__"]
     return click.version_option(version, prog_name=NAME, message="%(prog)s %(version)s")(program)
 
@@ -155,9 +161,8 @@ class _Complete(ShellComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return measures after the first one of -m, if some begin like this, or else what Click returns."""
-        if args and incomplete:
-            from pt_multiaspect.cli.options import insert_options
-
+        insert_options = self.cli.insert_options if isinstance(self.cli, _Group) else None
+        if args and incomplete and insert_options is not None:
             before = insert_options([*args, "AP"])[-2:][0]  # the inserted -m if a further measure may follow
             if before in ("-m", "--measure") and args[-1] != before:
                 measures = super().get_completions([*args, before], incomplete)

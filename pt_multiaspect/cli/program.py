@@ -20,11 +20,13 @@ from pt_multiaspect_commands import COMMANDS, NAME, build_program
 
 from ..errors import MultiAspectError, MultiAspectWarning
 from ..views import MINUS
+from .options import insert_options
 from .wording import reword, tell, usage_message
 
-program = build_program(
+commands = (
     getattr(import_module(f".{module}", __package__), name) for module, names in COMMANDS.items() for name in names
 )
+program = build_program(commands, insert_options)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,21 +12,21 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
-from .._typing import Bools, Floats
+from .._typing import Bools
 from ..analysis.judges import krippendorff_alpha
 from ..answers._frames import answer_title, read_answers
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..collection.columns import QUERY_COLUMNS, read_labels
-from ..collection.judged_answers import OTHER_QUERIES, QUESTION, CriterionLabels, read_criteria
+from ..collection.judged_answers import OTHER_QUERIES, QUESTION, read_criteria
 from ..collection.label_rules import MIN_POOL, as_given, as_short, aspect_from_one, find_constant
 from ..collection.views import AspectView
 from ..errors import choices, number_of
 from ..views import percent
 from . import rules
 from .figures import Figures, Finding
-from .scales import Judged, read_judged
+from .scales import Judged, JudgedAnswers, read_judged
 
 #: A criterion hardly distinguishes systems if this fraction of at least this many answers has its best grade.
 _BEST, _MIN_BEST = 0.95, 20
@@ -38,28 +38,6 @@ _LOW_ALPHA, _MOSTLY_EQUAL = 0.667, 0.8
 
 #: What tells judgments of several criteria apart.
 _UNIT = ("answer", "judge", "repetition")
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedAnswers:
-    """Answers and their labels."""
-
-    #: Columns ``name qid``, one row per answer.
-    answers: pd.DataFrame
-    criteria: dict[str, CriterionLabels]
-    #: By criterion, its labels as numbers; NaN where they are missing, no numbers or codes of unjudged answers.
-    labels: dict[str, Floats]
-
-    @property
-    def n_judges(self) -> int:
-        """The number of judges, each repetition counting as one."""
-        rows = pd.concat([criterion.rows for criterion in self.criteria.values()])
-        return len(rows[["judge", "repetition"]].drop_duplicates())
-
-    def known(self, name: str) -> tuple[pd.DataFrame, Floats]:
-        """Return the rows of a criterion that have a label, and these labels."""
-        known = ~np.isnan(self.labels[name])
-        return self.criteria[name].rows[known], self.labels[name][known]
 
 
 def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:

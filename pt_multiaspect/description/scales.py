@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,15 +16,35 @@ from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import as_pandas
+from ..collection.judged_answers import CriterionLabels
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 
-if TYPE_CHECKING:
-    from .answers import JudgedAnswers
-
 #: Grades that no document has are listed for scales up to this length.
 _MOST_UNUSED = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedAnswers:
+    """Answers and their labels."""
+
+    #: Columns ``name qid``, one row per answer.
+    answers: pd.DataFrame
+    criteria: dict[str, CriterionLabels]
+    #: By criterion, its labels as numbers; NaN where they are missing, no numbers or codes of unjudged answers.
+    labels: dict[str, Floats]
+
+    @property
+    def n_judges(self) -> int:
+        """The number of judges, each repetition counting as one."""
+        rows = pd.concat([criterion.rows for criterion in self.criteria.values()])
+        return len(rows[["judge", "repetition"]].drop_duplicates())
+
+    def known(self, name: str) -> tuple[pd.DataFrame, Floats]:
+        """Return the rows of a criterion that have a label, and these labels."""
+        known = ~np.isnan(self.labels[name])
+        return self.criteria[name].rows[known], self.labels[name][known]
 
 
 @dataclass(frozen=True, eq=False)
