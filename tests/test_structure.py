@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,47 @@ def test_conditions_are_written_as_conditions() -> None:
 )  # fmt: skip
 def test_conditions_are_seen(line: str, conditional: bool) -> None:
     assert any(map(is_conditional, ast.walk(ast.parse(line)))) == conditional
+
+
+def imported_modules(path: Path, name: str, names: Iterable[str]) -> set[str]:
+    """The modules among `names` that a module imports at its top, in functions or for annotations."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            home = ".".join([*parents, *filter(None, [node.module])])
+            found |= {member if (member := f"{home}.{alias.name}") in names else home for alias in node.names}
+    return found & set(names) - {name}
+
+
+def circles(imports: dict[str, set[str]]) -> list[str]:
+    """The modules that remain when those that import none, and those that none imports, are taken away."""
+    rest = dict(imports)
+    while leaves := [name for name, modules in rest.items() if not modules & rest.keys()]:
+        for name in leaves:
+            del rest[name]
+    while roots := rest.keys() - set().union(*rest.values()):
+        for name in roots:
+            del rest[name]
+    return sorted(rest)
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    paths = [*PACKAGE.rglob("*.py"), *PACKAGE.parent.glob("pt_multiaspect_*.py")]
+    parts = {path: path.relative_to(PACKAGE.parent).with_suffix("").parts for path in paths}
+    names = {path: ".".join(part for part in of_path if part != "__init__") for path, of_path in parts.items()}
+    imports = {name: imported_modules(path, name, names.values()) for path, name in names.items()}
+    assert circles(imports) == []
+
+
+def test_circles_are_seen(tmp_path: Path) -> None:
+    module = tmp_path / "b.py"
+    module.write_text("if TYPE_CHECKING:\n    from ..a import X\ndef f():\n    from . import c\n")
+    assert imported_modules(module, "p.q.b", ["p.a", "p.q", "p.q.b", "p.q.c"]) == {"p.a", "p.q.c"}
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}) == ["b", "c"]
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ from .._lazy import lazy_attributes
 from ..measures.measure import Measure
 
 if TYPE_CHECKING:
-    from .comparison import Comparison
+    from ..results.comparison import Comparison
+    from ..results.explanation import Explanation
     from .differences import largest_differences
-    from .explanation import Explanation, explain
+    from .explanation import explain
 
 __all__ = ["Comparison", "Explanation", "explain", "largest_differences", "register"]
 
@@ -18,8 +19,8 @@ __all__ = ["Comparison", "Explanation", "explain", "largest_differences", "regis
 __getattr__ = lazy_attributes(
     __name__,
     {
-        "Comparison": "comparison",
-        "Explanation": "explanation",
+        "Comparison": ".results.comparison",
+        "Explanation": ".results.explanation",
         "explain": "explanation",
         "largest_differences": "differences",
     },

@@ -26,7 +26,7 @@ from .parameters import Param
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ..explanation import Explanation
+    from ..results.explanation import Explanation
 
 
 class Measure(ir_measures.Measure):  # type: ignore[misc]

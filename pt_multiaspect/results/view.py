@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,7 @@ from .._numbers import spell
 from .._typing import Floats
 from ..errors import number_of
 from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, bars, decimals
-
-if TYPE_CHECKING:
-    from .explanation import Explanation
+from .explained_topic import ExplainedTopic
 
 #: Number of ranks that are shown.
 _MOST_RANKS = 20
@@ -37,8 +34,10 @@ class _Line:
     n_hidden: int = 0
 
 
-def blocks(explanation: Explanation) -> list[Block]:
-    """Return the whole explanation."""
+def blocks(
+    explanation: ExplainedTopic, ideal: ExplainedTopic | None, shortfall: pd.DataFrame | None
+) -> list[Block]:
+    """Return the whole explanation, with the shortfalls from a best ranking if one is known."""
     value = decimals(explanation.value)
     return [
         Heading(explanation.label),
@@ -46,7 +45,7 @@ def blocks(explanation: Explanation) -> list[Block]:
         *_ranking(explanation),
         *_aspects(explanation.aspects),
         *_swaps(explanation.swaps),
-        *_shortfall(explanation),
+        *_shortfall(explanation.value, ideal, shortfall),
         *map(Sentence, explanation.notes),
     ]
 
@@ -67,7 +66,7 @@ def _floats(frame: pd.DataFrame, name: str) -> Floats:
     return frame[name].to_numpy(dtype=np.float64)
 
 
-def _ranking(explanation: Explanation) -> list[Block]:
+def _ranking(explanation: ExplainedTopic) -> list[Block]:
     lines = _lines(explanation.ranks)
     hidden = [line for line in lines if line.n_hidden]
     drawn: list[Bar | str] = [*bars_of([line.contribution for line in lines])]
@@ -128,7 +127,7 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
     return lines
 
 
-def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_Filled]:
+def _columns(explanation: ExplainedTopic, ranks: pd.DataFrame) -> list[_Filled]:
     """Return the columns before the contribution, of some ranks."""
     names, details = list(ranks.columns), explanation.details
     parts = names[names.index("discount") + 1 : names.index("contribution")]
@@ -179,13 +178,13 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
     return [Heading("Costliest errors of adjacent documents"), Table(columns, rows)]
 
 
-def _shortfall(explanation: Explanation) -> list[Block]:
-    if explanation.shortfall is None or explanation.ideal is None:
+def _shortfall(value: float, ideal: ExplainedTopic | None, shortfall: pd.DataFrame | None) -> list[Block]:
+    if shortfall is None or ideal is None:
         return []
-    best, short = explanation.ideal.value, explanation.ideal.value - explanation.value
+    best, short = ideal.value, ideal.value - value
     if short <= 1e-12:
         return [Sentence("This is a best ranking.")]
-    table = explanation.shortfall[explanation.shortfall["shortfall"] > 1e-12]
+    table = shortfall[shortfall["shortfall"] > 1e-12]
     top = table.sort_values("shortfall", ascending=False, kind="stable").head(5)
     rows = [
         [

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError, number_of
 from ..views import Block, Cells, Column, Heading, Sentence, Table, View, crop, decimals
+from .explained_topic import ExplainedTopic
 from .view import DOCNO, bars_of
-
-if TYPE_CHECKING:
-    from .explanation import Explanation
 
 #: Number of documents that are shown, and length of run names in column heads.
 _MOST_DOCUMENTS, _NAME = 20, 20
@@ -56,7 +54,7 @@ class Comparison(View):
     1    d1       2       1      -0.140
     """
 
-    def __init__(self, a: Explanation, b: Explanation) -> None:
+    def __init__(self, a: ExplainedTopic, b: ExplainedTopic) -> None:
         _check(a, b)
         self.a, self.b = a, b
         self.difference = a.value - b.value
@@ -114,7 +112,7 @@ class Comparison(View):
         return f"{self.a.label}, topic {self.a.qid}"
 
 
-def _check(a: Explanation, b: Explanation) -> None:
+def _check(a: ExplainedTopic, b: ExplainedTopic) -> None:
     if a.measure != b.measure or a.qid != b.qid:
         raise MultiAspectError(
             f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "
@@ -137,7 +135,7 @@ def _check(a: Explanation, b: Explanation) -> None:
             )
 
 
-def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
+def _documents(a: ExplainedTopic, b: ExplainedTopic) -> pd.DataFrame:
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
     positions = [{docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)]
     singles = [run.ranks["contribution"].to_numpy()[: _n_single(run)] for run in (a, b)]
@@ -163,7 +161,7 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     return rest if documents.empty else pd.concat([documents.iloc[order], rest], ignore_index=True)
 
 
-def _labels(a: Explanation, b: Explanation, docnos: list[str]) -> dict[str, Any]:
+def _labels(a: ExplainedTopic, b: ExplainedTopic, docnos: list[str]) -> dict[str, Any]:
     known = pd.concat(
         [explanation.ranks[explanation.ranks["docno"].notna()] for explanation in (a, b)]
     ).drop_duplicates("docno")
@@ -175,11 +173,11 @@ def _sides(a: Any, b: Any) -> dict[str, Any]:
     return {"contribution_a": a, "contribution_b": b, "difference": a - b}
 
 
-def _n_single(explanation: Explanation) -> int:
+def _n_single(explanation: ExplainedTopic) -> int:
     return int(explanation.ranks["rank"].notna().sum())
 
 
-def _rest(a: Explanation, b: Explanation) -> pd.DataFrame:
+def _rest(a: ExplainedTopic, b: ExplainedTopic) -> pd.DataFrame:
     """Return amounts that belong to no document, and the offsets if they differ."""
     amounts: dict[str, list[float]] = {}
     for side, explanation in enumerate((a, b)):
@@ -192,7 +190,7 @@ def _rest(a: Explanation, b: Explanation) -> pd.DataFrame:
     return pd.DataFrame({**sides, "note": pd.Series(list(amounts), dtype=object)})
 
 
-def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
+def _ranks(a: ExplainedTopic, b: ExplainedTopic) -> pd.DataFrame:
     singles = [explanation.ranks.iloc[: _n_single(explanation)] for explanation in (a, b)]
     n = max(map(len, singles))
     columns: dict[str, Any] = {"rank": pd.array(range(1, n + 1), dtype="Int64")}

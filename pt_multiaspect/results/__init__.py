@@ -1,0 +1,1 @@
+"""Results that measures return: explanations and their comparison, which `pt_multiaspect.explanation` computes."""
