@@ -357,3 +357,70 @@ def test_datasets_of_hugging_face_and_objects_of_ranx(
     assert ma.read_qrels(tmp_path / "qrels.parquet")["label"].tolist() == [0, 1]
     with pytest.raises(MultiAspectError, match=r"expected whole numbers as labels, got 1\.5"):
         ma.evaluate({"x": convert(labels)}, Ranx(run), ["AP"])
+
+
+def test_readers_take_datasets_and_objects_of_ranx() -> None:
+    run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [1.5, 0.2]})
+    labels = pd.DataFrame({"query-id": ["q1", "q1"], "corpus-id": ["d1", "d2"], "score": [0, 1]})
+    for convert in (HuggingFace, Ranx, pd.DataFrame, polars_of, pyarrow_of):
+        pd.testing.assert_frame_equal(ma.read_run(convert(run)), run, check_dtype=False)
+        qrels = ma.read_qrels(convert(labels))
+        assert qrels.to_dict("list") == {"qid": ["q1", "q1"], "docno": ["d1", "d2"], "label": [0, 1]}
+    both = ma.read_qrels({"relevance": HuggingFace(labels), "trust": HuggingFace(labels.assign(score=[3, 1]))})
+    assert both["trust"].tolist() == [3, 1]
+    with pytest.raises(MultiAspectError, match=r"^HuggingFace: expected a column score, .* docno$"):
+        ma.read_run(HuggingFace(run.drop(columns="score")))
+    identical = ma.read_run(HuggingFace(run.replace("q1", "d1")), drop_identical_ids=True)
+    assert identical["docno"].tolist() == ["d2"]
+
+
+def test_a_dict_of_splits_as_one_of_the_runs() -> None:
+    run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [1.5, 0.2]})
+    splits = type("DatasetDict", (dict,), {})(test=HuggingFace(run))
+    remedy = r"got a DatasetDict of test: pass one of them, such as {}\['test'\]$"
+    for runs in ({"x": splits}, {"y": RUN, "x": splits}, {"x": splits, "y": RUN}, [splits]):
+        with pytest.raises(MultiAspectError, match="^run (x|1): expected a run, " + remedy.format("run")):
+            ma.evaluate(runs, QRELS, ["AP"])
+    with pytest.raises(MultiAspectError, match=remedy.format("run")):
+        ma.read_run(splits)
+    with pytest.raises(MultiAspectError, match=remedy.format("qrels")):
+        ma.read_qrels(splits)
+
+
+def save_to_disk(frame: pd.DataFrame, folder: Path, n_files: int) -> Path:
+    """Write the files that Dataset.save_to_disk of Hugging Face writes."""
+    ipc = pytest.importorskip("pyarrow.ipc")
+    folder.mkdir(parents=True)
+    (folder / "state.json").write_text("{}")
+    (folder / "dataset_info.json").write_text("{}")
+    table = pyarrow_of(frame)
+    for number in range(n_files):
+        first, last = number * len(table) // n_files, (number + 1) * len(table) // n_files
+        path = folder / f"data-{number:05}-of-{n_files:05}.arrow"
+        with ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table.slice(first, last - first))
+    return folder
+
+
+@pytest.mark.parametrize("n_files", [1, 3])
+def test_directories_as_datasets_are_saved(n_files: int, expected: pd.DataFrame, tmp_path: Path) -> None:
+    qrels = QRELS.rename(columns={"label": "relevance"})
+    folder = save_to_disk(qrels, tmp_path / "splits" / "test", n_files)
+    run = save_to_disk(RUN, tmp_path / "run", n_files)
+    for judged in (folder, str(folder)):
+        assert ma.read_qrels(judged)["label"].tolist() == QRELS["label"].tolist()
+    assert ma.read_run(run)["docno"].tolist() == RUN["docno"].tolist()
+    for runs in (run, str(run), [run], {"run": str(run)}):
+        values = ma.evaluate(runs, ma.read_qrels(folder), MEASURES, progress=False)
+        pd.testing.assert_frame_equal(values, expected)
+    (tmp_path / "splits" / "dataset_dict.json").write_text('{"splits": ["test"]}')
+    for read in (ma.read_qrels, ma.read_run, lambda path: ma.evaluate(path, QRELS, ["AP"])):
+        with pytest.raises(
+            MultiAspectError,
+            match=r"expected one dataset, .* datasets test: give .*splits.test$",
+        ):
+            read(tmp_path / "splits")
+    if n_files > 1:
+        (folder / "data-00001-of-00003.arrow").unlink()
+        with pytest.raises(MultiAspectError, match=r"expected the 3 files of a dataset, got 2: copy it again"):
+            ma.read_qrels(folder)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 
 #: Methods of objects that export their data as Arrow arrays.
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
@@ -111,6 +111,29 @@ def is_frame(obj: object) -> bool:
             )
         return any(hasattr(obj, method) for method in (*_ARROW, "__dataframe__", "to_pandas", "iter_columns"))
     return _is_arrow(obj) or _export_method(obj) is not None
+
+
+def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
+    """Raise an error for a DatasetDict of Hugging Face, the datasets of several splits by their names.
+
+    Parameters
+    ----------
+    data : mapping
+        Qrels or a run.
+    what, expected : str
+        The beginning of the error, and what was expected.
+
+    Raises
+    ------
+    MultiAspectError
+        If a mapping of another class than dict has a data frame.
+    """
+    split = next((key for key, value in data.items() if is_frame(value)), None) if type(data) is not dict else None
+    if split is not None:
+        raise MultiAspectError(
+            f"{what}: expected {expected}, got a {type(data).__name__} of {choices(data)}: pass one of them, such "
+            f"as {what}[{split!r}]"
+        )
 
 
 def materialise(obj: Any) -> Any:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, rename_beir_columns
-from .frames import is_frame, to_pandas
+from .frames import is_frame, refuse_splits, to_pandas
 
 #: The maximum number of keys that are read as the aspects of a document; more are the documents of a query.
 _MOST_ASPECTS = 100
@@ -66,11 +66,7 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     for qid, documents in qrels.items():
         if not isinstance(documents, Mapping):
             is_file = isinstance(documents, (str, PathLike))
-            if is_frame(documents) and type(qrels) is not dict:  # a DatasetDict of Hugging Face
-                raise MultiAspectError(
-                    f"qrels: expected judgments, got a {type(qrels).__name__} of {choices(qrels)}: pass one of "
-                    f"them, such as qrels[{qid!r}]"
-                )
+            refuse_splits(qrels, "qrels", "judgments")
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for query {qid!r}"
                 + (". Read one file per aspect with read_qrels" if is_file else "")

@@ -17,7 +17,7 @@ from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, show
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts, as_bytes
 from .columns import DOCUMENT_COLUMNS, RUN_QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
-from .frames import materialise, to_pandas
+from .frames import materialise, refuse_splits, to_pandas
 from .inputs import check_strings, describe_row
 
 
@@ -132,6 +132,7 @@ def _frame(run: object) -> pd.DataFrame:
     if isinstance(run, Mapping):
         for qid, documents in run.items():
             if not isinstance(documents, Mapping):
+                refuse_splits(run, "run", "a run")
                 raise MultiAspectError(
                     f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(documents)} for query {qid!r}"
                     + (f"; {_SCORED}" if isinstance(documents, list | tuple) else "")

@@ -75,7 +75,7 @@ def read_arrow(name: str, data: bytes) -> Any:
         elif form == "Arrow":
             table = pyarrow.ipc.open_file(data).read_all()
         elif data.endswith(_END):
-            table = pyarrow.ipc.open_stream(data).read_all()
+            table = _read_streams(pyarrow, data)
         else:
             raise ValueError("it has no end; copy or download it again")
         # Without this, damaged offsets cause a crash or remain unnoticed.
@@ -85,6 +85,14 @@ def read_arrow(name: str, data: bytes) -> Any:
         return table.replace_schema_metadata(None).select(kept)
     except Exception as error:  # PyArrow has several classes of errors
         raise MultiAspectError(f"{name}: a damaged {form} file: {' '.join(str(error).split())}") from error
+
+
+def _read_streams(pyarrow: Any, data: bytes) -> Any:
+    """Read Arrow streams one after another, which are parts of one table."""
+    source, parts = io.BytesIO(data), []
+    while source.tell() < len(data):
+        parts.append(pyarrow.ipc.open_stream(source).read_all())
+    return pyarrow.concat_tables(parts)
 
 
 def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
@@ -99,7 +107,7 @@ def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
 def frame_of_run(name: str, table: Any) -> pd.DataFrame:
     """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
     ids_and_scores = (*RUN_QUERY_COLUMNS, *DOCUMENT_COLUMNS, "score")
-    others = [column for column in table.column_names if column not in ids_and_scores]
+    others = [column for column in as_frame(table, name).columns if column not in ids_and_scores]
     run = run_of_table(name, table, others)
     result = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
     first = [column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns]

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 
 #: Bytes decompressed at once.
 _BLOCK = 1 << 22
@@ -279,6 +280,37 @@ _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
 }
 
 
+def dataset_files(folder: str) -> list[Path]:
+    """Return the files of a directory that ``save_to_disk`` of Hugging Face has written, none for other paths.
+
+    Raises
+    ------
+    MultiAspectError
+        If it is the directory of several datasets, or a file is missing.
+    """
+    path = Path(folder)
+    if (path / "dataset_dict.json").is_file():
+        splits = sorted(file.parent for file in path.glob("*/state.json"))
+        example = f", such as {splits[0]}" if splits else ""
+        raise MultiAspectError(
+            f"{name_in_utf8(folder)}: expected one dataset, got a directory of the datasets "
+            f"{choices(split.name for split in splits)}: give one of them{example}"
+        )
+    files = sorted(path.glob("data-*-of-*.arrow")) if (path / "state.json").is_file() else []
+    total = files[0].stem.rpartition("-")[2] if files else ""
+    if files and total != f"{len(files):05}":
+        raise MultiAspectError(
+            f"{name_in_utf8(folder)}: expected the {total.lstrip('0')} files of a dataset, got {len(files)}: copy "
+            "it again"
+        )
+    return files
+
+
+def _read_file(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def _read_bytes(source: Any) -> tuple[str, bytes]:
     path = ""
     if hasattr(source, "read"):
@@ -289,12 +321,10 @@ def _read_bytes(source: Any) -> tuple[str, bytes]:
         name = name_in_utf8(path)
     else:
         raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
+    path = os.path.expanduser(path)
+    files = [str(file) for file in dataset_files(path)] if path else []
     try:
-        if hasattr(source, "read"):
-            content = source.read()
-        else:
-            with open(os.path.expanduser(path), "rb") as file:
-                content = file.read()
+        content = source.read() if hasattr(source, "read") else b"".join(map(_read_file, files or [path]))
     except FileNotFoundError as error:
         raise MultiAspectError(f"{name}: no such file") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:

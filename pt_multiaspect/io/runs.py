@@ -25,7 +25,7 @@ from ..collection.overlap import (
 from ..collection.rankings import Rankings
 from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
-from .file_contents import Content, name_in_utf8
+from .file_contents import Content, dataset_files, name_in_utf8
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
 from .prediction_files import model_in_file
 from .trec_files import load_run, read_run
@@ -203,7 +203,8 @@ def _is_one_run(runs: Mapping[Any, Any]) -> bool:
         if not isinstance(value, Mapping):
             return False
         if value:
-            return not isinstance(next(iter(value.values())), Mapping)
+            documents = next(iter(value.values()))
+            return not (isinstance(documents, Mapping) or is_frame(documents))
     return False
 
 
@@ -318,7 +319,7 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     """
     text = os.fspath(path)
     expanded = os.path.expanduser(text)
-    if os.path.isdir(expanded):
+    if os.path.isdir(expanded) and not dataset_files(expanded):
         inside = sorted(
             str(file)
             for file in Path(expanded).iterdir()
@@ -346,7 +347,7 @@ def _check_readable(path: str | os.PathLike[str]) -> None:
     file = os.path.expanduser(os.fspath(path))
     if not os.path.exists(file):
         raise MultiAspectError(f"{os.fspath(path)}: no such file")
-    if os.path.isdir(file):
+    if os.path.isdir(file) and not dataset_files(file):
         raise MultiAspectError(f"{os.fspath(path)}: expected a run file, got a directory")
     if not os.access(file, os.R_OK):
         raise MultiAspectError(f"{os.fspath(path)}: cannot be read: no permission")

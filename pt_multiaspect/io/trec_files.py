@@ -14,6 +14,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS, beir_columns
+from ..collection.frames import as_frame, is_frame, refuse_splits
 from ..collection.run import Run
 from ..errors import MultiAspectError, choices, shown, warn_of_run, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
@@ -34,7 +35,7 @@ def read_qrels(
 
     Parameters
     ----------
-    source : path, open file, or mapping of aspect name to path or open file
+    source : path, open file, data frame, or mapping of aspect name to one of these
         A mapping gives one TREC qrels file (``qid iteration docno label``) for
         each aspect. A single file has one label column for each of `aspects`. Files of BEIR and MTEB, with tabs and
         a header ``query-id corpus-id score``, JSON ``{qid: {docno: label}}`` and JSON lines with the same columns
@@ -45,7 +46,8 @@ def read_qrels(
         doc_id`` and one per aspect; a missing value is a missing label. Subtopics are kept for diversity measures
         and `from_subtopics`: the second field of lines, as a column ``iteration``, if a pair is repeated with
         another one, and the columns ``iteration``, ``subtopic`` and ``subtopic_id`` of Parquet and Arrow files, if
-        a query (or, with `aspects`, a pair) has several values.
+        a query (or, with `aspects`, a pair) has several values. A data frame, a dataset of Hugging Face, the
+        directory that its ``save_to_disk`` has written, and qrels of ranx are read like a Parquet file.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not allowed with a mapping, whose keys name
@@ -99,6 +101,7 @@ def read_qrels(
     0  q1    d1      2                  0
     """
     if isinstance(source, Mapping):
+        refuse_splits(source, "qrels", "judgments")
         if aspects is not None:
             raise MultiAspectError(
                 "aspects: expected None with a mapping, whose keys name the label columns "
@@ -132,7 +135,7 @@ def read_run(
 
     Parameters
     ----------
-    source : path or open file
+    source : path, open file or data frame
         Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
         files compressed by gzip, bzip2 or Zstandard are recognised by content, text is
         UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before. Lines ``qid docno
@@ -140,7 +143,8 @@ def read_run(
         its ranks from 0 or 1, in any order; the score is -rank.
 
         Or a Parquet or Arrow (Feather) file with the columns ``qid docno score``, ``query_id doc_id
-        score`` or, as ranx writes it, ``q_id doc_id score``.
+        score`` or, as ranx writes it, ``q_id doc_id score``. A data frame, a dataset of Hugging Face, the directory
+        that its ``save_to_disk`` has written, and a run of ranx are read like such a file.
 
         Or JSON: ``{qid: {docno: score}}``, as pytrec_eval, ranx and BEIR have it; predictions of MTEB
         (``TASK_predictions.json``); lines ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``, which
@@ -199,7 +203,7 @@ def read_run(
       qid docno  score
     0  q1    d3    0.5
     """
-    name, data = load(source)
+    name, data, table = _load(source)
     is_mteb = False
     if is_json(data):
         run, is_mteb, model = read_predictions(as_text(name, data), subset, split)
@@ -209,7 +213,7 @@ def read_run(
         if model:
             rows["name"] = model
     else:
-        rows = _read_rows(name, data)
+        rows = _read_rows(name, data) if table is None else frame_of_run(name, table)
         if drop_identical_ids is None and (rows["qid"] == rows["docno"]).any():
             warn_of_identical_ids(name, Run.of(rows))
     if not is_mteb and not (subset is None and split is None):
@@ -220,10 +224,7 @@ def read_run(
 
 
 def _read_rows(name: str, data: bytes) -> pd.DataFrame:
-    """Return the rows of a run in a TREC, Parquet or Arrow file."""
-    table = read_arrow(name, data)
-    if table is not None:
-        return frame_of_run(name, table)
+    """Return the rows of a run in a TREC file."""
     metadata, text = split_metadata(as_text(name, data))
     rows = _read_run_lines(text).frame().astype({"rank": np.int64})
     rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
@@ -232,13 +233,24 @@ def _read_rows(name: str, data: bytes) -> pd.DataFrame:
     return rows
 
 
+def _load(source: Source | Any) -> tuple[str, bytes, Any]:
+    """Return the name of a file or a frame, the content of a file, and the table if it has one."""
+    if isinstance(source, Mapping):
+        refuse_splits(source, "run", "a run")
+    if is_frame(source):
+        name = type(source).__name__
+        return name, b"", as_frame(source, name)
+    name, data = load(source)
+    return name, data, read_arrow(name, data)
+
+
 def load_run(source: Source) -> Run:
     """Read a run like `read_run`, for the join with judgments."""
-    name, data = load(source)
+    name, data, table = _load(source)
     is_mteb = False
     if is_json(data):
         run, is_mteb, _ = read_predictions(as_text(name, data))
-    elif (table := read_arrow(name, data)) is not None:
+    elif table is not None:
         run = run_of_table(name, table)
     else:
         columns = _read_run_lines(split_metadata(as_text(name, data))[1], ("qid", "docno"))
@@ -471,8 +483,7 @@ def _read_labels(
         hint=f"; {NAME_COLUMNS}" if len(columns) == 1 else "",
         lookalike=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
     )
-    name, data = load(source)
-    table = read_arrow(name, data)
+    name, data, table = _load(source)
     if table is None:
         text = as_text(name, data)
         table = _json_labels(text) if is_json(data) else read_beir(text)
