@@ -106,7 +106,12 @@ def test_without_an_equal_donor_the_side_of_the_threshold_counts() -> None:
         ({}, "from which to draw trust, got none for document d2 of topic q.*gate="),
         ({"labels": "mean"}, "expected 'observed' or qrels"),
         ({"depth": 0}, "depth"),
-        ({"seed": 1.5}, "seed: expected an integer"),
+        ({"seed": 1.5}, "seed"),
+        ({"labels": {"q": {"d2": {"trust": 7}}}}, "labels: invalid trust label 7"),
+        (
+            {"labels": {"q": {"d2": {"clarity": 1}}}},
+            "labels: expected a column of relevance",
+        ),
     ],
 )
 def test_errors(options: dict[str, Any], message: str) -> None:

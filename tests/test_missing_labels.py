@@ -15,7 +15,7 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.analysis import _label_intervals, missing_labels
+from pt_multiaspect.analysis import _expected_values, _label_intervals, missing_labels
 from pt_multiaspect.integration.parsing import parse
 
 NAN = float("nan")
@@ -34,9 +34,10 @@ def extremes(result: ma.analysis.MissingLabels) -> list[float]:
 
 
 def quiet(*args: Any, **options: Any) -> ma.analysis.MissingLabels:
+    """Intervals without warnings, and without expected values unless `n_samples` is given."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return missing_labels(*args, **options)
+        return missing_labels(*args, **{"n_samples": 0, **options})
 
 
 def read(text: str) -> Any:
@@ -217,8 +218,8 @@ def test_the_unit_of_gains_makes_no_difference(factor: float) -> None:
 ONE_HOLE = {
     "q": {
         "d1": {"relevance": 2, "credibility": 3},
-        "d2": {"relevance": 0},
-        "d3": {"relevance": 1, "credibility": 0},
+        "d2": {"relevance": 1},
+        "d3": {"relevance": 0, "credibility": 0},
     }
 }
 CAM = ma.CAM(aspects=SCALES) @ 2
@@ -254,7 +255,7 @@ def test_the_universe_reaches_to_the_cutoff() -> None:
 
 def test_codes_that_mean_not_judged_are_missing_labels() -> None:
     scales = {"relevance": 2, "credibility": ma.Aspect(3, unjudged=[9])}
-    coded = {"q": {**ONE_HOLE["q"], "d2": {"relevance": 0, "credibility": 9}}}
+    coded = {"q": {**ONE_HOLE["q"], "d2": {"relevance": 1, "credibility": 9}}}
     results = [missing_labels(RUNS, qrels, ma.CAM(aspects=scales) @ 2) for qrels in (coded, ONE_HOLE)]
     pd.testing.assert_frame_equal(results[0].runs, results[1].runs)
 
@@ -305,6 +306,79 @@ def test_it_prints_and_shows() -> None:
     result = missing_labels(RUNS, ONE_HOLE, CAM)
     assert "Missing labels" in str(result)
     assert "certain" in result.to_html()
+
+
+# -- expected values -----------------------------------------------------------------------------------------
+
+
+def lose_labels(seed: int) -> tuple[Labels, Any]:
+    """Two topics with two complete documents each, of which one is positive and one is not, and missing labels."""
+    qrels, runs = draw_world(np.random.default_rng(seed), 10**6)
+    for judged in qrels.values():
+        judged |= {"high": {"relevance": 2, "credibility": 3}, "low": {"relevance": 0, "credibility": 0}}
+    runs["a"]["q2"]["new"] = 5.0
+    return qrels, runs
+
+
+def value_of(runs: Any, qrels: Any, measure: Any) -> list[float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = ma.aggregate(ma.evaluate(runs, qrels, {"m": measure}, progress=False))
+    return list(table.set_index("name")["m"][list(runs)])
+
+
+@pytest.mark.parametrize("text", ["CAM@3", "TOMA@3", "MM(base='AP')", "NLRE@3", "CAM(base='Bpref')"])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_one_draw_is_that_of_filled_qrels(text: str, seed: int) -> None:
+    measure = read(text)(aspects=SCALES)
+    qrels, runs = lose_labels(seed + len(text))
+    result = quiet(runs, qrels, measure, n_samples=1, seed=seed)
+    filled = ma.fill_labels(qrels, runs, aspects=SCALES, depth=measure.cutoff, seed=seed)
+    np.testing.assert_allclose(result.runs["expected"], value_of(runs, filled, measure), rtol=1e-13)
+    a, b = (result.pairs[side].map(result.runs.set_index("name")["expected"]) for side in "ab")
+    np.testing.assert_array_equal(result.pairs["expected"], a - b)
+
+
+def test_expected_values_are_means_over_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three donors are of the topic, so that theirs is drawn in 2/7 of the cases, and any in 5/7."""
+    donors = {"q1": {"d1": 1, "d2": 1}, "q2": {"d3": 0}}
+    qrels = {
+        qid: {docno: {"relevance": label} for docno, label in judged.items()} for qid, judged in donors.items()
+    }
+    runs = {"a": {"q1": {"new": 1.0}, "q2": {"d3": 1.0}}}
+    measure = ma.On(base="P@1", aspects={"relevance": 1})
+    expected = (2 / 7 + 5 / 7 * 2 / 3) / 2
+    values = []
+    for size in (_expected_values._BATCH, 3 * 700):
+        monkeypatch.setattr(_expected_values, "_BATCH", size)
+        values.append(quiet(runs, qrels, measure, n_samples=20_000).runs["expected"][0])
+    assert values[0] == pytest.approx(expected, abs=0.006)
+    assert values[1] == pytest.approx(values[0], rel=1e-12)
+
+
+def test_labels_of_a_model_fill_what_they_have() -> None:
+    qrels, runs = lose_labels(7)
+    model = {"q2": {"new": {"relevance": 2, "credibility": 1}}}
+    measure = ma.CAM(aspects=SCALES) @ 3
+    result = quiet(runs, qrels, measure, n_samples=100, labels=model)
+    filled = ma.fill_labels(qrels, runs, model, aspects=SCALES, depth=3)
+    assert result.runs["expected"].tolist() == pytest.approx(value_of(runs, filled, measure), rel=1e-13)
+    assert (result.universe["unfilled"] == result.universe["missing"] - 1).all()
+    assert result.universe["unfilled"].tolist() == filled[list(SCALES)].isna().sum().tolist()
+
+
+def test_labels_behind_a_gate_are_not_missing() -> None:
+    """Credibility is judged for relevant documents only."""
+    qrels = {"q": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 0}, "d3": {"relevance": 0}}}
+    runs = {"a": run_of("d1", "d2"), "b": run_of("d3", "d1")}
+    gated = missing_labels(runs, qrels, ma.CAM(gate="relevance", aspects=SCALES) @ 2)
+    assert (gated.universe["missing"] == 0).all()
+    assert (gated.runs[["value", "low", "high", "expected"]].nunique(axis=1) == 1).all()
+    assert (gated.runs["judged"] == 1).all()
+    with pytest.raises(MultiAspectError, match=r"none for document d2 of topic q .*gate=.*labels=, or n_samples=0"):
+        missing_labels(runs, qrels, ma.CAM(aspects=SCALES) @ 2)
+    without = missing_labels(runs, qrels, ma.CAM(aspects=SCALES) @ 2, n_samples=0)
+    assert without.runs["expected"].isna().all()
 
 
 @pytest.mark.slow

@@ -13,13 +13,12 @@ import pandas as pd
 from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from ..bases import Term
-from ..collection.judgments import Judgments, numbered_names
+from ..collection.copies import TopicCopies
+from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.run import Run
 from ..kernels.forms import Linear
 from ..kernels.label_extremes import AttainableGains, highest_ratios
 from ..measures import Measure
-from ..strings.texts import Texts
 
 #: The maximum number of completions that are enumerated, of one topic and of all.
 MOST_OF_TOPIC, MOST_OF_ALL = 10_000, 100_000
@@ -75,7 +74,17 @@ class LabelIntervals:
         self.names = [view.name for view in self.views]
         self.grades = {view.name: view.scale.grades for view in self.views}
         self.labels = {view.name: view.label for view in self.views}
-        self.missing = np.stack([~view.known for view in self.views])
+
+    @cached_property
+    def missing(self) -> Bools:
+        """A mask of the missing labels that matter, aspects × documents: not those behind a gate."""
+        missing = np.stack([~view.known for view in self.views])
+        if self._terms is not None:
+            matters = np.zeros_like(missing)
+            for term in self._terms:
+                matters[term.aspects] |= term.is_open
+            missing &= matters
+        return missing
 
     def n_missing(self) -> dict[str, int]:
         """Return the number of missing labels of each aspect."""
@@ -98,9 +107,21 @@ class LabelIntervals:
     def _values(self, judgments: Judgments) -> Floats:
         return np.stack([self.measure.evaluate(run.with_judgments(judgments)) for run in self.rankings])
 
+    def values_of_copies(self, topics: Ints, labels: Mapping[str, Floats]) -> Floats:
+        """Return the values of copies of topics, runs × copies × topics; see `TopicCopies.judgments`."""
+        copies = TopicCopies(self.universe, topics, len(labels[self.names[0]]))
+        judgments = copies.judgments(labels)
+        values = [self.measure.evaluate(copies.rankings(run, judgments)) for run in self.rankings]
+        return np.stack(values).reshape(len(self.rankings), copies.number, len(topics))
+
     @cached_property
     def _lowest(self) -> Judgments:
         return self._all_at(0)
+
+    @cached_property
+    def at_lowest(self) -> Floats:
+        """The values with all missing labels at the lowest grade, runs × topics."""
+        return self._values(self._lowest)
 
     @cached_property
     def open_topics(self) -> Ints:
@@ -114,17 +135,15 @@ class LabelIntervals:
         n_topics, everything = self.universe.n_queries, np.arange(self.universe.n_queries)
         values = Interval.unknown(len(self.rankings), n_topics)
         pairs = Interval.unknown(len(self.first), n_topics)
-        at_lowest = self._values(self._lowest)
+        at_lowest = self.at_lowest
         open_topic = np.zeros(n_topics, dtype=np.bool_)
         open_topic[self.open_topics] = True
         certain = np.ones(n_topics, dtype=np.bool_)
         values.fill(np.flatnonzero(~open_topic), Interval(at_lowest, at_lowest, certain))
         if self.measure.never_falls:
             values.fill(everything, Interval(at_lowest, self._values(self._all_at(-1)), certain))
-        if self.measure.has_fixed_weights:
-            parts = self._separate_terms()
-            if parts is not None:
-                self._combine(parts, values, pairs)
+        if self._terms is not None:
+            self._combine(self._terms, values, pairs)
         unknown = open_topic & ~(values.exact & pairs.exact)
         for topic, labels in self._enumerable(unknown):
             self._enumerate(topic, labels, values, pairs)
@@ -170,9 +189,10 @@ class LabelIntervals:
             exact = np.all([interval.exact for interval in known], axis=0)
             pairs.fill(np.flatnonzero(separate), Interval(low, high, exact))
 
-    def _separate_terms(self) -> list[_TermIntervals] | None:
-        """Return the terms, or None if there are too many label tuples."""
-        terms = self.measure.terms(self._lowest)
+    @cached_property
+    def _terms(self) -> list[_TermIntervals] | None:
+        """The terms, or None if their weights depend on labels or there are too many label tuples."""
+        terms = self.measure.terms(self._lowest) if self.measure.has_fixed_weights else []
         parts = [_TermIntervals(self, number, term) for number, term in enumerate(terms)]
         if not parts or any(part.patterns is None for part in parts):
             return None
@@ -207,30 +227,15 @@ class LabelIntervals:
 
     def _enumerate(self, topic: int, holes: list[tuple[str, int]], values: Interval, pairs: Interval) -> None:
         completions = np.array(list(product(*(self.grades[name] for name, _ in holes))))
-        number = len(completions)
-        ranked = [run.ranked_documents(topic)[0][: self.measure.cutoff] for run in self.rankings]
-        if number * max(map(len, ranked)) > _MOST_ROWS:
+        depths = [int(run.hits.n_ret[topic]) for run in self.rankings]
+        if len(completions) * max(depths) > _MOST_ROWS:
             return
-        repeated = self.universe.repeat_query(topic, number)
-        size = len(repeated) // number
-        row_of = {self.universe.docnos[row]: row for row in np.flatnonzero(self.universe.pool_query == topic)}
-        rows = np.array([row_of[docno] for docno in repeated.docnos[:size]], dtype=np.intp)
-        labels = {name: np.tile(label[rows], (number, 1)) for name, label in self.labels.items()}
+        rows = np.flatnonzero(self.universe.pool_query == topic)
+        lowest = {name: self._lowest.labels(name)[rows] for name in self.names}
+        labels = {name: np.tile(label, (len(completions), 1)) for name, label in lowest.items()}
         for column, (name, row) in enumerate(holes):
-            labels[name][:, rows == row] = completions[:, [column]]
-        flat = {name: repeated.row_values(table.ravel()) for name, table in labels.items()}
-        judged = repeated.with_labels(flat, scales=self.universe)
-        qids = np.array(numbered_names(number), dtype=object)
-        results = []
-        for documents in ranked:
-            if not len(documents):
-                run: object = {qid: {" ": 0.0} for qid in qids[:1]}
-            else:
-                query = np.repeat(np.arange(number), len(documents))
-                docnos = Texts.from_strings(np.tile(documents, number))
-                run = Run(qids, query, docnos, np.tile(-np.arange(len(documents), dtype=np.float64), number))
-            results.append(self.measure.evaluate(Rankings(run, judged)))
-        table = np.stack(results)
+            labels[name][:, row - rows[0]] = completions[:, column]
+        table = self.values_of_copies(np.array([topic]), labels)[:, :, 0]
         differences = table[self.first] - table[self.second]
         for interval, rows_of in ((values, table), (pairs, differences)):
             if len(rows_of):

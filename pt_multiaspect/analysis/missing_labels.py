@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
+from .._validation import count, random_seed
 from ..collection.judgments import Judgments
+from ..collection.label_draws import parse_labels
 from ..collection.rankings import Rankings
 from ..collection.universe import join_universe
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
@@ -22,6 +24,7 @@ from ..io.runs import NamedRuns, join
 from ..measures import Measure
 from ..measures.on import measure_on_relevance
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
+from ._expected_values import expected_values
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, pairs_of_runs
 from ._significance import corrector, t_test_levels
@@ -38,16 +41,17 @@ class MissingLabels(View):
     ----------
     runs : DataFrame
         One row per measure and run: ``measure name``; ``value``, as evaluated; ``low high``, the extremes over all
-        completions, NaN if unknown; ``exact``, whether both are attained; and ``judged``, the share of the labels
-        of the run's documents, down to the cutoff, that are there.
+        completions, NaN if unknown; ``exact``, whether both are attained; ``expected``, the mean value over draws
+        of the missing labels, or the value with those of a model; and ``judged``, the share of the labels of the
+        run's documents, down to the cutoff, that are there.
     pairs : DataFrame
         One row per measure and pair of runs: ``measure a b``; ``difference``, the value of a minus that of b as
         evaluated; ``low high exact``, as for runs, where bounds that are not exact may be too wide; ``certain``,
-        whether the difference has one sign for all completions, or is 0 for all; and ``p`` of the paired t-test of
-        the difference as evaluated, not corrected.
+        whether the difference has one sign for all completions, or is 0 for all; ``expected``, as for runs; and
+        ``p`` of the paired t-test of the difference as evaluated, not corrected.
     universe : DataFrame
-        One row per measure and aspect: ``measure aspect documents missing``, the number of documents of the qrels
-        and the runs, and of those without a label.
+        One row per measure and aspect: ``measure aspect documents missing unfilled``, the number of documents of
+        the qrels and the runs, of labels that are missing and matter, and of those also missing in ``expected``.
     notes : list of str
         Why intervals are unknown, and what widens them.
 
@@ -86,8 +90,14 @@ class MissingLabels(View):
         return [
             Heading(self._title()),
             Sentence(self.summary),
-            _table(self.runs, ["measure", "name"], ["value", "low", "high"], ["exact"], ["judged"]),
-            _table(self.pairs, ["measure", "a", "b"], ["difference", "low", "high", "p"], ["exact", "certain"], []),
+            _table(self.runs, ["measure", "name"], ["value", "low", "high", "expected"], ["exact"], ["judged"]),
+            _table(
+                self.pairs,
+                ["measure", "a", "b"],
+                ["difference", "low", "high", "expected", "p"],
+                ["exact", "certain"],
+                [],
+            ),
             *map(Sentence, self.notes),
         ]
 
@@ -107,7 +117,14 @@ def _table(frame: pd.DataFrame, keys: list[str], numbers: list[str], flags: list
 
 
 def missing_labels(
-    runs: Any, qrels: Any, measures: Any, *, baseline: str | Sequence[str] | None = None
+    runs: Any,
+    qrels: Any,
+    measures: Any,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    n_samples: int = 100,
+    seed: int = 0,
+    labels: Any = "observed",
 ) -> MissingLabels:
     """Compute between which values the missing labels leave each run, and each difference of two runs.
 
@@ -122,6 +139,13 @@ def missing_labels(
         As for `pt_multiaspect.evaluate`, with declared scales.
     baseline : str or sequence of str, optional
         The runs that the others are compared with (b of each pair). By default, all pairs are compared.
+    n_samples : int, default 100
+        The number of draws of missing labels for expected values; 0 for none.
+    seed : int, default 0
+        Random seed of the draws.
+    labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
+        What missing labels are in expected values, as for `pt_multiaspect.fill_labels`: drawn from documents of the
+        qrels, or qrels such as the judgments of a model. Labels that these lack remain missing.
 
     Returns
     -------
@@ -132,7 +156,8 @@ def missing_labels(
     ------
     MultiAspectError
         If a scale is not declared or has negative gains or probabilities='identity', an aspect has no label, a
-        measure is not averaged over all judged topics by the arithmetic mean, or the input is invalid.
+        measure is not averaged over all judged topics by the arithmetic mean, a document has no donor of labels, or
+        the input is invalid.
 
     Notes
     -----
@@ -149,7 +174,9 @@ def missing_labels(
     which a label matters to several terms, are enumerated if a topic has at most 10,000 completions.
 
     An interval says what is possible, not what is likely: it is no confidence interval. The value as evaluated may
-    lie outside, as documents without labels gain less than the lowest grade if that has a gain.
+    lie outside, as documents without labels gain less than the lowest grade if that has a gain. Expected values
+    assume that labels are missing at random. Labels that cannot matter, such as those of documents that a gate
+    excludes, are not missing.
 
     References
     ----------
@@ -160,7 +187,7 @@ def missing_labels(
     --------
     >>> import pt_multiaspect as ma
     >>> qrels = {
-    ...     "q1": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 1}, "d3": {"relevance": 0}},
+    ...     "q1": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 1}, "d3": {"credibility": 0}},
     ...     "q2": {"d1": {"relevance": 1, "credibility": 0}, "d4": {"relevance": 2, "credibility": 1}},
     ... }
     >>> runs = {
@@ -168,14 +195,15 @@ def missing_labels(
     ...     "new": {"q1": {"d3": 2.0, "d5": 1.0}, "q2": {"d1": 2.0, "d4": 1.0}},
     ... }
     >>> result = ma.analysis.missing_labels(runs, qrels, ma.CAM(aspects={"relevance": 2, "credibility": 1}) @ 2)
-    >>> result.runs[["name", "value", "low", "high", "exact", "judged"]].round(3)
-      name  value    low   high  exact  judged
-    0  old  1.000  0.855  1.000   True   0.875
-    1  new  0.373  0.373  0.719   True   0.625
-    >>> result.pairs[["a", "b", "difference", "low", "high", "exact", "certain"]].round(3)
-         a    b  difference    low   high  exact  certain
-    0  old  new       0.627  0.136  0.627   True     True
+    >>> result.runs[["name", "value", "low", "high", "exact", "expected", "judged"]].round(3)
+      name  value    low   high  exact  expected  judged
+    0  old  1.000  0.855  1.000   True     0.900   0.875
+    1  new  0.373  0.373  0.719   True     0.607   0.625
+    >>> result.pairs[["a", "b", "difference", "low", "high", "certain", "expected"]].round(3)
+         a    b  difference    low   high  certain  expected
+    0  old  new       0.627  0.136  0.627     True     0.293
     """
+    n_samples, seed, model = count("n_samples", low=0)(n_samples), random_seed(seed), parse_labels(labels)
     check_all_topics(measures, "missing labels decide which topics have a positive document")
     judgments = Judgments.of(qrels)
     labelled = {label: _check_measure(label, measure, judgments) for label, measure in parse_all(measures).items()}
@@ -193,7 +221,11 @@ def missing_labels(
             of_runs, of_pairs = search.compute()
             notes += _notes(label, search, of_runs, of_pairs, values)
             notes += _note_of_single_run(label, measure, judgments, joined, of_runs)
-        parts.append(_frames(label, search, of_runs, of_pairs, values, names, sides))
+            try:
+                expected = expected_values(search, model, n_samples, seed)
+            except MultiAspectError as error:
+                raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
+        parts.append(_frames(label, search, of_runs, of_pairs, values, expected, names, sides))
     of_run, of_pair, universe = (pd.concat(column, ignore_index=True) for column in zip(*parts, strict=True))
     return MissingLabels(of_run, of_pair, universe, notes)
 
@@ -236,7 +268,8 @@ def _search(
     measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
 ) -> LabelIntervals:
     universe = join_universe(judgments, judgments.views(measure.spec), rankings, measure.cutoff)
-    again = [Rankings(run.source, universe) for run in rankings]
+    cut = rankings if measure.cutoff is None else [run.cut(measure.cutoff) for run in rankings]
+    again = [Rankings(run.source, universe) for run in cut]
     return LabelIntervals(measure, universe, again, first, second)
 
 
@@ -256,23 +289,26 @@ def _frames(
     of_runs: Interval,
     of_pairs: Interval,
     values: Floats,
+    expected: tuple[Floats, dict[str, int]],
     names: list[str],
     sides: dict[str, list[Any]],
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    (low, high), mean = _means(of_runs), values.mean(axis=1)
+    (low, high), mean, of_draws = _means(of_runs), values.mean(axis=1), expected[0].mean(axis=1)
     runs = {"measure": label, "name": names, "value": mean, "low": low, "high": high}
-    runs |= {"exact": of_runs.exact.all() & ~np.isnan(low), "judged": _judged(search)}
+    runs |= {"exact": of_runs.exact.all() & ~np.isnan(low), "expected": of_draws, "judged": _judged(search)}
     low, high = _means(of_pairs)
     certain = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
     pairs = {"measure": label, **sides, "difference": mean[search.first] - mean[search.second]}
     pairs |= {"low": low, "high": high, "exact": of_pairs.exact.all() & ~np.isnan(low), "certain": certain}
+    pairs["expected"] = of_draws[search.first] - of_draws[search.second]
     pairs["p"] = np.zeros(0)
     if len(search.first):
         levels = t_test_levels(values[:, :, None], search.first, search.second, corrector("t", None, 0.05))
         pairs["p"] = levels[:, 0]
     missing = search.n_missing()
     universe = {"measure": label, "aspect": list(missing), "documents": len(search.universe)}
-    return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame({**universe, "missing": list(missing.values())})
+    universe |= {"missing": list(missing.values()), "unfilled": list(expected[1].values())}
+    return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)
 
 
 def _judged(search: LabelIntervals) -> list[float]:

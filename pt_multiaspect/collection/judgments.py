@@ -259,6 +259,32 @@ class Judgments(Memo):
         result.original_qids = np.repeat(self.original_qids[query : query + 1], times)
         return result
 
+    def with_copies(
+        self, pairs: Ints, query: Ints, qids: NDArray[np.object_], labels: Mapping[str, Floats]
+    ) -> Judgments:
+        """Return copies of judged pairs as judgments of other queries, with other labels.
+
+        Parameters
+        ----------
+        pairs : ndarray of int, shape (n_copies,)
+            The judged pair of each copy.
+        query : ndarray of int, shape (n_copies,)
+            The query of each copy, as a position in `qids`, non-decreasing.
+        qids : ndarray of str
+            The queries, sorted.
+        labels : mapping of str to ndarray, shape (n_copies,)
+            The labels of each aspect.
+
+        Returns
+        -------
+        Judgments
+            The judgments, on the scales of these.
+        """
+        result, row = copy(self), np.arange(len(pairs))
+        frame, docnos = self._frame.iloc[self._first[pairs]], self.docnos[pairs]
+        result._set_arrays(frame, qids, query, row, row, docnos, positional=self._positional)
+        return result.with_labels(labels, scales=self)
+
     def infer_scales_from(self, judgments: Judgments) -> None:
         """Infer undeclared scales from the labels of other judgments instead of these.
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
+from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, tally
+from ..strings.texts import Texts
 from .judgments import Judgments
 from .views import AspectView
 
 #: A donor of the topic is drawn with the probability n / (n + this), where n is the number of donors in the topic.
 _PRIOR = 5
+
+#: The step between draws, 2^64 divided by the golden ratio.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def parse_labels(labels: object) -> Judgments | None:
+    """Return labels to fill others with, or None for ``'observed'``."""
+    if isinstance(labels, str):
+        if labels != "observed":
+            raise MultiAspectError(
+                f"labels: expected 'observed' or qrels, got {labels!r}; use read_qrels to read files"
+            )
+        return None
+    return Judgments.of(labels)
 
 
 class ObservedLabels:
@@ -21,59 +39,82 @@ class ObservedLabels:
 
     Parameters
     ----------
+    universe : Judgments
+        The judged and the retrieved documents.
     views : sequence of AspectView
-        The aspects of the original qrels.
+        The aspects of the universe.
+    missing : ndarray of bool, shape (n_aspects, n_documents)
+        The labels to draw. Others that are missing count as the lowest grade.
     """
 
-    def __init__(self, views: Sequence[AspectView]) -> None:
-        self.scales = [view.scale for view in views]
-        complete = np.all([view.known for view in views], axis=0)
-        grades = np.stack([view.grade for view in views], axis=1)[complete]
-        self.tuples, code = np.unique(grades, axis=0, return_inverse=True)
-        self.counts = np.zeros((views[0].n_queries, len(self.tuples)), dtype=np.intp)
-        np.add.at(self.counts, (views[0].pool_query[complete], code.reshape(-1)), 1)
+    def __init__(self, universe: Judgments, views: Sequence[AspectView], missing: Bools) -> None:
+        self.universe, self.views = universe, views
+        self.grade = np.where(missing, -1, np.stack([view.grade for view in views])).T
+        self.rows = np.flatnonzero(missing.any(axis=0))
+        complete = ~missing.any(axis=0) & np.any([view.known for view in views], axis=0)
+        self.tuples, code = np.unique(self.grade[complete], axis=0, return_inverse=True)
+        self.counts = np.zeros((universe.n_queries, len(self.tuples)), dtype=np.intp)
+        np.add.at(self.counts, (universe.pool_query[complete], code.reshape(-1)), 1)
 
-    def draw(self, universe: Judgments, views: Sequence[AspectView], seed: int) -> dict[str, Floats]:
-        """Return labels of all documents; those that are known are not changed.
+    def draw(self, seed: int, draws: Ints) -> dict[str, Floats]:
+        """Return labels of the documents that lack some, one row per draw; known ones are unchanged.
 
         All missing labels of a document come from one donor with the same known labels, of the topic or of any.
 
         Parameters
         ----------
-        universe : Judgments
-            The documents, with the queries of the original qrels.
-        views : sequence of AspectView
-            The aspects of the universe, in the order of the original ones.
         seed : int
-            The label of a document depends on it, the query and the document only.
+            A label depends on it, the number of the draw, the query and the document only.
+        draws : ndarray of int
+            The numbers of the draws, from 0.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (n_draws, n_rows)
+            The labels of the documents `rows` on each aspect.
 
         Raises
         ------
         MultiAspectError
             If a document has no donor.
         """
-        known = np.stack([view.known for view in views], axis=1)
-        grade = np.where(known, np.stack([view.grade for view in views], axis=1), -1)
-        rows = np.flatnonzero(~known.all(axis=1))
-        drawn = grade.copy()
-        keys = np.column_stack([universe.pool_query[rows], grade[rows]])
+        rows, everywhere = self.rows, self.counts.sum(axis=0)
+        local_or_not, position = self._uniform(seed, draws)
+        chosen = np.zeros(position.shape, dtype=np.intp)
+        keys = np.column_stack([self.universe.pool_query[rows], self.grade[rows]])
         groups, member = np.unique(keys, axis=0, return_inverse=True)
-        for number, (topic, *pattern) in enumerate(groups.tolist()):
-            of_group = rows[member.reshape(-1) == number]
-            donors = self._donors(pattern)
-            if not donors.any():
-                raise self._no_donor_error(universe, views, of_group, pattern)
-            uniform = np.array([_uniform(seed, universe.qids[topic], universe.docnos[row]) for row in of_group])
-            local = self.counts[topic] * donors
-            n_local = local.sum()
-            is_local = uniform[:, 0] < n_local / (n_local + _PRIOR)
-            everywhere = self.counts.sum(axis=0) * donors
-            chosen = np.where(is_local, _choose(local, uniform[:, 1]), _choose(everywhere, uniform[:, 1]))
-            drawn[of_group] = np.where(known[of_group], grade[of_group], self.tuples[chosen])
-        return {
-            view.name: np.where(view.known, view.label, scale.grades[drawn[:, column]])
-            for column, (view, scale) in enumerate(zip(views, self.scales, strict=True))
-        }
+        order = np.argsort(member.reshape(-1), kind="stable")
+        ends = np.append(0, np.cumsum(np.bincount(member.reshape(-1), minlength=len(groups))))
+        donors: dict[tuple[int, ...], Bools] = {}
+        for (first, last), (topic, *grades) in zip(pairwise(ends.tolist()), groups.tolist(), strict=True):
+            group, pattern = order[first:last], tuple(grades)
+            if pattern not in donors:
+                donors[pattern] = self._donors(pattern)
+                if not donors[pattern].any():
+                    raise self._no_donor_error(rows[group], pattern)
+            local = self.counts[topic] * donors[pattern]
+            is_local = local_or_not[group] < local.sum() / (local.sum() + _PRIOR)
+            of_any = _choose(everywhere * donors[pattern], position[group])
+            chosen[group] = np.where(is_local, _choose(local, position[group]), of_any) if local.any() else of_any
+        labels = {}
+        for column, view in enumerate(self.views):
+            label = np.where(view.known, view.label, view.scale.grades[0])[rows, None]
+            drawn = view.scale.grades[self.tuples[chosen, column]]
+            labels[view.name] = np.where(self.grade[rows, column, None] < 0, drawn, label).T
+        return labels
+
+    def _uniform(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
+        """Return two numbers in [0, 1) per document and draw."""
+        universe = self.universe
+        qids, docnos = universe.qids[universe.pool_query[self.rows]], universe.docnos[self.rows]
+        texts = (f"{seed}\0{qid}\0{docno}" for qid, docno in zip(qids, docnos, strict=True))
+        digests = b"".join(
+            blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
+        )
+        keys = np.frombuffer(digests, dtype="<u8").astype(np.uint64).reshape(-1, 2, 1)
+        numbers = _mix(keys + (draws + 1).astype(np.uint64) * _GOLDEN)
+        first, second = ((numbers[:, side] >> np.uint64(11)).astype(np.float64) * 2.0**-53 for side in (0, 1))
+        return first, second
 
     def _donors(self, pattern: Sequence[int]) -> Bools:
         """Return a mask of the tuples with the known grades, or else on the same sides of their thresholds."""
@@ -81,13 +122,12 @@ class ObservedLabels:
         same = (self.tuples == pattern)[:, is_known].all(axis=1)
         if same.any():
             return np.asarray(same, dtype=np.bool_)
-        threshold = np.array([scale.threshold for scale in self.scales])
+        threshold = np.array([view.scale.threshold for view in self.views])
         sides = (self.tuples >= threshold) == (np.array(pattern) >= threshold)
         return np.asarray(sides[:, is_known].all(axis=1), dtype=np.bool_)
 
-    def _no_donor_error(
-        self, universe: Judgments, views: Sequence[AspectView], rows: Ints, pattern: Sequence[int]
-    ) -> MultiAspectError:
+    def _no_donor_error(self, rows: Ints, pattern: Sequence[int]) -> MultiAspectError:
+        universe, views = self.universe, self.views
         known = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade >= 0)
         missing = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade < 0)
         topic = universe.qids[universe.pool_query[rows[0]]]
@@ -99,18 +139,42 @@ class ObservedLabels:
         )
 
 
-def labels_of(frame: Judgments, universe: Judgments, views: Sequence[AspectView]) -> Mapping[str, Floats]:
-    """Return the labels of the universe, and those of other judgments where these are missing."""
-    query = frame.query_positions(universe.qids)
-    row_of = {pair: row for row, pair in enumerate(zip(frame.pool_query.tolist(), frame.docnos, strict=True))}
-    pairs = zip(query[universe.pool_query].tolist(), universe.docnos, strict=True)
-    rows = np.array([row_of.get(pair, -1) for pair in pairs], dtype=np.intp)
-    result = {}
-    for view in views:
-        labels = (
-            np.append(frame.labels(view.name), np.nan) if view.name in frame.label_names else np.array([np.nan])
+def labels_of_model(
+    model: Judgments, universe: Judgments, views: Sequence[AspectView], missing: Bools
+) -> dict[str, Floats]:
+    """Return the labels of the universe, and those of other judgments where these are missing.
+
+    Parameters
+    ----------
+    model : Judgments
+        The other judgments, with labels of some of the aspects.
+    universe, views, missing
+        As for `ObservedLabels`.
+
+    Raises
+    ------
+    MultiAspectError
+        If a label is not one of the grades, or there are none of any aspect.
+    """
+    scales = {view.name: view.aspect for view in views if view.name in model.label_names}
+    if not scales:
+        raise MultiAspectError(
+            f"labels: expected a column of {choices(view.name for view in views)}, got {choices(model.label_names)}"
         )
-        result[view.name] = np.where(view.known, view.label, labels[np.minimum(rows, len(labels) - 1)])
+    try:
+        by_name = {view.name: view for view in model.views(Aspects(scales))}
+    except MultiAspectError as error:
+        raise MultiAspectError(f"labels: {error}") from None
+    topics = model.query_positions(universe.qids)[universe.pool_query]
+    row, _ = model.pairs.lookup(topics, Texts.from_strings(universe.docnos))
+    result = {}
+    for view, of_aspect in zip(views, missing, strict=True):
+        labels = np.full(len(universe), np.nan)
+        if view.name in by_name:
+            other = by_name[view.name]
+            graded = np.where(other.known, view.scale.grades[other.grade], np.nan)
+            labels = np.append(graded, np.nan)[np.where(topics < 0, -1, row)]
+        result[view.name] = np.where(of_aspect, labels, view.label)
     return result
 
 
@@ -121,9 +185,8 @@ def _choose(counts: Ints, uniform: Floats) -> Ints:
     return np.asarray(np.minimum(chosen, len(counts) - 1), dtype=np.intp)
 
 
-def _uniform(seed: int, qid: str, docno: str) -> tuple[float, float]:
-    """Return two numbers in [0, 1)."""
-    text = f"{seed}\0{qid}\0{docno}".encode("utf-8", "surrogatepass")
-    digest = blake2b(text, digest_size=16).digest()
-    first, second = (int.from_bytes(part, "little") / 2**64 for part in (digest[:8], digest[8:]))
-    return min(first, 1 - 2**-53), min(second, 1 - 2**-53)
+def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return well-distributed numbers, the finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._validation import count
+from .._validation import count, random_seed
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
-from ..collection.label_draws import ObservedLabels, labels_of
+from ..collection.label_draws import ObservedLabels, labels_of_model, parse_labels
 from ..collection.universe import join_universe
-from ..errors import MultiAspectError, shown
 from ..io.runs import NamedRuns, join
 
 #: The key of the record in ``attrs`` of filled qrels.
@@ -83,30 +82,30 @@ def fill_labels(
     {'filled': 1, 'missing': 0, 'by': 'observed'}
     """
     cutoff = None if depth is None else count("depth")(depth)
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
-        raise MultiAspectError(f"seed: expected an integer, got {shown(seed)}")
-    if isinstance(labels, str) and labels != "observed":
-        raise MultiAspectError(
-            f"labels: expected 'observed' or qrels, got {labels!r}; use read_qrels to read files"
-        )
+    seed, model = random_seed(seed), parse_labels(labels)
     judgments = Judgments.of(qrels)
     views = judgments.views(parse_aspects(aspects))
     named = NamedRuns.read(runs)
     named.check_files()
     universe = join_universe(judgments, views, [join(name, run, judgments) for name, run in named], cutoff)
     of_universe = universe.views(Aspects({view.name: view.aspect for view in views}))
-    by, complete = "labels", {}
-    if isinstance(labels, str):
-        by, complete = labels, ObservedLabels(views).draw(universe, of_universe, int(seed))
+    missing = np.stack([~view.known for view in of_universe])
+    if model is None:
+        donors = ObservedLabels(universe, of_universe, missing)
+        drawn = donors.draw(seed, np.zeros(1, dtype=np.intp))
+        complete = {view.name: view.label.copy() for view in of_universe}
+        for name, (label,) in drawn.items():
+            complete[name][donors.rows] = label
     else:
-        complete = dict(labels_of(Judgments.of(labels), universe, of_universe))
+        complete = labels_of_model(model, universe, of_universe, missing)
     rows = np.lexsort((universe.docnos, universe.pool_query))
     frame = pd.DataFrame({"qid": universe.qids[universe.pool_query[rows]], "docno": universe.docnos[rows]})
     record: dict[str, Mapping[str, Any]] = {}
     for view in of_universe:
         is_label = view.name == "relevance" and "label" in judgments.columns
         frame["label" if is_label else view.name] = complete[view.name][rows]
-        missing = int(np.isnan(complete[view.name]).sum())
-        record[view.name] = {"filled": int((~view.known).sum()) - missing, "missing": missing, "by": by}
+        n_left = int(np.isnan(complete[view.name]).sum())
+        by = "observed" if model is None else "labels"
+        record[view.name] = {"filled": int((~view.known).sum()) - n_left, "missing": n_left, "by": by}
     frame.attrs[FILLED] = record
     return frame

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def label_intervals(result: MissingLabels, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Plot the value of each run as evaluated, and its interval over all missing labels.
+    """Plot the value of each run as evaluated, its interval over all missing labels, and its expected value.
 
     Intervals that overlap do not mean that the difference can have either sign: both runs are measured on the same
     labels. `MissingLabels.pairs` has the intervals of differences.
@@ -65,8 +65,10 @@ def label_intervals(result: MissingLabels, measure: str | None = None, *, ax: Ax
     position = np.arange(len(rows))
     ax.hlines(position, rows["low"], rows["high"], color="0.6", lw=5, label="over all missing labels")
     ax.plot(rows["value"], position, "o", color="black", ms=5, label="as evaluated")
+    if rows["expected"].notna().any():
+        ax.plot(rows["expected"], position, "d", color="white", mec="black", ms=6, label="expected")
     ax.set_yticks(position, distinct_texts(rows["name"].astype(str).tolist(), 24))
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel(chosen)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     return ax
