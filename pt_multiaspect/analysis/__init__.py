@@ -11,6 +11,7 @@ from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .missing_labels import MissingLabels, missing_labels
 from .multiverse import Multiverse, multiverse
 from .prediction_powered import PredictionPowered, prediction_powered
+from .preferences import PreferenceAgreement, preference_agreement
 from .quality import document_quality, zero_aspect_documents
 from .ranks import Ranks, ranks
 from .system_front import system_front
@@ -25,6 +26,7 @@ __all__ = [
     "MissingLabels",
     "Multiverse",
     "PredictionPowered",
+    "PreferenceAgreement",
     "Ranks",
     "Weightings",
     "attainable",
@@ -42,6 +44,7 @@ __all__ = [
     "missing_labels",
     "multiverse",
     "prediction_powered",
+    "preference_agreement",
     "rank_correlation",
     "ranks",
     "system_front",

@@ -14,6 +14,7 @@ from .._typing import Ints
 from .._validation import boolean, count, proportion
 from ..collection.frames import materialise
 from ..errors import MultiAspectError
+from ..kernels.folds import repeated_folds
 from .rows import as_numbers, check_length, query_codes, require_queries
 
 
@@ -107,16 +108,14 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
                 f"expected at least n_splits={self.n_splits} queries, got {n_queries}; use fewer folds"
             )
         rng = np.random.default_rng(self.random_state)
-        for _ in range(self.n_repeats):
-            drawn = rng.permutation(n_queries)
-            for fold in np.array_split(drawn, self.n_splits):
-                test = np.isin(codes, fold)
-                train = np.flatnonzero(~test)
-                if self.shuffle_rows:
-                    position = rng.permutation(n_queries)
-                    train = rng.permutation(train)
-                    train = train[np.argsort(position[codes[train]], kind="stable")]
-                yield train, np.flatnonzero(test)
+        for fold in repeated_folds(n_queries, self.n_splits, self.n_repeats, rng):
+            test = np.isin(codes, fold)
+            train = np.flatnonzero(~test)
+            if self.shuffle_rows:
+                position = rng.permutation(n_queries)
+                train = rng.permutation(train)
+                train = train[np.argsort(position[codes[train]], kind="stable")]
+            yield train, np.flatnonzero(test)
 
 
 def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float = 0.95) -> pd.Series[float]:

@@ -1,0 +1,345 @@
+"""Agreement of measures with the preferences of people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._typing import Bools, Floats, Ints
+from .._validation import proportion, random_seed
+from ..errors import MultiAspectError, number_of, refuse_unknown
+from ..evaluation.long_frames import read_long_frame
+from ..kernels.folds import repeated_folds
+from ..kernels.preferences import agreement_interval, mean_and_variance, sums_by_topic
+from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
+from ._frames import directions, matrix, select_measures
+from ._pairs import pairs_of_runs, rows_of_all, topics_by_group
+from ._preferences import Preferences, credits_of, read_preferences
+from ._significance import correct_groups, corrector, remove_rounding_errors
+
+#: The folds and repetitions of cross-validation over topics.
+N_FOLDS, N_REPEATS = 5, 6
+
+#: What intervals of cross-validated agreement leave out.
+CROSS_VALIDATED = (
+    "The interval of the cross-validated agreement leaves out that the choice depends on the topics: in "
+    "simulations, 95 % intervals contained the agreement in 80 to 100 % of samples."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class PreferenceAgreement(View):
+    """Result of `preference_agreement`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per measure: ``measure``; ``n_preferences``, ``n_strict``, those that are no ties, and
+        ``n_topics``, the topics of these; ``agreement``, the fraction of strict preferences that the measure
+        shares, its own ties counting one half, with its interval ``low high``; ``ties``, the fraction of strict
+        preferences on which the measure ties; ``agreement_with_ties``, the fraction of all preferences with the
+        same sign. With several assessors, ``assessors``, the agreement of an assessor with the majority of the
+        others, and ``attainable``, the agreement of the best possible measure, the same for all measures. With
+        ``by=``, for each ``group`` of topics, then for all; so in `pairs` and `best`.
+    pairs : DataFrame
+        One row per pair of measures: ``a b``; ``difference``, the agreement of a minus that of b, with its interval
+        ``low high``; ``p``, corrected.
+    best : DataFrame
+        The ``measure`` that agrees best; its ``agreement``; ``cross_validated``, the agreement on other topics of
+        the measure that is chosen in the same way, with its interval ``low high``.
+    notes : list of str
+        For whom the result holds, and what was left out.
+    ci : float
+        As given.
+    correction : str or None
+        As given.
+
+    Examples
+    --------
+    See `preference_agreement`.
+    """
+
+    table: pd.DataFrame
+    pairs: pd.DataFrame
+    best: pd.DataFrame
+    notes: list[str]
+    ci: float
+    correction: str | None
+
+    @property
+    def summary(self) -> str:
+        """The measure that agrees best, with its agreement apparent and cross-validated, in sentences."""
+        best, row = rows_of_all(self.best).iloc[0], rows_of_all(self.table).iloc[0]
+        assessors = ""
+        if "assessors" in row:
+            assessors = (
+                f" An assessor agrees with the majority of the others in {decimals(row['assessors'])}, the best "
+                f"possible measure in {decimals(row['attainable'])}."
+            )
+        return (
+            f"{best['measure']} agrees best with {number_of(row['n_strict'], 'strict preference')} on "
+            f"{number_of(row['n_topics'], 'topic')}: {decimals(best['agreement'])}, cross-validated over topics "
+            f"{_with_interval(best['cross_validated'], best).whole}.{assessors}"
+        )
+
+    def _title(self) -> str:
+        return "Agreement with preferences"
+
+    def _blocks(self) -> list[Block]:
+        keys = [key for key in ("group", "measure") if key in self.table]
+        rows: list[Cells] = [
+            [
+                *(str(row[key]) for key in keys),
+                str(row["n_strict"]),
+                str(row["n_topics"]),
+                _with_interval(row["agreement"], row),
+                *(decimals(row[name]) for name in ("ties", "agreement_with_ties")),
+            ]
+            for row in self.table.to_dict("records")
+        ]
+        heads = ["strict", "topics", "agreement", "ties", "with ties"]
+        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, heads)]
+        about = (
+            f"agreement: fraction of strict preferences, ties of the measure count one half, with its "
+            f"{100 * self.ci:g} % interval over topics. with ties: fraction of all preferences with the same sign."
+        )
+        table = Table(columns, rows, elsewhere="`.table`", most=len(rows))
+        return [Heading(self._title()), Sentence(self.summary), table, Sentence(about), *map(Sentence, self.notes)]
+
+
+def preference_agreement(
+    perquery: Any,
+    preferences: Any,
+    *,
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    reference: ir_measures.Measure | str | None = None,
+    ci: float = 0.95,
+    correction: str | None = "holm",
+    by: str | PathLike[str] | Mapping[Any, object] | pd.Series[Any] | None = None,
+    seed: int = 0,
+) -> PreferenceAgreement:
+    """Compute how often measures prefer the run that people prefer.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate`, ``pt.Experiment(perquery=True)`` and
+        the functions of `pt_multiaspect.answers` return. Lower-is-better measures are taken into account.
+    preferences : DataFrame
+        Columns ``qid a b preferred``: two runs, and the name of the preferred one or 'tie'. Or ``qid name score``,
+        such as satisfaction, from which the preferences of all pairs of runs of a topic are made. In both, the
+        column ``assessor`` is optional.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
+        to, or whether 'higher' or 'lower' is better.
+    reference : measure or str, optional
+        The measure that the others are compared with; by default, all pairs of measures are compared.
+    ci : float in (0, 1), default 0.95
+        Confidence level.
+    correction : str or None, default 'holm'
+        Correction of p for multiple testing, as for `compare_with_baseline`. All pairs of measures form a family.
+    by : str, path, mapping or Series, optional
+        Groups of topics, as for `aggregate`, which are analysed separately.
+    seed : int, default 0
+        Random seed of the folds. The same seed gives the same result, regardless of the order of rows.
+
+    Returns
+    -------
+    PreferenceAgreement
+        ``table`` has one row per measure, ``pairs`` one per pair of measures, ``best`` the one that agrees best.
+
+    Raises
+    ------
+    MultiAspectError
+        If columns or values are missing, a run has no values, the preferred run is neither of the two, a run is
+        named 'tie', an assessor contradicts itself or scores a run twice, all preferences are ties, or a parameter
+        is unknown or out of range.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be
+        better.
+
+    Notes
+    -----
+    Preferences on one topic are not independent. With the agreement r of M strict preferences, c_t their credits
+    (1, 0, or ½ where the measure ties, to 1e-12 of its maximum) on topic t of K topics, and m_t their number,
+    v = K/(K − 1) · Σ (c_t − r·m_t)² / M². The interval is Wilson's with the t quantile of K − 1 degrees of freedom
+    and r(1 − r)/v preferences, at most M, and K where v is 0. In simulations it contained the agreement in 93 to
+    100 % of samples; with preferences taken as independent, in 66 to 78 % with five assessors. Differences of
+    measures have the same v, of differences of credits, and a t interval. Fewer than two topics have no interval.
+
+    The measure that agrees best looks better on the topics that it was chosen on: by .02 to .06 in simulations.
+    ``cross_validated`` chooses it in each of five folds of topics, in six repetitions, and evaluates it on the
+    others. Measures that tie are averaged. Fewer than five topics have none.
+
+    ``assessors`` leaves out pairs of one assessor, and is no upper limit for measures: assessors who are each right
+    in .8 of pairs agree in .67 to .74. ``attainable`` is one.
+
+    Preferences on topics without values, and repeated ones of the same assessor, are left out and counted in
+    ``notes``.
+
+    Stability: provisional. New.
+
+    References
+    ----------
+    Sanderson, Paramita, Clough, Kanoulas: Do User Preferences and Evaluation Measures Line Up? SIGIR 2010.
+    Sakai, Zeng: Retrieval Evaluation Measures that Agree with Users' SERP Preferences. TOIS 39 (2021).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = {"P@1": {"x": [1, 0, 1], "y": [0, 1, 1]}, "AP": {"x": [0.6, 0.2, 0.3], "y": [0.5, 0.4, 0.7]}}
+    >>> rows = [
+    ...     (name, f"q{topic}", measure, value)
+    ...     for measure, runs in scores.items()
+    ...     for name, values in runs.items()
+    ...     for topic, value in enumerate(values)
+    ... ]
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    >>> preferences = pd.DataFrame(
+    ...     [("q0", "x", "y", "x"), ("q1", "x", "y", "y"), ("q2", "x", "y", "y")],
+    ...     columns=["qid", "a", "b", "preferred"],
+    ... )
+    >>> result = preference_agreement(perquery, preferences)
+    >>> result.table[["measure", "n_strict", "agreement", "low", "high", "ties"]].round(2)
+      measure  n_strict  agreement   low  high  ties
+    0     P@1         3       0.83  0.10   1.0  0.33
+    1      AP         3       1.00  0.14   1.0  0.00
+    """
+    ci, seed = proportion("ci")(ci), random_seed(seed)
+    corrector("t", correction, 0.05)
+    frame = read_long_frame(perquery)
+    rows, by_label = select_measures(frame, measures)
+    values, names, qids, labels = matrix(rows, least=1)
+    labels = list(map(str, labels))
+    if reference is not None:
+        refuse_unknown([str(reference)], labels, "measures", "reference")
+    values = values * directions(rows, values, labels, by_label, "preference_agreement")
+    read = read_preferences(preferences, names, qids)
+    if not read.sign.any():
+        raise MultiAspectError("preferences: expected at least one that is no tie")
+    differences = remove_rounding_errors(values[read.a, read.topic] - values[read.b, read.topic], values)
+    tables, best, pairs = [], [], []
+    groups = list(topics_by_group(by, frame, qids))
+    for keys, topics in groups:
+        is_in = np.isin(read.topic, topics)
+        group = _Agreement.of(read.rows(is_in), differences[is_in])
+        tables.append(pd.DataFrame({**keys, "measure": labels, **group.columns(ci)}))
+        best.append({**keys, **group.best(labels, ci, seed)})
+        pairs.append(group.compared(labels, reference, ci).assign(**keys))
+    notes = ["The agreement holds for these assessors and these topics.", CROSS_VALIDATED, *read.notes]
+    return PreferenceAgreement(
+        pd.concat(tables, ignore_index=True),
+        _corrected(pairs, list(keys), correction),
+        pd.DataFrame(best),
+        notes,
+        ci,
+        correction,
+    )
+
+
+@dataclass(frozen=True)
+class _Agreement:
+    """The preferences of a group of topics, and how far the measures share them."""
+
+    preferences: Preferences
+    #: The differences of the values, preferences × measures.
+    differences: Floats
+    #: The sums of the credits of strict preferences, topics × measures, and their numbers.
+    sums: Floats
+    counts: Floats
+
+    @classmethod
+    def of(cls, preferences: Preferences, differences: Floats) -> _Agreement:
+        is_strict = preferences.sign != 0
+        topic = preferences.topic[is_strict]
+        credits = credits_of(differences[is_strict], preferences.sign[is_strict])
+        counts = sums_by_topic(np.ones((len(topic), 1)), topic)[:, 0]
+        return cls(preferences, differences, sums_by_topic(credits, topic), counts)
+
+    def columns(self, ci: float) -> dict[str, Any]:
+        """Return the columns of the table after the names of the measures."""
+        sign = self.preferences.sign[:, None]
+        is_strict: Bools = sign[:, 0] != 0
+        agreement, low, high = agreement_interval(self.sums, self.counts, ci)
+        return {
+            "n_preferences": len(sign),
+            "n_strict": int(is_strict.sum()),
+            "n_topics": len(self.counts),
+            "agreement": agreement,
+            "low": low,
+            "high": high,
+            "ties": _fraction(self.differences[is_strict] == 0),
+            "agreement_with_ties": _fraction(np.sign(self.differences) == sign),
+            **self.preferences.agreement_of_assessors(),
+        }
+
+    def best(self, labels: list[str], ci: float, seed: int) -> dict[str, Any]:
+        """Return the measure that agrees best, the first by name of those that tie, and its agreement."""
+        total = self.sums.sum(axis=0)
+        measure = min(np.array(labels)[_is_highest(total)].tolist())
+        agreement = mean_and_variance(self.sums, self.counts)[0][labels.index(measure)]
+        row: dict[str, Any] = {"measure": measure, "agreement": agreement}
+        if len(self.counts) < N_FOLDS:
+            return row | dict.fromkeys(("cross_validated", "low", "high"), np.nan)
+        chosen = np.zeros((len(self.counts), 1))
+        rng = np.random.default_rng(seed)
+        for fold in repeated_folds(len(self.counts), N_FOLDS, N_REPEATS, rng):
+            is_chosen = _is_highest(total - self.sums[fold].sum(axis=0))
+            chosen[fold, 0] += self.sums[fold][:, is_chosen].mean(axis=1) / N_REPEATS
+        columns = zip(("cross_validated", "low", "high"), agreement_interval(chosen, self.counts, ci), strict=True)
+        return row | {name: float(column[0]) for name, column in columns}
+
+    def compared(self, labels: list[str], reference: object, ci: float) -> pd.DataFrame:
+        """Return the differences of agreement of pairs of measures, their intervals and levels, not corrected."""
+        from scipy.special import stdtr, stdtrit
+
+        first: Ints
+        second: Ints
+        first = second = np.zeros(0, dtype=np.intp)
+        sides: dict[str, list[Any]] = {"a": [], "b": []}
+        if len(labels) > 1:
+            first, second, sides = pairs_of_runs(labels, labels, None if reference is None else str(reference))
+        difference, variance = mean_and_variance(self.sums[:, first] - self.sums[:, second], self.counts)
+        error, freedom = np.sqrt(variance), max(len(self.counts) - 1, 1)
+        difference[np.abs(difference) <= 1e-12] = 0.0
+        half = stdtrit(freedom, (1 + ci) / 2) * error
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = 2 * stdtr(freedom, np.where(difference == 0, 0.0, -np.abs(difference) / error))
+        p[np.isnan(error)] = np.nan
+        columns = {"difference": difference, "low": difference - half, "high": difference + half, "p": p}
+        return pd.DataFrame({**sides, **columns})
+
+
+def _is_highest(sums: Floats) -> Bools:
+    """Return which sums of credits are the highest, up to rounding errors."""
+    return np.asarray(sums >= sums.max() - 1e-9)
+
+
+def _fraction(is_so: Bools) -> Floats:
+    """Return the fraction of rows of each column, NaN without rows."""
+    return is_so.mean(axis=0) if len(is_so) else np.full(is_so.shape[1], np.nan)
+
+
+def _corrected(pairs: list[pd.DataFrame], keys: list[str], correction: str | None) -> pd.DataFrame:
+    """Return the pairs with corrected levels: those of all topics, and those of all groups, are a family."""
+    for family in (pairs[:-1], pairs[-1:]):
+        if family and len(family[0]):
+            levels = np.stack([part["p"].to_numpy(np.float64) for part in family])
+            for part, p in zip(family, correct_groups(levels, "t", correction, 0.05), strict=True):
+                part["p"] = p
+    table = pd.concat(pairs, ignore_index=True)
+    return table[[*keys, *(column for column in table if column not in keys)]]
+
+
+def _with_interval(value: float, row: Any) -> Cell:
+    after = "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
+    return Cell(decimals(value), after=after)
