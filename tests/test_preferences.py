@@ -10,11 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from shared_data import shared_path
 
 import pt_multiaspect as ma
-from pt_multiaspect.analysis import preference_agreement
+from pt_multiaspect.analysis import fit_weights, preference_agreement
+from pt_multiaspect.analysis._aspect_values import simplex_points
 from pt_multiaspect.analysis._preferences import read_preferences
+from pt_multiaspect.kernels.preference_weights import is_separable, logistic_weights, weighting_levels
 
 COLUMNS, SCORES = ["qid", "a", "b", "preferred"], ["qid", "name", "score"]
 
@@ -336,3 +339,215 @@ def test_intervals_contain_the_agreement(n_topics: int, n_assessors: int, n_pair
         table = preference_agreement(values, sample, measures=HIGHER).table
         n_covered += (table["low"] <= truth) & (truth <= table["high"])
     assert (n_covered / n_samples > 0.91).all(), n_covered / n_samples
+
+
+# -- weights --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("case", "expected", "tolerance"), golden("logistic_weights", 3))
+def test_golden_weights(case: Any, expected: Any, tolerance: float) -> None:
+    differences, sign = np.array(case["differences"]), np.array(case["preferred"])
+    assert logistic_weights(differences, sign) == pytest.approx(expected["weights"], abs=tolerance)
+    assert logistic_weights(1e-9 * differences, sign) == pytest.approx(expected["weights"], abs=tolerance)
+
+
+@pytest.mark.parametrize(("case", "expected", "tolerance"), golden("score_test", 2))
+def test_golden_levels_of_weightings(case: Any, expected: Any, tolerance: float) -> None:
+    points = np.array([test["weights"] for test in expected["tests"]], dtype=np.float64)
+    sign = 2 * np.array(case["preferred"]) - 1
+    levels = weighting_levels(points, np.array(case["differences"]), sign, np.array(case["topic"]))
+    assert levels == pytest.approx([test["p"] for test in expected["tests"]], abs=tolerance)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+def test_weights_and_levels_obey_laws(seed: int, n_aspects: int) -> None:
+    """Against a general solver; scale, sides and order do not matter."""
+    rng = np.random.default_rng(seed)
+    z, topics = rng.normal(size=(30, n_aspects)).round(1), rng.integers(12, size=30)
+    sign = np.where(rng.random(30) < 1 / (1 + np.exp(-2 * z[:, 0])), 1, -1)
+    weights = logistic_weights(z, sign)
+    if not is_separable(z, sign):
+        solved = minimize(
+            lambda b: np.logaddexp(0, -(z @ b) * sign).sum(),
+            np.ones(n_aspects),
+            jac=lambda b: -(z * (sign / (1 + np.exp((z @ b) * sign)))[:, None]).sum(axis=0),
+            bounds=[(0, None)] * n_aspects,
+            options={"ftol": 1e-15, "gtol": 1e-9},
+        ).x
+        expected = solved / solved.sum() if solved.sum() > 1e-4 else np.zeros(n_aspects)
+        assert weights == pytest.approx(expected, abs=1e-3) or solved.sum() < 1e-2
+    points = simplex_points(64, n_aspects, 0)
+    levels = weighting_levels(points, z, sign, topics)
+    assert ((levels >= 0) & (levels <= 1)).all()
+    side, order = np.where(rng.random(30) < 0.5, 1, -1), rng.permutation(30)
+    turned = (8 * z * side[:, None])[order], (sign * side)[order]
+    assert logistic_weights(*turned) == pytest.approx(weights, abs=1e-6)
+    assert weighting_levels(points, *turned, topics[order]) == pytest.approx(levels, abs=1e-6)
+    aspects = rng.permutation(n_aspects)
+    exchanged = weighting_levels(points[:, aspects], z[:, aspects], sign, topics)
+    assert exchanged == pytest.approx(levels, abs=1e-6)
+
+
+def test_equal_aspects_share_their_weight() -> None:
+    rng = np.random.default_rng(3)
+    z, topics = rng.normal(size=(60, 2)), np.repeat(np.arange(20), 3)
+    sign = np.where(z @ [0.7, 0.3] + rng.logistic(scale=0.3, size=60) > 0, 1, -1)
+    twice = z[:, [0, 1, 1]]
+    whole, parts = logistic_weights(z, sign), logistic_weights(twice, sign)
+    assert parts == pytest.approx([whole[0], whole[1] / 2, whole[1] / 2], abs=1e-5)
+    points = simplex_points(64, 3, 0)
+    merged = np.column_stack([points[:, 0], points[:, 1:].sum(axis=1)])
+    levels = weighting_levels(points, twice, sign, topics)
+    assert levels == pytest.approx(weighting_levels(merged, z, sign, topics), abs=1e-9)
+
+
+def test_separable_preferences() -> None:
+    rng = np.random.default_rng(4)
+    z, topics = rng.normal(size=(20, 2)), np.arange(20)
+    sign = np.sign(z @ [0.6, 0.4]).astype(int)
+    assert is_separable(z, sign)
+    weights = logistic_weights(z, sign)
+    assert (np.sign(z @ weights) == sign).all()
+    assert weighting_levels(np.array([[0.6, 0.4], weights]), z, sign, topics).tolist() == [1, 1]
+    # Only the first aspect is separable, and the second one is undecided where the first ties.
+    partly = np.array([[1.0, 1.0], [2.0, -1.0], [0.0, 1.0], [0.0, 1.0]])
+    assert is_separable(partly, np.array([1, 1, 1, -1]))
+    assert not is_separable(partly, np.array([1, -1, 1, -1]))
+
+
+def test_fitted_weights() -> None:
+    frame, preferences = world(30, n_pairs=2, scale=8)
+    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    assert list(fitted.weights) == list(HIGHER)
+    assert sum(fitted.weights.values()) == pytest.approx(1)
+    assert fitted.contains({"m0": 6, "m1": 3, "m2": 1})
+    assert not fitted.contains({"m2": 1})
+    assert not fitted.contains(dict.fromkeys(HIGHER, 1))
+    assert "Equal weights are not among them" in fitted.summary
+    assert fitted.fraction == len(fitted.points) / 4096
+    assert all(fitted.contains(dict(zip(HIGHER, point.tolist(), strict=True))) for point in fitted.points[::40])
+    assert (fitted.ranges["low"] <= fitted.points.min(axis=0)).all()
+    assert (fitted.ranges["high"] >= fitted.points.max(axis=0)).all()
+    # The agreement is that of the measures, as preference_agreement computes it.
+    values = frame.pivot(index=["name", "qid"], columns="measure", values="value")
+    combined = pd.DataFrame({"fitted": values @ pd.Series(fitted.weights), "equal": values.mean(axis=1)})
+    long = combined.rename_axis(columns="measure").stack().rename("value").reset_index()
+    table = preference_agreement(long, preferences, measures={"fitted": "higher", "equal": "higher"}).table
+    for row in table.to_dict("records"):
+        found = fitted.agreement.set_index("weights").loc[row["measure"]]
+        assert [row[key] for key in ("agreement", "low", "high")] == pytest.approx(found.tolist())
+    assert "confidence set" in str(fitted)
+
+
+def test_order_of_rows_does_not_change_fitted_weights() -> None:
+    frame, preferences = world(20)
+    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    swapped = preferences.rename(columns={"a": "b", "b": "a"}).sample(frac=1, random_state=1)
+    other = fit_weights(frame.sample(frac=1, random_state=2), swapped, measures=HIGHER)
+    assert other.weights == fitted.weights
+    np.testing.assert_array_equal(other.points, fitted.points)
+    pd.testing.assert_frame_equal(other.agreement, fitted.agreement)
+
+
+@pytest.mark.parametrize("scales", [None, ma.Aspects({"relevance": 2, "credibility": 3})])
+@pytest.mark.parametrize("base", ["nDCG@3", "AP"])
+def test_the_measure_is_ready_to_use(scales: ma.Aspects | None, base: str) -> None:
+    rng = np.random.default_rng(7)
+    docs, qids = [f"d{n}" for n in range(8)], [f"q{n}" for n in range(12)]
+    qrels = {
+        qid: {doc: {"relevance": int(rng.integers(3)), "credibility": int(rng.integers(4))} for doc in docs}
+        for qid in qids
+    }
+    runs = {name: {qid: {doc: float(rng.random()) for doc in docs} for qid in qids} for name in "xyz"}
+    options = {} if scales is None else {"aspects": scales}
+    parts = [ma.On(aspect=aspect, base=base, **options) for aspect in ("relevance", "credibility")]
+    frame = ma.evaluate(runs, qrels, parts, progress=False)
+    value = frame[frame["measure"] == str(parts[0])].set_index(["name", "qid"])["value"]
+    rows = [(qid, a, b, a if value[a, qid] + rng.normal(0, 0.2) > value[b, qid] else b) for qid in qids
+            for a, b in (("x", "y"), ("y", "z"))]  # fmt: skip
+    fitted = fit_weights(frame, pd.DataFrame(rows, columns=COLUMNS))
+    assert set(fitted.weights) == {"relevance", "credibility"}
+    both = ma.evaluate(runs, qrels, [fitted.measure], progress=False)
+    weighted = sum(
+        fitted.weights[part.one_aspect] * frame[frame["measure"] == str(part)]["value"].to_numpy() for part in parts
+    )
+    assert both["value"].to_numpy() == pytest.approx(weighted)
+
+
+def test_preferences_that_fit_no_weights() -> None:
+    frame, preferences = world(30, n_pairs=3, scale=12, weights=(1, 1, 1))
+    loser = np.where(preferences["preferred"] == preferences["a"], preferences["b"], preferences["a"])
+    opposite = preferences.assign(preferred=np.where(preferences["preferred"] == "tie", "tie", loser))
+    with pytest.raises(ma.MultiAspectError, match="preferences contradict every aspect"):
+        fit_weights(frame, opposite, measures=HIGHER)
+    with pytest.raises(ma.MultiAspectError, match="strict ones on at least 10 topics, got 9 topics"):
+        fit_weights(frame, preferences[preferences["qid"].isin([f"q{n}" for n in range(9)])], measures=HIGHER)
+    with pytest.raises(ma.MultiAspectError, match="at least two aspects"):
+        fit_weights(frame, preferences, measures={"m0": "higher"})
+    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    for weights, message in (({"m9": 1}, "expected aspects"), ({"m0": 0}, "one above 0"), ({"m0": -1}, "m0")):
+        with pytest.raises(ma.MultiAspectError, match=message):
+            fitted.contains(weights)
+
+
+def test_an_empty_set_is_said() -> None:
+    """Users who prefer the second aspect only if the first one is low: no weighted sum."""
+    rng = np.random.default_rng(0)
+    n_topics = 300
+    values = rng.random((2, n_topics, 2))
+    difference = values[0] - values[1]
+    wins = np.where(np.abs(difference[:, 0]) > 0.3, difference[:, 0] > 0, difference[:, 0] < 0)
+    wins = np.where(np.abs(difference[:, 1]) > 0.5, difference[:, 1] < 0, wins)
+    topics = [f"q{n}" for n in range(n_topics)]
+    measures = {
+        f"m{column}": {
+            name: dict(zip(topics, values[run, :, column], strict=True)) for run, name in enumerate("xy")
+        }
+        for column in range(2)
+    }
+    preferences = pd.DataFrame({"qid": topics, "a": "x", "b": "y", "preferred": np.where(wins, "x", "y")})
+    fitted = fit_weights(long_frame(**measures), preferences, measures=dict.fromkeys(measures, "higher"))
+    assert fitted.fraction == 0
+    assert fitted.ranges[["low", "high"]].isna().all(axis=None)
+    assert "reject all weightings" in fitted.summary
+    assert "reject all weightings" in str(fitted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_topics", "n_assessors", "n_pairs"), [(40, 1, 2), (20, 2, 2), (60, 2, 2)])
+@pytest.mark.parametrize("weights", [(0.6, 0.3, 0.1), (1.0, 0.0, 0.0)])
+def test_the_set_contains_the_weights_of_users(
+    n_topics: int, n_assessors: int, n_pairs: int, weights: tuple[float, ...]
+) -> None:
+    n_samples, n_covered, sizes = 300, 0, []
+    points = simplex_points(256, 3, 0)
+    for sample in range(n_samples):
+        rng = np.random.default_rng(sample)
+        z = rng.normal(size=(n_topics * n_pairs, 3)).repeat(n_assessors, axis=0) * 0.3
+        topic = np.arange(n_topics).repeat(n_pairs * n_assessors)
+        # The same noise for one topic, so that preferences are not independent given the values.
+        mood = rng.normal(size=(n_topics, 3))[topic] * 0.3
+        p = 1 / (1 + np.exp(-6 * (z @ weights) - 2 * (z * mood).sum(axis=1)))
+        sign = np.where(rng.random(len(z)) < p, 1, -1)
+        n_covered += weighting_levels(np.array([weights]), z, sign, topic)[0] >= 0.05
+        sizes.append((weighting_levels(points, z, sign, topic) >= 0.05).mean())
+    assert n_covered / n_samples > 0.92, (n_covered, np.mean(sizes))
+    assert np.mean(sizes) < 0.6
+
+
+@pytest.mark.slow
+def test_cross_validated_agreement_is_that_on_new_topics() -> None:
+    apparent, cross_validated, true = [], [], []
+    many_values, many = world(1500, n_pairs=2, n_assessors=1, seed=99)
+    wide = many_values.pivot(index=["name", "qid"], columns="measure", values="value")
+    strict = many[many["preferred"] != "tie"]
+    a, b = (wide.loc[list(zip(strict[side], strict["qid"], strict=True))].to_numpy() for side in "ab")
+    margin = (a - b) * np.where(strict["preferred"] == strict["a"], 1, -1)[:, None]
+    for sample in range(60):
+        fitted = fit_weights(*world(20, n_pairs=2, n_assessors=1, seed=sample), measures=HIGHER, seed=sample)
+        by_weights = fitted.agreement.set_index("weights")["agreement"]
+        apparent.append(by_weights["fitted"])
+        cross_validated.append(by_weights["cross-validated"])
+        true.append((margin @ np.array(list(fitted.weights.values())) > 0).mean())
+    assert np.mean(cross_validated) == pytest.approx(np.mean(true), abs=0.025)
+    assert np.mean(apparent) > np.mean(true) + 0.01

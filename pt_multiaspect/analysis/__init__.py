@@ -5,6 +5,7 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .detectable import DetectableDifference, detectable_difference
 from .discriminative import DiscriminativePower, discriminative_power
+from .fitted_weights import FittedWeights, fit_weights
 from .fronts import AttainableFront, attainable_front
 from .intuitiveness import intuitiveness, unanimity
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
@@ -22,6 +23,7 @@ __all__ = [
     "AttainableFront",
     "DetectableDifference",
     "DiscriminativePower",
+    "FittedWeights",
     "JudgeSensitivity",
     "MissingLabels",
     "Multiverse",
@@ -37,6 +39,7 @@ __all__ = [
     "detectable_difference",
     "discriminative_power",
     "document_quality",
+    "fit_weights",
     "ideal_values",
     "intuitiveness",
     "judge_agreement",

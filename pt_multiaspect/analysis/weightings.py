@@ -17,13 +17,13 @@ from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_unknown, shown
 from ..evaluation.evaluating import evaluate
-from ..evaluation.long_frames import measures_by_label, read_long_frame
-from ..integration.parsing import parse_one
+from ..evaluation.long_frames import read_long_frame
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
-from ..measures.means import CAM, AspectMean
+from ..measures.means import AspectMean
 from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, View, percent
-from ._frames import directions, matrix, select_measures
+from ._aspect_values import N_SAMPLED, check_several_aspects, read_aspects, read_mean, simplex_points
+from ._frames import matrix
 from ._pairs import pairs_of_runs, pairs_table, rest, rows_of_all, rows_per_pair, topics_by_group
 from ._significance import (
     corrector,
@@ -35,8 +35,8 @@ from ._significance import (
     unordered_pairs,
 )
 
-#: Number of sampled weightings: of measures that are linear in their weights, and of others, each computed anew.
-N_SAMPLED, N_EVALUATED = 4096, 256
+#: Number of sampled weightings of measures that are not linear in their weights, which are computed for each.
+N_EVALUATED = 256
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
 _TOLERANCE = 1e-12
@@ -260,7 +260,7 @@ def weightings(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     choice("correction", None, "holm")(correction)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    mean = _read_mean(measure)
+    mean = read_mean(measure)
     frame = read_long_frame(perquery)
     world = _read_values(frame, mean, measures, at_least, runs, qrels, seed)
     first, second, sides = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
@@ -286,33 +286,9 @@ def weightings(
     )
 
 
-def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
-    """Return weightings that are spread evenly over the simplex: a scrambled Sobol sequence of the given seed.
-
-    Parameters
-    ----------
-    n_points : int
-        The number of weightings, a power of 2.
-    n_aspects : int
-        The number of aspects, at least 2.
-    seed : int
-        Random seed.
-
-    Returns
-    -------
-    ndarray of float, shape (n_points, n_aspects)
-        Weights of at least 0 that sum to 1.
-    """
-    from scipy.stats import qmc
-
-    draws = qmc.Sobol(n_aspects - 1, seed=seed).random_base2(int(n_points).bit_length() - 1)
-    # The gaps between sorted uniform numbers are uniform on the simplex.
-    return np.diff(np.sort(draws, axis=1), axis=1, prepend=0.0, append=1.0)
-
-
 def measures_of_aspects(measure: ir_measures.Measure | str, qrels: Any) -> dict[str, ir_measures.Measure]:
     """Return the measures, by label, whose values a mean over aspects combines."""
-    mean = _read_mean(measure)
+    mean = read_mean(measure)
     scales = mean.spec if isinstance(mean.spec, Aspects) else None
     names = [view.name for view in mean.views(Judgments.of(qrels))]
     parts = [On(aspect=name, base=mean.bases.of(name).text, aspects=scales) for name in names]
@@ -355,15 +331,6 @@ class _World:
         return positive_fraction(at_corners)
 
 
-def _read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
-    mean = CAM if measure is None else parse_one(measure)
-    if not isinstance(mean, AspectMean):
-        raise MultiAspectError(
-            f"measure: expected a mean over aspects, such as CAM, MM, WHAM or GAM, got {shown(mean)}"
-        )
-    return mean
-
-
 def has_linear_weights(measure: object) -> bool:
     """Return whether a measure is a mean over aspects that is linear in their weights."""
     return isinstance(measure, AspectMean) and measure.IS_WEIGHTED_SUM and not _reads_rankings(measure)
@@ -400,12 +367,8 @@ def _read_values(
         aspects = [view.name for view in mean.views(Judgments.of(qrels))]
         values = values[:, :, :0]
     else:
-        rows, by_label, aspects = _rows_of_aspects(frame, mean, measures)
-        values, names, qids, labels = matrix(rows)
-        signs = directions(rows, values, labels, by_label, "weightings")
-        values = values * signs
-    if len(aspects) < 2:
-        raise MultiAspectError(f"expected at least two aspects, got only {choices(aspects)}")
+        values, names, qids, aspects = read_aspects(frame, mean, measures, "weightings")
+    check_several_aspects(aspects)
     least = _least_weights(at_least, aspects)
     weights = _weights(mean, aspects, least)
     is_weighted_sum = has_linear_weights(mean)
@@ -449,41 +412,6 @@ def _evaluate_points(
     chosen = [list(map(str, systems)).index(str(name)) for name in names]
     columns = [list(map(str, topics)).index(str(qid)) for qid in qids]
     return values[np.ix_(chosen, columns)] * (-1.0 if mean.lower_is_better else 1.0)
-
-
-def _rows_of_aspects(
-    frame: pd.DataFrame, mean: AspectMean, measures: object
-) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
-    """Return the rows of the measures of the aspects, measures or directions by label, and the aspects."""
-    if measures is not None:
-        rows, by_label = select_measures(frame, measures)
-        aspects = [str(label) for label in rows["measure"].unique()]
-        mean.of_criteria({aspect: np.zeros(1) for aspect in aspects})  # refuses what is defined for rankings only
-        return rows, by_label, aspects
-    known: dict[str, Any] = {
-        label: on for label, on in measures_by_label(frame).items() if getattr(on, "one_aspect", None) is not None
-    }
-    if "base" in mean.params or mean.cutoff is not None:
-        known = {label: on for label, on in known.items() if on.bases.one == mean.bases.of(on.one_aspect)}
-    if mean.spec:
-        known = {label: on for label, on in known.items() if _is_declared(on, mean)}
-    aspects = [on.one_aspect for on in known.values()]
-    bases = {on.bases.one.text for on in known.values()}
-    labels = frame["measure"].map(str).unique()
-    if len(aspects) < 2 or len(set(aspects)) < len(aspects) or ("base" not in mean.params and len(bases) > 1):
-        raise MultiAspectError(
-            "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), with the base and "
-            f"the scales of {mean}, got {choices(labels)}; name those of the aspects by measures=[...]"
-        )
-    return select_measures(frame, list(known))[0], {}, aspects
-
-
-def _is_declared(on: Any, mean: AspectMean) -> bool:
-    """Return whether a mean contains the aspect of a measure, and with the same scale if it declares one."""
-    spec = mean.spec or ()
-    if not isinstance(spec, Aspects):
-        return on.one_aspect in spec
-    return on.one_aspect in spec and isinstance(on.spec, Aspects) and on.spec[on.one_aspect] == spec[on.one_aspect]
 
 
 def _least_weights(at_least: object, aspects: list[str]) -> Floats:
