@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -14,7 +15,8 @@ from scipy.optimize import minimize
 from shared_data import shared_path
 
 import pt_multiaspect as ma
-from pt_multiaspect.analysis import fit_weights, preference_agreement
+from pt_multiaspect import CAM, MM, plots
+from pt_multiaspect.analysis import fit_weights, preference_agreement, weightings
 from pt_multiaspect.analysis._aspect_values import simplex_points
 from pt_multiaspect.analysis._preferences import read_preferences
 from pt_multiaspect.kernels.preference_weights import is_separable, logistic_weights, weighting_levels
@@ -551,3 +553,69 @@ def test_cross_validated_agreement_is_that_on_new_topics() -> None:
         true.append((margin @ np.array(list(fitted.weights.values())) > 0).mean())
     assert np.mean(cross_validated) == pytest.approx(np.mean(true), abs=0.025)
     assert np.mean(apparent) > np.mean(true) + 0.01
+
+
+# -- conclusions within the weights that preferences allow ----------------------------------------------------
+
+
+def test_weightings_within_those_that_preferences_allow() -> None:
+    frame, preferences = world(30, n_pairs=2, scale=8)
+    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    result = weightings(frame, measures=HIGHER, within=fitted, n_resamples=50)
+    assert result.weights == pytest.approx(fitted.weights)
+    means = frame.pivot_table(index="name", columns="measure", values="value")[list(HIGHER)]
+    for row in result.pairs.to_dict("records"):
+        sums = fitted.points @ (means.loc[row["a"]] - means.loc[row["b"]]).to_numpy()
+        assert row["fraction"] == pytest.approx((sums > 0).mean())
+        assert (row["lowest"], row["highest"]) == pytest.approx((sums.min(), sums.max()))
+        assert row["low"] <= row["fraction"] <= row["high"]
+        assert 0 <= row["fraction_significant"] <= 1
+    everything = weightings(frame, measures=HIGHER, n_resamples=2)
+    assert "lowest" not in everything.pairs
+    assert "that the preferences allow" in result.summary
+    assert "of the allowed weightings" in " ".join(str(result).split())
+    # The columns of the values may be in another order than those of the fit.
+    turned = weightings(frame.iloc[::-1], measures=dict(reversed(HIGHER.items())), within=fitted, n_resamples=50)
+    both = (rows.pairs.set_index(["a", "b"]) for rows in (turned, result))
+    fractions = [{frozenset(key): max(f, 1 - f) for key, f in rows["fraction"].items()} for rows in both]
+    assert fractions[0] == pytest.approx(fractions[1])
+
+
+def test_all_weightings_allowed_give_the_exact_fractions() -> None:
+    frame, preferences = world(30, n_pairs=2, scale=8)
+    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    every = dataclasses.replace(fitted, points=simplex_points(4096, 3, 0))
+    sampled = weightings(frame, CAM, measures=HIGHER, within=every, n_resamples=20).pairs
+    exact = weightings(frame, CAM, measures=HIGHER, n_resamples=20).pairs
+    assert sampled["fraction"].tolist() == pytest.approx(exact["fraction"].tolist(), abs=0.004)
+    assert sampled["low"].tolist() == pytest.approx(exact["low"].tolist(), abs=0.01)
+    pd.testing.assert_series_equal(sampled["fraction_significant"], exact["fraction_significant"])
+
+
+def test_bad_within() -> None:
+    frame, preferences = world(30, n_pairs=2, scale=8)
+    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    two = dict(list(HIGHER.items())[:2])
+    for options, message in (
+        ({"within": "m0"}, "expected the result of fit_weights"),
+        ({"within": fitted, "at_least": {"m0": 0.5}}, "no at_least beside it"),
+        ({"within": fitted, "measure": MM}, "the weights were fitted for CAM, got MM"),
+        ({"within": fitted, "measure": CAM, "measures": two}, "expected weights of the aspects"),
+        ({"within": dataclasses.replace(fitted, points=fitted.points[:0])}, "reject all sampled weightings"),
+    ):
+        with pytest.raises(ma.MultiAspectError, match=message):
+            weightings(frame, **{"measures": HIGHER, **options})
+
+
+def test_the_allowed_weightings_are_drawn() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    frame, preferences = world(30, n_pairs=2, scale=8)
+    for n_aspects in (2, 3):
+        measures = dict(list(HIGHER.items())[:n_aspects])
+        fitted = fit_weights(frame, preferences, measures=measures)
+        result = weightings(frame, measures=measures, within=fitted, n_resamples=2)
+        ax = plots.weightings(result, ("run 0", "run 1"))
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert "allowed by preferences" in labels
+        plain = plots.weightings(weightings(frame, measures=measures, n_resamples=2), ("run 0", "run 1"))
+        assert "allowed by preferences" not in [text.get_text() for text in plain.get_legend().get_texts()]

@@ -53,11 +53,15 @@ class _Strict:
         """Return the credit of a weighting for each preference."""
         return credits_of(weighted_sum(self.differences, weights)[:, None], self.sign)[:, 0]
 
-    def are_allowed(self, points: Floats, ci: float) -> Bools:
-        """Return which weightings the preferences do not reject."""
+    def levels(self, points: Floats) -> Floats:
+        """Return the levels at which the preferences reject weightings."""
         parts = slices(len(points), len(self.sign) * (2 + self.differences.shape[1]))
         levels = [weighting_levels(points[part], self.differences, self.sign, self.topic) for part in parts]
-        return np.concatenate(levels) >= 1 - ci
+        return np.concatenate(levels)
+
+    def are_allowed(self, points: Floats, ci: float) -> Bools:
+        """Return which weightings the preferences do not reject."""
+        return np.asarray(self.levels(points) >= 1 - ci)
 
 
 @dataclass(frozen=True, repr=False)
@@ -298,6 +302,11 @@ def fit_weights(
         ci,
         strict,
     )
+
+
+def rejection_levels(fitted: FittedWeights, points: Floats) -> Floats:
+    """Return the levels at which preferences reject weightings, points × aspects of the result."""
+    return fitted._strict.levels(points)
 
 
 def _measure_of(rows: pd.DataFrame, weights: dict[str, float]) -> ir_measures.Measure:

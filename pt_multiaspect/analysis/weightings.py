@@ -34,6 +34,7 @@ from ._significance import (
     t_test_levels,
     unordered_pairs,
 )
+from .fitted_weights import FittedWeights
 
 #: Number of sampled weightings of measures that are not linear in their weights, which are computed for each.
 N_EVALUATED = 256
@@ -57,7 +58,8 @@ class Weightings(View):
         least be moved from aspects to others to reverse the order, NaN if no weighting does, and ``reversal``,
         that weighting in words; ``uir``, the unanimous improvement ratio, with ``n_better`` and ``n_worse``,
         the numbers of topics on which a, or b, is at least as good on every aspect and better on one. With
-        ``by=``, for each ``group`` of topics, then for all.
+        ``within=``, also ``lowest`` and ``highest``, the extremes of the difference. With ``by=``, for each
+        ``group`` of topics, then for all.
     aspects : DataFrame
         One row per pair and aspect: ``a b aspect``; ``difference``, that of the means on the aspect,
         positive where a is better, also if lower is better (the sum of weight · difference is that of the pair);
@@ -73,6 +75,8 @@ class Weightings(View):
         The measure whose weights vary.
     alpha, correction, ci : float, str or None, float
         As given.
+    within : FittedWeights or None
+        As given; if it is, fractions are those of the weightings that preferences allow.
 
     Examples
     --------
@@ -88,6 +92,7 @@ class Weightings(View):
     alpha: float
     correction: str | None
     ci: float
+    within: FittedWeights | None = None
 
     @property
     def summary(self) -> str:
@@ -97,12 +102,17 @@ class Weightings(View):
         changing, undecided = ((fraction > low) & (fraction < 1 - low) for low in (0.0, 0.1))
         tested = pairs[pairs["p"] < self.alpha]
         fragile = int((tested["fraction_significant"] < 0.95).sum())
+        allowed, these = ("", "all") if self.within is None else (" that the preferences allow", "these")
         return (
-            f"{changing.sum()} of {len(pairs)} pairs of runs change their order under some weighting, "
-            f"{undecided.sum()} for between a tenth and nine tenths of all weightings. Of {len(tested)} pairs with "
-            f"p < {self.alpha:g} under the weights of the measure, {fragile} have it, with the same sign, under "
-            "fewer than 95 % of weightings."
+            f"{changing.sum()} of {len(pairs)} pairs of runs change their order under some weighting{allowed}, "
+            f"{undecided.sum()} for between a tenth and nine tenths of {these} weightings. Of {len(tested)} pairs "
+            f"with p < {self.alpha:g} under the weights of the measure, {fragile} have it, with the same sign, "
+            "under fewer than 95 % of weightings."
         )
+
+    @property
+    def _these(self) -> str:
+        return "all" if self.within is None else "the allowed"
 
     def _title(self) -> str:
         return f"Weightings of {self.measure}"
@@ -117,9 +127,9 @@ class Weightings(View):
         ]
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
-            f"Weights of the measure: {declared}. a higher: fraction of all weightings under which a has the "
-            f"higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction with "
-            f"the same sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
+            f"Weights of the measure: {declared}. a higher: fraction of {self._these} weightings under which a has "
+            f"the higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction "
+            f"with the same sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
         )
         table = pairs_table(
             self.pairs,
@@ -143,6 +153,7 @@ def weightings(
     measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
     baseline: str | Sequence[str] | None = None,
     at_least: Mapping[str, float] | None = None,
+    within: FittedWeights | None = None,
     alpha: float = 0.05,
     correction: str | None = None,
     ci: float = 0.95,
@@ -172,6 +183,9 @@ def weightings(
     at_least : mapping of str to float, optional
         Least weights of aspects, of normalised weights, such as ``{"relevance": 0.5}``. The weights of
         `measure` must respect them; without such weights, what remains is shared equally.
+    within : FittedWeights, optional
+        The result of `fit_weights`: only the weightings that the preferences allow are compared, and CAM with the
+        fitted weights is the default of `measure`. Only for CAM; not with `at_least`.
     alpha : float in (0, 1), default 0.05
         The significance level of the paired t-test.
     correction : {'holm'}, optional
@@ -198,7 +212,7 @@ def weightings(
     MultiAspectError
         If there are fewer than two aspects, runs or topics, the measures of the aspects cannot be recognised, a
         value is missing or not finite, systems have different topics, weights are below `at_least`, these are
-        negative or sum to more than 1, or a parameter is out of range.
+        negative or sum to more than 1, `within` has other aspects or no weighting, or a parameter is out of range.
 
     Warns
     -----
@@ -223,6 +237,10 @@ def weightings(
     it is larger, some .01 for five and .02 for eight. Measures that are not linear in their weights are computed
     for 256 such points, which determine all fractions, and have no nearest reversal: errors were at most .004 for
     two aspects, .03 for three and .07 for five.
+
+    With `within`, ``fraction``, its interval and ``fraction_significant`` are those of the sampled weightings that
+    `fit_weights` keeps, and so are ``lowest`` and ``highest``; reversals are among all weightings. An order of two
+    runs with the fraction 0 or 1 holds for all weights that the preferences allow.
 
     The unanimous improvement ratio is the number of topics on which a is at least as good as b on every aspect,
     minus that on which b is, over the number of topics.
@@ -260,9 +278,11 @@ def weightings(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     choice("correction", None, "holm")(correction)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    mean = read_mean(measure)
+    mean = read_mean(within.measure if measure is None and isinstance(within, FittedWeights) else measure)
     frame = read_long_frame(perquery)
     world = _read_values(frame, mean, measures, at_least, runs, qrels, seed)
+    if within is not None:
+        world = _restrict(world, mean, at_least, within)
     first, second, sides = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
     aspects = {"aspect": world.aspects, "weight": world.weights.tolist()}
     pairs, parts, covariances = [], [], []
@@ -283,6 +303,7 @@ def weightings(
         alpha,
         correction,
         ci,
+        within,
     )
 
 
@@ -312,6 +333,8 @@ class _World:
     sampled: Floats | None
     #: weightings × aspects.
     points: Floats
+    #: Whether the points are those of a part of the weightings.
+    is_restricted: bool = False
 
     @property
     def basis(self) -> Floats:
@@ -327,6 +350,11 @@ class _World:
         """Return the fraction of weightings under which differences of the means of `basis` are positive."""
         if self.sampled is not None:
             return np.asarray((differences > 0).mean(axis=-1))
+        if self.is_restricted:
+            rows = differences.reshape(-1, differences.shape[-1])
+            parts = slices(len(rows), len(self.points))
+            fractions = [(rows[part] @ self.points.T > 0).mean(axis=1) for part in parts]
+            return np.concatenate(fractions).reshape(differences.shape[:-1])
         at_corners = (differences @ self.least)[..., None] + (1 - self.least.sum()) * differences
         return positive_fraction(at_corners)
 
@@ -384,6 +412,26 @@ def _read_values(
         combined = np.stack([_combine(mean, by_aspect, point) for point in declared_first], axis=-1)
         combined = combined.reshape(*values.shape[:2], -1)
     return _World(names, qids, aspects, weights, least, values, combined[:, :, :1], combined[:, :, 1:], points)
+
+
+def _restrict(world: _World, mean: AspectMean, at_least: object, within: object) -> _World:
+    """Return the values with only those weightings that preferences allow."""
+    if not isinstance(within, FittedWeights):
+        raise MultiAspectError(f"within: expected the result of fit_weights, got {shown(within)}")
+    if at_least is not None:
+        raise MultiAspectError("within: expected no at_least beside it; use one of both")
+    if not has_linear_weights(mean):
+        raise MultiAspectError(f"within: the weights were fitted for CAM, got {mean}; omit measure or within")
+    names = list(within.weights)
+    if set(names) != set(world.aspects):
+        raise MultiAspectError(
+            f"within: expected weights of the aspects {choices(world.aspects)}, got those of {choices(names)}; "
+            "give the same measures to fit_weights"
+        )
+    if not len(within.points):
+        raise MultiAspectError("within: the preferences reject all sampled weightings, so that none are left")
+    points = within.points[:, [names.index(aspect) for aspect in world.aspects]]
+    return replace(world, points=points, is_restricted=True)
 
 
 def _combine(mean: AspectMean, values: Floats, weights: Floats) -> Floats:
@@ -473,6 +521,9 @@ def _compare(
     columns["fraction_significant"] = significant
     columns["distance"] = np.abs(nearest - world.weights).sum(axis=1) / 2
     columns["reversal"] = [_reversal_in_words(weights, world) for weights in nearest]
+    if world.is_restricted:
+        sums = differences @ world.points.T
+        columns["lowest"], columns["highest"] = sums.min(axis=1), sums.max(axis=1)
     if by_aspect.shape[2]:
         better, worse = ((by_aspect * sign >= 0).all(axis=2) & by_aspect.any(axis=2) for sign in (1, -1))
         columns["uir"] = (better.sum(axis=1) - worse.sum(axis=1)) / by_aspect.shape[1]
