@@ -24,6 +24,7 @@ TERMS = {
     "howto/how_many_topics": ("power", "sample size", "minimum detectable difference"),
     "howto/judged_by_a_model": ("LLM judge", "LLM", "UMBRELA", "prediction-powered inference"),
     "howto/learning": ("learning to rank", "LightGBM", "XGBoost", "training"),
+    "howto/preferences": ("user preferences", "satisfaction", "side-by-side"),
     "howto/pyterrier": ("PyTerrier", "grid search"),
     "howto/rerankers": ("cross-encoder", "reranker", "sentence-transformers"),
     "howto/scales": ("scale", "grades", "threshold"),

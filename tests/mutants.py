@@ -45,13 +45,13 @@ PACKAGE = ROOT / "pt_multiaspect"
 TESTS = {
     "kernels": "values reference golden bounds explanations standard session subtopics fairness "
     "properties intervals system_front attainable_front judges displacement classic "
-    "rank_biased_utility weightings fusion orders label_extremes",
+    "rank_biased_utility weightings fusion orders label_extremes preferences repeats",
     "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
     "prediction_powered intuitiveness quality bounds axioms system_front attainable_front groups_of_topics "
-    "docstrings missing_labels",
+    "docstrings missing_labels preferences",
     "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
     "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files multiverse "

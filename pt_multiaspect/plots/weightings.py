@@ -198,6 +198,7 @@ def _outline(result: Weightings, points: Floats, x: Floats, y: Floats, ax: Axes)
     order = [list(result.weights).index(aspect) for aspect in result.within.weights]
     levels, limit = rejection_levels(result.within, points[:, order]), 1 - result.within.ci
     if levels.min() < limit <= levels.max():
+        ax.tricontourf(x, y, levels, levels=[-1, limit], colors=["white"], alpha=0.6)
         ax.tricontour(x, y, levels, levels=[limit], colors="black", linewidths=1.5)
     return [unit_square(_ALLOWED, facecolor="none", edgecolor="black", lw=1.5)]
 
