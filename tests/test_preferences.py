@@ -244,6 +244,47 @@ def test_groups_of_topics() -> None:
     assert (corrected["p"] >= result.pairs["p"] - 1e-12).all()
 
 
+def test_groups_without_strict_preferences_have_no_best_measure() -> None:
+    frame, preferences = world()
+    groups = {f"q{n}": "a" if n < 6 else "b" for n in range(12)}
+    some = preferences[preferences["qid"].map(groups) == "a"]
+    result = preference_agreement(frame, some, measures=HIGHER, by=groups)
+    assert result.best["measure"].isna().tolist() == [False, True, False]
+    empty = result.table[result.table["group"] == "b"]
+    assert empty[["agreement", "low", "high", "ties"]].isna().all(axis=None)
+    assert set(empty["n_strict"]) == {0}
+    assert "strict preferences on 6 topics" in " ".join(str(result).split())
+
+
+def test_frames_of_any_library_and_type() -> None:
+    polars = pytest.importorskip("polars")
+    frame, preferences = world()
+    expected = preference_agreement(frame, preferences, measures=HIGHER).table
+    for other in (polars.from_pandas(preferences), preferences.astype("category"), preferences.astype("string")):
+        result = preference_agreement(polars.from_pandas(frame), other, measures=HIGHER)
+        pd.testing.assert_frame_equal(result.table, expected)
+
+
+def test_values_of_criteria_of_answers() -> None:
+    rng = np.random.default_rng(0)
+    judged = pd.DataFrame(
+        [(f"q{n}", name, *rng.integers(0, 3, 2).tolist()) for n in range(12) for name in "xyz"],
+        columns=["qid", "name", "faithful", "complete"],
+    )
+    criteria = ma.answers.from_criteria(judged, aspects={"faithful": 2, "complete": 2})
+    scores = judged.assign(score=2 * judged["faithful"] + judged["complete"])[["qid", "name", "score"]]
+    combined = ma.answers.combine(criteria, {"CAM": "CAM", "MM": "MM"})
+    table = preference_agreement(combined, scores).table.set_index("measure")
+    assert table.loc["CAM", "agreement"] > table.loc["complete", "agreement"]
+    fitted = fit_weights(criteria, scores, measures={"faithful": "higher", "complete": "higher"})
+    assert fitted.separable
+    assert any("separable" in note for note in fitted.notes)
+    assert fitted.weights["faithful"] > 0.6
+    rows = ma.answers.combine(criteria, {"fitted": fitted.measure})
+    agreement = preference_agreement(rows, scores, measures=["fitted"]).table["agreement"].item()
+    assert agreement == fitted.agreement["agreement"][0] == 1
+
+
 def test_what_is_left_out_is_counted() -> None:
     frame, preferences = world()
     further = pd.DataFrame([("q99", "run 0", "run 1", "run 0", "u0")], columns=preferences.columns)

@@ -51,8 +51,8 @@ class PreferenceAgreement(View):
         One row per pair of measures: ``a b``; ``difference``, the agreement of a minus that of b, with its interval
         ``low high``; ``p``, corrected.
     best : DataFrame
-        The ``measure`` that agrees best; its ``agreement``; ``cross_validated``, the agreement on other topics of
-        the measure that is chosen in the same way, with its interval ``low high``.
+        The ``measure`` that agrees best, None without strict preferences; its ``agreement``; ``cross_validated``,
+        the agreement on other topics of the measure that is chosen in the same way, with its interval ``low high``.
     notes : list of str
         For whom the result holds, and what was left out.
     ci : float
@@ -285,6 +285,10 @@ class _Agreement:
     def best(self, labels: list[str], ci: float, seed: int) -> dict[str, Any]:
         """Return the measure that agrees best, the first by name of those that tie, and its agreement."""
         total = self.sums.sum(axis=0)
+        if not len(self.counts):
+            return dict.fromkeys(("measure", "agreement", "cross_validated", "low", "high"), np.nan) | {
+                "measure": None
+            }
         measure = min(np.array(labels)[_is_highest(total)].tolist())
         agreement = mean_and_variance(self.sums, self.counts)[0][labels.index(measure)]
         row: dict[str, Any] = {"measure": measure, "agreement": agreement}

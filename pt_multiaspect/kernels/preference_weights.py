@@ -127,32 +127,35 @@ def _margins(differences: Floats, sign: Ints) -> Floats:
 
 def _scales(margins: Floats) -> tuple[Floats, Bools]:
     """Return the scale b ≥ 0 that maximises Σ ln σ(b · margin) of each row, and whether it is infinite (then 0)."""
-    from scipy.special import expit
-
     total = margins.sum(axis=1)
     is_positive = total > _ZERO * margins.shape[1]
     is_infinite = is_positive & (margins.min(axis=1) >= 0)
-    rows = margins[is_positive & ~is_infinite]
     result = np.zeros(len(margins))
-    low, high = np.zeros(len(rows)), np.ones(len(rows))
-
-    def slope(b: Floats) -> Floats:
-        return np.asarray((rows * expit(-b[:, None] * rows)).sum(axis=1))
-
-    while (rises := slope(high) > 0).any():
-        low, high = np.where(rises, high, low), np.where(rises, 2 * high, high)
-    b = (low + high) / 2
-    for _ in range(_MOST_STEPS):
-        right = expit(-b[:, None] * rows)
-        rise = (rows * right).sum(axis=1)
-        low, high = np.where(rise > 0, b, low), np.where(rise > 0, high, b)
-        newton = b + rise / np.maximum((rows**2 * right * (1 - right)).sum(axis=1), 1e-300)
-        new = np.where((newton > low) & (newton < high), newton, (low + high) / 2)
-        if (np.abs(new - b) <= 1e-14 * b).all():
-            break
-        b = new
-    result[is_positive & ~is_infinite] = b
+    result[is_positive & ~is_infinite] = _roots(margins[is_positive & ~is_infinite])
     return result, is_infinite
+
+
+def _roots(margins: Floats) -> Floats:
+    """Return the b > 0 of each row at which the slope of Σ ln σ(b · margin) is 0, by bracketed Newton steps."""
+    from scipy.special import expit
+
+    n = len(margins)
+    low, b, high = np.zeros(n), np.ones(n), np.full(n, np.inf)
+    active = np.arange(n)
+    for _ in range(_MOST_STEPS):
+        rows, now = margins[active], b[active]
+        right = expit(-now[:, None] * rows)
+        weighted = rows * right
+        rise = weighted.sum(axis=1)
+        low[active], high[active] = np.where(rise > 0, now, low[active]), np.where(rise > 0, high[active], now)
+        newton = now + rise / np.maximum((weighted * (rows - weighted)).sum(axis=1), 1e-300)
+        middle = np.where(np.isinf(high[active]), 2 * now, (low[active] + high[active]) / 2)
+        is_inside = (newton > low[active]) & (newton < np.minimum(high[active], 8 * now))
+        b[active] = np.where(is_inside, newton, middle)
+        active = active[np.abs(b[active] - now) > 1e-13 * now]
+        if not len(active):
+            break
+    return b
 
 
 def _bases(z: Floats) -> tuple[Floats, Floats]:
