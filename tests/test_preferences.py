@@ -556,6 +556,13 @@ def test_an_empty_set_is_said() -> None:
     assert "reject all weightings" in str(fitted)
 
 
+def test_a_set_without_sampled_weightings_is_said() -> None:
+    frame, preferences = world(30, n_pairs=2, scale=8)
+    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    small = dataclasses.replace(fitted, points=fitted.points[:0], fraction=0.0)
+    assert "apart: fewer than 1 in 4096 of all weightings remain" in small.summary
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_topics", "n_assessors", "n_pairs"), [(40, 1, 2), (20, 2, 2), (60, 2, 2)])
 @pytest.mark.parametrize("weights", [(0.6, 0.3, 0.1), (1.0, 0.0, 0.0)])
@@ -642,7 +649,7 @@ def test_bad_within() -> None:
         ({"within": fitted, "at_least": {"m0": 0.5}}, "no at_least beside it"),
         ({"within": fitted, "measure": MM}, "the weights were fitted for CAM, got MM"),
         ({"within": fitted, "measure": CAM, "measures": two}, "expected weights of the aspects"),
-        ({"within": dataclasses.replace(fitted, points=fitted.points[:0])}, "reject all sampled weightings"),
+        ({"within": dataclasses.replace(fitted, points=fitted.points[:0])}, "a set with none of these"),
     ):
         with pytest.raises(ma.MultiAspectError, match=message):
             weightings(frame, **{"measures": HIGHER, **options})

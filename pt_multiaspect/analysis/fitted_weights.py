@@ -142,8 +142,9 @@ class FittedWeights(View):
         if np.isnan(self.ranges["low"]).all():
             return f"{said} reject all weightings: no weights of CAM fit them."
         equal = "are" if self.contains(dict.fromkeys(self.weights, 1.0)) else "are not"
+        remaining = percent(self.fraction) if self.fraction else f"fewer than 1 in {N_SAMPLED}"
         return (
-            f"{said} do not tell these weights apart: {percent(self.fraction)} of all weightings remain. "
+            f"{said} do not tell these weights apart: {remaining} of all weightings remain. "
             f"Equal weights {equal} among them."
         )
 

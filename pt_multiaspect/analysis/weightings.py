@@ -429,7 +429,10 @@ def _restrict(world: _World, mean: AspectMean, at_least: object, within: object)
             "give the same measures to fit_weights"
         )
     if not len(within.points):
-        raise MultiAspectError("within: the preferences reject all sampled weightings, so that none are left")
+        raise MultiAspectError(
+            "within: expected preferences that leave some of the sampled weightings, got a set with none of these; "
+            "omit within, and give measure=fitted.measure"
+        )
     points = within.points[:, [names.index(aspect) for aspect in world.aspects]]
     return replace(world, points=points, is_restricted=True)
 
