@@ -1362,33 +1362,40 @@ def squares(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values)
 
 
-def power(human: Sequence[float], labels: Sequence[float], further: Sequence[float], n: int | None = None) -> float:
-    """λ of PPI++; with `n`, as if there were n human topics with the same variances and covariance."""
-    every = [*labels, *further]
-    variance = squares(every) / (len(every) - 1)
-    if not further or not variance:
+def slope_of_labels(human: Sequence[float], labels: Sequence[float]) -> float:
+    """The slope b of the regression of human values on labels, from 0 to 1."""
+    if len(set(human)) == 1 or len(set(labels)) == 1:
         return 0.0
     means, pairs = (mean_of(human), mean_of(labels)), zip(human, labels, strict=True)
-    covariance = math.fsum((value - means[0]) * (label - means[1]) for value, label in pairs) / len(human)
-    ratio = covariance / ((1 + (n or len(human)) / len(further)) * variance)
-    return min(max(ratio, 0.0), 1.0)
+    slope = math.fsum((value - means[0]) * (label - means[1]) for value, label in pairs) / squares(labels)
+    return min(max(slope, 0.0), 1.0)
 
 
-def powered_mean(human: Sequence[float], labels: Sequence[float], further: Sequence[float]) -> float:
-    """The estimate θ of PPI++."""
-    lam = power(human, labels, further)
-    corrected = mean_of([value - lam * label for value, label in zip(human, labels, strict=True)])
-    return corrected + (lam * mean_of(further) if further else 0.0)
+def doubly_sampled(
+    human: Sequence[float], labels: Sequence[float], further: Sequence[float]
+) -> tuple[float, float, int]:
+    """The regression estimate of the mean by double sampling, its variance, and the degrees of freedom."""
+    n, n_further = len(human), len(further)
+    if not further or len(set(labels)) == 1:
+        return mean_of(human), squares(human) / (n - 1) / n, n - 1
+    slope, k = slope_of_labels(human, labels), n_further / (n + n_further)
+    distance = mean_of(further) - mean_of(labels)
+    residual = residual_of_labels(human, labels)
+    every = [*labels, *further]
+    variance = residual * (1 / n + (k * distance) ** 2 / squares(labels))
+    variance += slope**2 * squares(every) / (len(every) - 1) / len(every)
+    return mean_of(human) + slope * k * distance, variance, n - 2
 
 
-def powered_variance(
-    human: Sequence[float], labels: Sequence[float], further: Sequence[float], n: int | None = None
-) -> float:
-    """The variance of θ, whose interval is θ ± t(n − 2)·√variance; `n` as for `power`."""
-    lam = power(human, labels, further, n)
-    rectifiers = [value - lam * label for value, label in zip(human, labels, strict=True)]
-    residual = squares(rectifiers) / (len(human) - 2)
-    sample = further if len(further) > 1 else [*labels, *further]
-    return residual / (n or len(human)) + (
-        lam**2 * squares(sample) / (len(sample) - 1) / len(further) if lam else 0.0
-    )
+def residual_of_labels(human: Sequence[float], labels: Sequence[float]) -> float:
+    """The variance of the human values that the labels leave unexplained."""
+    slope = slope_of_labels(human, labels)
+    residuals = [value - slope * label for value, label in zip(human, labels, strict=True)]
+    return squares(residuals) / (len(human) - (1 if len(set(labels)) == 1 else 2))
+
+
+def planned_variance(variance: float, residual: float, n: int, n_topics: int) -> float:
+    """The variance of the regression estimate that is to be expected with n of the topics judged by people."""
+    left = min(residual / variance, 1.0)
+    k = (n_topics - n) / n_topics
+    return variance / n * (left * (1 + k / (n - 3)) + (1 - left) * (1 - k))

@@ -41,6 +41,9 @@ INTERVALS = {
 #: Parameters of beta distributions, from no skewness to that of runs which find nothing for most topics.
 SKEWED = ((2, 2), (2, 5), (1, 3), (1, 8), (0.5, 4.5))
 
+#: Correlations of human values and labels over topics.
+CORRELATIONS = (0.5, 0.8, 0.9)
+
 #: Tables leave out runs with a value of 0 on more topics: no t interval covers the mean of such values.
 MOST_ZEROS = 0.5
 
@@ -128,38 +131,105 @@ def study(data: Path, n_judges: int, n_draws: int) -> dict[str, Any]:
     return {"runs": list(runs), "zeros": zeros, "intervals": _listed(found)}
 
 
-def coverage_of_skewed_values(n_draws: int, noise: float = 0.6, n_topics: int = 66) -> pd.DataFrame:
-    """Return the coverage for values of a beta distribution, without the judgments of a collection.
+def coverage_of_skewed_values(n_draws: int, correlations: tuple[float, ...] = CORRELATIONS) -> pd.DataFrame:
+    """Return the coverage for values of a beta distribution on 66 topics, without the judgments of a collection.
 
     Parameters
     ----------
     n_draws : int
         The number of draws.
-    noise : float
-        The standard deviation of the judge's random errors, as a multiple of that of the values.
-    n_topics : int
-        The number of topics.
+    correlations : tuple of float
+        The correlations of human values and labels, before labels are limited to [0, 1].
 
     Returns
     -------
     DataFrame
-        One row per distribution and number of human topics: ``a b skewness``, ``human topics``, and the fractions
-        of the prediction-powered intervals and of those of human topics alone that contain the mean.
+        One row per distribution, correlation and number of human topics: ``a b skewness correlation``, ``human
+        topics``, and the fractions of the prediction-powered intervals and of those of human topics alone that
+        contain the mean.
     """
     rows = []
     for a, b in SKEWED:
         rng = np.random.default_rng(0)
-        human = rng.beta(a, b, (n_draws, n_topics))
+        human, errors = rng.beta(a, b, (n_draws, 66)), rng.normal(size=(n_draws, 66))
         spread = (a * b / (a + b + 1)) ** 0.5 / (a + b)
-        model = np.clip(0.15 + 0.8 * human + rng.normal(0, noise * spread, human.shape), 0, 1)
-        for n in (4, *N_HUMAN):
-            found = ma.analysis.prediction_powered(long(human[None, :, :n]), long(model[None])).table
-            row = {"a": a, "b": b, "skewness": 2 * (b - a) * (a + b + 1) ** 0.5 / ((a + b + 2) * (a * b) ** 0.5)}
-            row["human topics"] = n
-            for interval, (low, high) in list(INTERVALS.items())[:2]:
-                row[interval] = ((found[low] <= a / (a + b)) & (found[high] >= a / (a + b))).mean()
-            rows.append(row)
+        skewness = 2 * (b - a) * (a + b + 1) ** 0.5 / ((a + b + 2) * (a * b) ** 0.5)
+        for correlation in correlations:
+            noise = 0.8 * (1 / correlation**2 - 1) ** 0.5 * spread
+            model = np.clip(0.15 + 0.8 * human + noise * errors, 0, 1)
+            for n in (4, *N_HUMAN):
+                found = ma.analysis.prediction_powered(long(human[None, :, :n]), long(model[None])).table
+                row = {"a": a, "b": b, "skewness": skewness, "correlation": correlation, "human topics": n}
+                for interval, (low, high) in list(INTERVALS.items())[:2]:
+                    row[interval] = ((found[low] <= a / (a + b)) & (found[high] >= a / (a + b))).mean()
+                rows.append(row)
     return pd.DataFrame(rows)
+
+
+def usefulness_of_labels(n_draws: int) -> pd.DataFrame:
+    """Return from which correlation on labels help, for normal values with 100 further topics.
+
+    Parameters
+    ----------
+    n_draws : int
+        The number of draws.
+
+    Returns
+    -------
+    DataFrame
+        One row per number of human topics: the correlations from which the root mean square error is lower, and the
+        mean interval narrower than those of human topics alone; the ratio of these widths for a correlation of 0;
+        that of the median width to the median width by PPI++; and the ratio of the error for a correlation of .9 to
+        that by PPI++.
+    """
+    rows = []
+    grid = np.linspace(0, 0.9, 10)
+    for n in (4, *N_HUMAN):
+        rng = np.random.default_rng(0)
+        labels, errors = rng.normal(size=(n_draws, n + 100)), rng.normal(size=(n_draws, n))
+        ratios = {"error": [], "width": [], "width, PPI++": [], "error, PPI++": []}
+        for correlation in grid:
+            human = correlation * labels[:, :n] + (1 - correlation**2) ** 0.5 * errors
+            found = ma.analysis.prediction_powered(long(human[None]), long(labels[None])).table
+            estimate, half = ppi_plus_plus(human, labels[:, :n], labels[:, n:])
+            width, alone = found["high"] - found["low"], found["human_high"] - found["human_low"]
+            error = (found["estimate"] ** 2).mean()  # the mean is 0
+            ratios["error"].append((error / (found["human"] ** 2).mean()) ** 0.5)
+            ratios["error, PPI++"].append((error / (estimate**2).mean()) ** 0.5)
+            ratios["width"].append(width.mean() / alone.mean())
+            ratios["width, PPI++"].append(width.median() / np.median(2 * half))
+        rows.append(
+            {
+                "human topics": n,
+                "error lower from": float(np.interp(-1, -np.array(ratios["error"]), grid)),
+                "interval narrower from": float(np.interp(-1, -np.array(ratios["width"]), grid)),
+                "width at 0": ratios["width"][0],
+                "width at 0, of PPI++": ratios["width, PPI++"][0],
+                "error at .9, of PPI++": ratios["error, PPI++"][-1],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def ppi_plus_plus(human: np.ndarray, labels: np.ndarray, further: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the estimates by PPI++, and half the widths of their intervals with n − 2 degrees of freedom.
+
+    Parameters
+    ----------
+    human, labels : ndarray, draws × human topics
+        The values by human judgments and by labels.
+    further : ndarray, draws × further topics
+        The values by labels on the other topics.
+    """
+    from scipy.special import stdtrit
+
+    n, n_further = human.shape[1], further.shape[1]
+    every = np.concatenate([labels, further], axis=1)
+    products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
+    weight = (products.mean(axis=1) / ((1 + n / n_further) * every.var(axis=1, ddof=1))).clip(0, 1)
+    residuals = human - weight[:, None] * labels
+    variance = weight**2 * further.var(axis=1, ddof=1) / n_further + residuals.var(axis=1) / (n - 2)
+    return residuals.mean(axis=1) + weight * further.mean(axis=1), stdtrit(n - 2, 0.975) * variance**0.5
 
 
 def _listed(value: Any) -> Any:
@@ -225,6 +295,8 @@ def main() -> None:
             print(table(load(given.out), statistic, most_zeros).round(3).to_string(index=False))
     print("\nvalues of beta distributions")
     print(coverage_of_skewed_values(given.judges * given.draws).round(3).to_string(index=False))
+    print("\nfrom which correlation on labels help")
+    print(usefulness_of_labels(given.judges * given.draws).round(3).to_string(index=False))
     print(f"{time.process_time() - start:.0f} s")
 
 
