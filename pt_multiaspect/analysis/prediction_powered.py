@@ -282,8 +282,8 @@ def prediction_powered(
     >>> columns = ["name", "n_human", "n_further", "estimate", "low", "high", "lambda", "human", "model"]
     >>> powered.table[columns].round(2)
       name  n_human  n_further  estimate   low  high  lambda  human  model
-    0    a       12         48      0.40  0.32  0.48    0.95   0.42   0.50
-    1    b       12         48      0.43  0.34  0.52    0.60   0.36   0.56
+    0    a       12         48      0.41  0.33  0.48    0.76   0.42   0.50
+    1    b       12         48      0.46  0.38  0.54    0.80   0.36   0.56
     """
     confidence = proportion("ci")(ci)
     table, differences = [], []
