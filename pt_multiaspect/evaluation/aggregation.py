@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from os import PathLike
@@ -196,57 +197,77 @@ def aggregate(
         perquery.loc[~perquery["value"].between(-_ROUNDING, 1 + _ROUNDING), "measure"].astype(str).unique().tolist()
     )
     warn_of_unknown_labels("aggregate", perquery, known, outside, "values are averaged")
-    columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
         raise MultiAspectError(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and over="
         )
     weight = None if weights is None else _read_weights(weights, perquery)
-    if over is not None:
-        _check_over(perquery, over)
-        columns = {label: (f"{label} sd",) for label in known}
-        check_columns(known, columns)
-    else:
+    if over is None:
         check_one_value(perquery)
-    if confidence is not None:
-        columns = {label: interval_columns(label, confidence) for label in known}
-        check_columns(known, columns)
-    refuse_taken(known, ["name"], "the column of the runs")
-    refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
-    _warn_of_other_topics(perquery)
+    else:
+        _check_over(perquery, over)
     limits = {
         str(label): _limits(known[str(label)], values, is_unit_score(perquery, str(label)))
         for label, values in perquery.groupby("measure")["value"]
     }
-    names = perquery["name"].unique()
-
-    def table(topics: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
-        """Return one row per run with the aggregates over the topics of a group."""
-        within = "" if group == ALL else f" in the group {group}"
-        rows = {name: {"name": name} for name in names}
-        for (name, label), values in topics.groupby(["name", "measure"], sort=False):
-            label = str(label)
-            measure = known[label]
-            parts = (
-                [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
-            )
-            with errors_of(f"{label} of {name}{within}"):
-                aggregates = [_weighted_aggregate(measure, part, weight) for part in parts]
-            rows[name][label] = aggregates[0]
-            if over is not None:
-                rows[name].update(zip((label, *columns[label]), _mean_and_spread(aggregates), strict=True))
-            if confidence is not None and (group == ALL or len(values) > 1):
-                with errors_of(f"no interval for {label} of {name}{within}"):
-                    interval_of_mean = partial(interval, confidence=confidence, limits=limits[label])
-                    ends = _interval(measure, values["value"].tolist(), interval_of_mean)
-                rows[name].update(zip(columns[label], ends, strict=True))
-        return pd.DataFrame(list(rows.values()))
-
-    whole = table(perquery)
+    options = _Options(list(perquery["name"].unique()), known, weight, over, confidence, interval, limits)
+    check_columns(known, {label: options.added_columns(label) for label in known})
+    refuse_taken(known, ["name"], "the column of the runs")
+    refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
+    _warn_of_other_topics(perquery)
+    whole = _aggregate_topics(perquery, options)
     if groups is None:
         return whole
-    parts = [table(topics, group).assign(group=group) for group, topics in rows_by_group(perquery, groups)]
+    parts = [
+        _aggregate_topics(topics, options, group).assign(group=group)
+        for group, topics in rows_by_group(perquery, groups)
+    ]
     return pd.concat([*parts, whole.assign(group=ALL)], ignore_index=True)[["group", *whole]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Options:
+    """What `aggregate` computes for the topics of every group."""
+
+    #: The names of the runs, and the measures by label.
+    names: list[Any]
+    known: Mapping[str, AnyMeasure | None]
+    #: The weights of the topics, if they differ.
+    weight: Mapping[str, float] | None
+    #: The column of seeds or folds, if there are several values per topic.
+    over: str | None
+    confidence: float | None
+    interval: Callable[..., tuple[float, float]]
+    #: By label, the range of values.
+    limits: dict[str, tuple[float, float]]
+
+    def added_columns(self, label: str) -> tuple[str, ...]:
+        """Return the columns that are added for a measure."""
+        if self.over is not None:
+            return (f"{label} sd",)
+        return () if self.confidence is None else interval_columns(label, self.confidence)
+
+
+def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL) -> pd.DataFrame:
+    """Return one row per run with the aggregates over the topics of a group."""
+    within = "" if group == ALL else f" in the group {group}"
+    over, confidence = options.over, options.confidence
+    rows = {name: {"name": name} for name in options.names}
+    for (name, label), values in topics.groupby(["name", "measure"], sort=False):
+        label = str(label)
+        measure, added = options.known[label], options.added_columns(label)
+        parts = [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
+        with errors_of(f"{label} of {name}{within}"):
+            aggregates = [_weighted_aggregate(measure, part, options.weight) for part in parts]
+        rows[name][label] = aggregates[0]
+        if over is not None:
+            rows[name].update(zip((label, *added), _mean_and_spread(aggregates), strict=True))
+        if confidence is not None and (group == ALL or len(values) > 1):
+            with errors_of(f"no interval for {label} of {name}{within}"):
+                interval_of_mean = partial(options.interval, confidence=confidence, limits=options.limits[label])
+                ends = _interval(measure, values["value"].tolist(), interval_of_mean)
+            rows[name].update(zip(added, ends, strict=True))
+    return pd.DataFrame(list(rows.values()))
 
 
 def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:

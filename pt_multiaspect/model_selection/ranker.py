@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import materialise, to_pandas
+from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, warn, warn_once
 from ..measures import TOMA, Measure
 from .boosters import (
@@ -306,12 +308,7 @@ class AspectRanker(Wrapper):
             in the last evaluation set, every query has one row, undeclared labels contain -1 besides 0 and 1, or
             the best predictions on the last evaluation set are constant within queries.
         """
-        unsupported = [name for name in fit_params if name in _INSTEAD]
-        if unsupported:
-            raise MultiAspectError(
-                f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels "
-                "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
-            )
+        _refuse_replaced(fit_params)
         evaluated = self._evaluated_measure()
         measure = None if evaluated is None else evaluated.measure
         declared = parse_aspects(self.aspects)
@@ -321,6 +318,48 @@ class AspectRanker(Wrapper):
         is_catboost = boosting_library(self.estimator) == "catboost"
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
+        train = self._read_training_set(X, y, qid, sample_weight, target, named)
+        sets = self._evaluation_sets(eval_set, target, named, _feature_names(train.X))
+        if eval_fraction is not None:
+            kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
+            sets.append(train.take(held))
+            train = train.take(kept)
+        if sets:
+            self._check_early_stopping(last, evaluated)
+        _warn_of_shared_queries(train, sets)
+        if query_parameter(last) is not None:
+            train = train.by_query()
+        sets = [part.by_query() for part in sets]
+        joined = self._join_labels([train, *sets], target)
+        # `score` infers undeclared scales from these, too.
+        self._distinct_labels = {
+            name: np.asarray(labels.dropna().unique()) for name, labels in joined.frame.items()
+        }
+        ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
+        gains = joined.judgments.row_values(target_gains(joined.judgments, target))
+        label, *others = objective_labels(last, np.split(gains, ends))
+        warn_of_columns(train.X, train.labels, train.names)
+        passed = {**fit_params, **_parameters_of_rows(last, train)}
+        features = self._transform_features(label, train.X, *(part.X for part in sets))
+        for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if evaluated is not None and sets:
+            evaluation = _evaluation_on(sets, evaluated, joined.judgments)
+            data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
+            self.best_iteration_ = fit_with_evaluation(last, features[0], label, passed, data, evaluation)
+            self.evals_result_ = {
+                f"valid_{index}": {str(evaluated.measure): values}
+                for index, values in enumerate(evaluation.history)
+            }
+        else:
+            _fit_without_evaluation(last, features[0], label, passed)
+        self._record_fit(train.X, measure)
+        return self
+
+    def _read_training_set(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, target: Measure, named: Any
+    ) -> _Part:
+        """Read the training set, and keep its queries and the names of its aspects."""
         sample_weight = materialise(sample_weight)
         y = materialise(y)
         train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
@@ -337,67 +376,25 @@ class AspectRanker(Wrapper):
                 "the number of the row",
                 key="fit with single rows",
             )
-        sets = self._evaluation_sets(eval_set, target, named)
-        names = _feature_names(train.X)
+        return train
+
+    def _record_fit(self, X: Any, measure: Measure | None) -> None:
+        """Set the attributes that tell what the ranker was fitted with."""
+        self.n_features_in_ = X.shape[1] if X.ndim == 2 else 1
+        names = _feature_names(X)
         if names is not None:
-            for index, part in enumerate(sets):
-                _check_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
-        if eval_fraction is not None:
-            kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
-            sets.append(train.take(held))
-            train = train.take(kept)
-        if sets and (boosting_library(last) is None or evaluated is None):
+            self.feature_names_in_ = names
+        self.measure_ = measure
+        self._resolved = (self.measure, self.target)
+
+    def _check_early_stopping(self, last: Any, evaluated: EvaluatedMeasure | None) -> None:
+        """Raise an error if the estimator cannot stop early, or there is no measure by which it could."""
+        if boosting_library(last) is None or evaluated is None:
             raise MultiAspectError(
                 f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
                 if evaluated is None
                 else f"{type(last).__name__} accepts no evaluation set; leave out eval_set and eval_fraction"
             )
-        _warn_of_shared_queries(train, sets)
-        needed = query_parameter(last)
-        if needed is not None:
-            train = train.by_query()
-        sets = [part.by_query() for part in sets]
-        joined = self._join_labels([train, *sets], target)
-        judgments = joined.judgments
-        # `score` infers undeclared scales from these, too.
-        self._distinct_labels = {
-            name: np.asarray(labels.dropna().unique()) for name, labels in joined.frame.items()
-        }
-        ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
-        label, *others = objective_labels(
-            last, np.split(judgments.row_values(target_gains(judgments, target)), ends)
-        )
-        warn_of_columns(train.X, train.labels, train.names)
-        passed = dict(fit_params)
-        if needed is not None:
-            passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
-        if train.weights is not None:
-            passed["sample_weight"] = train.weights
-            if needed is not None and boosting_library(last) == "xgboost":
-                passed["sample_weight"] = weight_per_query(train.weights, train.codes, len(np.unique(train.codes)))
-        features = self._transform_features(label, train.X, *(part.X for part in sets))
-        for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        if evaluated is not None and sets:
-            labelled = [LabelledRows(part.labels, part.names) for part in sets]
-            for rows in labelled:
-                rows.judgments.infer_scales_from(judgments)  # with the training set
-                bound = evaluated.bind(rows)
-            evaluation = Evaluation(bound, labelled)
-            data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
-            self.best_iteration_ = fit_with_evaluation(last, features[0], label, passed, data, evaluation)
-            self.evals_result_ = {
-                f"valid_{index}": {str(evaluated.measure): values}
-                for index, values in enumerate(evaluation.history)
-            }
-        else:
-            _fit_without_evaluation(last, features[0], label, passed)
-        self.n_features_in_ = train.X.shape[1] if train.X.ndim == 2 else 1
-        if names is not None:
-            self.feature_names_in_ = names
-        self.measure_ = measure
-        self._resolved = (self.measure, self.target)
-        return self
 
     def _read_part(
         self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any
@@ -419,12 +416,16 @@ class AspectRanker(Wrapper):
             return _Part(features, frame, None, np.empty(0, dtype=object))
         raise MultiAspectError(f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}")
 
-    def _evaluation_sets(self, given: Any, target: Measure, named: Any) -> list[_Part]:
-        """Read the evaluation sets."""
-        return [
+    def _evaluation_sets(self, given: Any, target: Measure, named: Any, names: Any) -> list[_Part]:
+        """Read the evaluation sets, which have the features of the training set if these have names."""
+        sets = [
             self._read_part(*rows, target, named, f"eval_set[{index}]: ")
             for index, rows in enumerate(evaluation_rows(given))
         ]
+        if names is not None:
+            for index, part in enumerate(sets):
+                _check_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
+        return sets
 
     def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
         """Return the rows of the training set and of held-out queries."""
@@ -592,6 +593,39 @@ def _check_names(X: Any, known: NDArray[np.object_], what: str, remedy: str) -> 
             f"{what}: expected the features of fit in the same order, {choices(known)}, got {choices(X.columns)}; "
             f"select them as in X[{remedy}]"
         )
+
+
+def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:
+    """Raise an error for arguments of estimators that the ranker itself passes to them."""
+    replaced = [name for name in fit_params if name in _INSTEAD]
+    if replaced:
+        raise MultiAspectError(
+            f"expected {_INSTEAD[replaced[0]]} instead of {choices(replaced)}. (pt.ltr passes the labels "
+            "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
+        )
+
+
+def _parameters_of_rows(estimator: Any, train: _Part) -> dict[str, Any]:
+    """Return the queries and weights of the rows, as the estimator expects them."""
+    passed: dict[str, Any] = {}
+    needed = query_parameter(estimator)
+    if needed is not None:
+        passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
+    if train.weights is not None:
+        passed["sample_weight"] = train.weights
+        if needed is not None and boosting_library(estimator) == "xgboost":
+            passed["sample_weight"] = weight_per_query(train.weights, train.codes, len(np.unique(train.codes)))
+    return passed
+
+
+def _evaluation_on(sets: list[_Part], evaluated: EvaluatedMeasure, judgments: Judgments) -> Evaluation:
+    """Return the evaluation on sets, on the scales of judgments that include the training set."""
+    labelled = [LabelledRows(part.labels, part.names) for part in sets]
+    for rows in labelled:
+        rows.judgments.infer_scales_from(judgments)
+    # The sets have the same columns, so that the measure is the same on all; each is checked.
+    measures = [evaluated.bind(rows) for rows in labelled]
+    return Evaluation(measures[-1], labelled)
 
 
 def _fit_without_evaluation(estimator: Any, features: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:

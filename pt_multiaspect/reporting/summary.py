@@ -32,62 +32,81 @@ def summary(figures: Figures) -> str:
     superlative, above = ("lowest", "below") if head.lower_is_better else ("highest", "above")
     on = f"on {head.short}{' (lower is better)' if head.lower_is_better else ''}"
     topics = number_of(figures.perquery["qid"].nunique(), "topic")
-    ends = interval_values(table, head.label, figures.options.ci)
-
-    def value(row: int) -> str:
-        if ends is None:
-            return decimals(means[row])
-        interval = f"[{decimals(ends[0][row])}, {decimals(ends[1][row])}]"
-        return f"{decimals(means[row])} ({100 * figures.options.ci:g} % confidence interval {interval})"
-
     if len(names) == 1:
-        return f"Over {topics}, {names[0]} has the value {value(0)} {on}."
+        return f"Over {topics}, {names[0]} has the value {_value(figures, table, head.label, 0)} {on}."
     marks = best_marks(means, head.lower_is_better)
     best = [name for name, mark in zip(names, marks, strict=True) if mark == "best"]
     if not best:
         return f"Over {topics}, the {len(names)} systems have the same value {on}, {decimals(means[0])}."
-    first = names.index(best[0])
+    if figures.tests is not None and figures.baseline is not None:
+        text = _against_baseline(figures, table, figures.tests.comparisons, figures.baseline, above, on)
+        return f"Over {topics}, {text}"
     leader = (
         f"Over {topics}, {choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} value of "
-        f"{len(names)} systems {on}: {value(first)}."
+        f"{len(names)} systems {on}: {_value(figures, table, head.label, names.index(best[0]))}."
     )
-    against = figures.baseline
-    if figures.tests is None or (against is None and len(best) > 1):
+    if figures.tests is None or len(best) > 1:
         return leader
-    if against is None:
-        rival, *tied = [name for name, mark in zip(names, marks, strict=True) if mark == "second"]
-        p = _p_among_all_pairs(figures, best[0], rival)
-        is_significant = p < figures.options.alpha
-        change = _change(figures, table, best[0], rival, p)
-        if figures.options.family_correction is not None and len(names) > 2:
-            change += ", corrected for all pairs"
-        return (
-            f"{leader} It is {'significantly ' if is_significant else ''}{above} {rival}, the next ({change})"
-            f"{'' if is_significant else ', but not significantly'}{_weightings(figures, best[0], rival, above)}"
-            f"{_ties(tied, rival)}."
-        )
-    candidates = [name for name in names if name != against]
-    marks = best_marks(means[[names.index(name) for name in candidates]], head.lower_is_better)
+    next_best = [name for name, mark in zip(names, marks, strict=True) if mark == "second"]
+    return f"{leader} {_against_next(figures, table, best[0], next_best, above)}"
+
+
+def _value(figures: Figures, table: pd.DataFrame, label: str, row: int) -> str:
+    """Return the value of a system, with its confidence interval if there is one."""
+    value = decimals(float(table[label].iloc[row]))
+    ends = interval_values(table, label, figures.options.ci)
+    if ends is None:
+        return value
+    interval = f"[{decimals(ends[0][row])}, {decimals(ends[1][row])}]"
+    return f"{value} ({100 * figures.options.ci:g} % confidence interval {interval})"
+
+
+def _against_next(figures: Figures, table: pd.DataFrame, best: str, next_best: list[str], above: str) -> str:
+    """Return the difference between the best system and the next, and the further systems that equal the next."""
+    rival, *tied = next_best
+    p = _p_among_all_pairs(figures, best, rival)
+    change = _change(figures, table, best, rival, p)
+    if figures.options.family_correction is not None and len(table) > 2:
+        change += ", corrected for all pairs"
+    significantly, unless = _significance_words(p < figures.options.alpha)
+    return (
+        f"It is {significantly}{above} {rival}, the next ({change}){unless}"
+        f"{_weightings(figures, best, rival, above)}{_ties(tied, rival)}."
+    )
+
+
+def _against_baseline(
+    figures: Figures, table: pd.DataFrame, comparisons: pd.DataFrame, baseline: str, above: str, on: str
+) -> str:
+    """Return the difference between the best other system and the baseline, and the number of significant ones."""
+    head = next(head for head in figures.heads if head.label == figures.main)
+    means = dict(zip(table["name"], table[head.label].astype(float), strict=True))
+    candidates = [name for name in means if name != baseline]
+    marks = best_marks(np.array([means[name] for name in candidates]), head.lower_is_better)
     top, *tied = [name for name, mark in zip(candidates, marks, strict=True) if mark == "best"] or candidates
-    tests = rows_of_group(figures.tests.comparisons)
-    tests = tests[(tests["measure"] == head.label) & (tests["baseline"] == against)].set_index("name")
-    is_significant = bool(tests.loc[top, "verdict"])
-    change = _change(figures, table, top, against, float(tests.loc[top, "p"]))
-    pair = best_marks(means[[names.index(top), names.index(against)]], head.lower_is_better)
+    tests = rows_of_group(comparisons)
+    tests = tests[(tests["measure"] == head.label) & (tests["baseline"] == baseline)].set_index("name")
+    change = _change(figures, table, top, baseline, float(tests.loc[top, "p"]))
+    significantly, unless = _significance_words(bool(tests.loc[top, "verdict"]))
+    pair = best_marks(np.array([means[top], means[baseline]]), head.lower_is_better)
     if not any(pair):
-        text, tied = f"no system is {above} {against} {on}", [top, *tied]
+        text, tied = f"no system is {above} {baseline} {on}", [top, *tied]
     elif pair[0] == "best":
         text = (
-            f"{top} is {'significantly ' if is_significant else ''}{above} {against} {on} ({change})"
-            f"{'' if is_significant else ', but not significantly'}{_weightings(figures, top, against, above)}"
+            f"{top} is {significantly}{above} {baseline} {on} ({change}){unless}"
+            f"{_weightings(figures, top, baseline, above)}"
         )
     else:
         text = (
-            f"no system is {above} {against} {on}; the next, {top}, is "
-            f"{'' if is_significant else 'not '}significantly worse ({change})"
+            f"no system is {above} {baseline} {on}; the next, {top}, is "
+            f"{significantly or 'not significantly '}worse ({change})"
         )
-    equal = _ties(tied, top if any(pair) else against)
-    return f"Over {topics}, {text}{equal}.{_counts(tests['verdict'], against)}"
+    return f"{text}{_ties(tied, top if any(pair) else baseline)}.{_counts(tests['verdict'], baseline)}"
+
+
+def _significance_words(is_significant: bool) -> tuple[str, str]:
+    """Return what stands before a difference, and what after it."""
+    return ("significantly ", "") if is_significant else ("", ", but not significantly")
 
 
 def _ties(names: list[str], name: str) -> str:
