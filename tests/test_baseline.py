@@ -9,7 +9,7 @@ from scipy.stats import ttest_rel
 from statsmodels.stats.multitest import multipletests
 from test_correlation import frame
 
-from pt_multiaspect.analysis import compare_with_baseline, discriminative_power
+from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 
@@ -114,3 +114,11 @@ def test_wins_and_verdicts_follow_the_direction_of_the_measure(by):
     equal = tests[tests["name"] == "equal"]
     assert equal["ties"].tolist() == [4, 4, 4]
     assert equal["verdict"].tolist() == ["", "", ""]
+
+
+def test_the_pair_of_an_experiment_is_read_as_its_values(perquery):
+    """The pair that ``pt.Experiment(perquery="both")`` returns: means, and values per topic."""
+    pair = (perquery.groupby(["name", "measure"])["value"].mean().unstack().reset_index(), perquery)
+    name = perquery["name"].iloc[0]
+    pd.testing.assert_frame_equal(compare_with_baseline(pair, name), compare_with_baseline(perquery, name))
+    pd.testing.assert_frame_equal(correlation(pair), correlation(perquery))

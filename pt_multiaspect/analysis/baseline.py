@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from .._validation import proportion
-from ..collection.frames import as_pandas
 from ..errors import errors_of, refuse_repeated, refuse_unknown
 from ..evaluation.aggregation import ALL, read_topic_groups, rows_by_group
 from ..evaluation.long_frames import measures_by_label, read_long_frame
@@ -132,7 +131,7 @@ def compare_with_baseline(
     if by is not None:
         options = {"test": test, "alpha": alpha, "n_resamples": n_resamples, "seed": seed}
         return _by_group(read_long_frame(perquery), by, baseline, correction, options)
-    perquery = as_pandas(perquery)
+    perquery = read_long_frame(perquery)
     if topics_differ(perquery):  # each measure is tested on its own
         options = {"correction": correction, "n_resamples": n_resamples, "seed": seed}
         parts = []

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._validation import choice, count, proportion, random_seed
-from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, warn_once
+from ..evaluation.long_frames import read_long_frame
 from ._frames import Floats, directions, matrix, select_measures
 
 METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
@@ -144,7 +144,7 @@ def correlation(
     choice("rank_by", "mean", "query")(rank_by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    rows, by_label = select_measures(as_pandas(perquery), measures)
+    rows, by_label = select_measures(read_long_frame(perquery), measures)
     values, _, qids, labels = matrix(rows)
     values = values * directions(rows, values, labels, by_label, "correlation")
     best = None
