@@ -118,12 +118,13 @@ def test_tests_groups_and_estimates(run, folder) -> None:
     ("arguments", "message"),
     [
         (["criteria.csv"], "expected a number in [0, 1] in faithful for plain on topic 00, got '"),
-        (["none.csv"], "none.csv: no such file"),
+        (["none.csv"], "none.csv: no such file; check the path and the current directory"),
         (["empty.csv"], "answers: empty.csv: the file is empty"),
         (["some.run"], "expected answers, as one JSON object per line or as columns with a header"),
-        (["some.run"], "got the line 'q1 Q0 d1 1 2.0 x'; runs and qrels are evaluated, not scored"),
+        (["some.run"], "got the line 'q1 Q0 d1 1 2.0 x'. If it is a run or qrels, pass it to evaluate"),
         (["whole.json"], "whole.json:1: expected valid JSON"),
-        (["whole.json"], "; answers are read from one JSON object per line"),
+        (["whole.json"], "object per line: write them so, as by jq -c '.[]' whole.json"),
+        (["cut.jsonl"], "answers are read from one JSON object per line: correct the line or remove it"),
         (
             ["long.csv"],
             "long.csv: cannot be read: error tokenizing data. C error: expected 3 fields in line 3",
@@ -142,6 +143,7 @@ def test_tests_groups_and_estimates(run, folder) -> None:
 def test_errors(run, folder, arguments, message) -> None:
     (folder / "empty.csv").write_text("")
     (folder / "some.run").write_text("q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n")
+    (folder / "cut.jsonl").write_text('{"qid": "q1", "name": "a", "faithful": 1}\n{"qid": "q1", "name":')
     (folder / "whole.json").write_text('[\n{"qid": "q1", "name": "a", "faithful": 1}\n]\n')
     (folder / "long.csv").write_text("qid,name,x\n1,a,1\n1,b,0.5,3\n")
     (folder / "twice.csv").write_text("qid,name,x,x\n1,a,1,0\n")

@@ -1343,7 +1343,7 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
             GRADES,
             "error",
             "no label for 1 answer of 48, such as s1 on topic q3",
-            "judged[~judged['topic'].isin(['q3'])]",
+            "judged[~judged['topic'].astype(str).isin(['q3'])]",
         ),
         "disagreement": (
             rows.assign(score=rows["score"].where(rows["judge"] == "a", other)),
@@ -1426,3 +1426,41 @@ def test_answers_in_files_and_beside_what_does_not_apply(tmp_path: Path) -> None
     # A column of runs beside documents is no sign of answers.
     qrels = small(label=[0, 1] * 10).assign(system="a")
     assert "20 judged documents" in str(ma.describe(qrels))
+
+
+def percentages() -> dict[str, pd.DataFrame]:
+    """Integer topics and fractional percentages; one answer lacks a label."""
+    wide = pd.DataFrame(
+        {"run_id": ["a", "a", "b", "b"], "qid": [1, 2, 1, 2], "fluent": [70.5, 80, 10, None], "exact": [1, 0, 1, 0]}
+    )
+    long = wide.melt(["run_id", "qid"], var_name="criterion", value_name="score")
+    scores = wide[["fluent", "exact"]].to_dict("records")
+    nested = wide[["run_id", "qid"]].assign(scores=scores)
+    return {"wide": wide, "long": long, "nested": nested, "texts": wide.astype({"qid": str})}
+
+
+@pytest.mark.parametrize("form", percentages())
+def test_remedies_of_answers_work(form: str) -> None:
+    judged = percentages()[form]
+    errors = ma.describe(judged).findings.query("severity == 'error'")
+    assert len(errors) == 2
+    for remedy in errors["remedy"]:
+        names = {"judged": judged}
+        exec(f"result = {remedy}" if remedy.startswith("judged[~") else remedy, names)
+        judged = names.get("result", judged)
+    assert ma.describe(judged).findings.query("severity == 'error'").empty
+    scores = ma.answers.from_criteria(judged)
+    assert scores[scores["measure"] == "fluent"]["value"].tolist() == [0.705, 0.1]
+
+
+def test_remedies_in_the_shell_are_not_python() -> None:
+    description = ma.describe(spoilt_answers()["words"][0], GRADES)
+    assert "ma.describe" in str(description)
+    description.in_shell = True
+    assert "ma.describe" not in str(description)
+    assert "look at the labels below" in str(description)
+    qrels = {f"q{i}": {f"d{j}": {"relevance": j % 3, "trust": (2 - j) % 3} for j in range(9)} for i in range(2)}
+    description = ma.describe(qrels)
+    assert "ma.describe(qrels).contingency('relevance', 'trust')" in str(description)
+    description.in_shell = True
+    assert "--contingency relevance trust" in str(description)

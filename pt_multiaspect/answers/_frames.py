@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -23,6 +24,9 @@ from ..kernels.hits import ratio
 
 #: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
+
+#: The remedy for files that may contain no answers.
+_EVALUATED = "If it is a run or qrels, pass it to evaluate"
 
 
 def read_texts(source: Any) -> Iterator[Text]:
@@ -66,7 +70,9 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
         try:
             return _frame_of_records(((where, read_json(line, where)) for where, line in lines), what)
         except MultiAspectError as error:
-            raise MultiAspectError(f"{error}; answers are read from one JSON object per line") from error
+            raise MultiAspectError(
+                f"{error}; answers are read from one JSON object per line: {_remedy(text)}"
+            ) from error
     separator = "\t" if b"\t" in text.data.partition(b"\n")[0] else ","
     try:
         # As a header, the first line could not tell lines that are longer, and repeated names would be changed.
@@ -78,8 +84,7 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     if len(frame.columns) == 1:
         raise MultiAspectError(
             f"{what}: {text.name}: expected answers, as one JSON object per line or as columns with a header, "
-            f"separated by tabs or commas, got the line {shown(frame.columns[0])}; runs and qrels are "
-            "evaluated, not scored"
+            f"separated by tabs or commas, got the line {shown(frame.columns[0])}. {_EVALUATED}"
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
     if "met" in frame.columns:
@@ -87,6 +92,16 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
             dict.fromkeys(["True", "true", "TRUE"], "1") | dict.fromkeys(["False", "false", "FALSE"], "0")
         )
     return frame.mask(frame == "")
+
+
+def _remedy(text: Text) -> str:
+    """Return what to do with a file of JSON that is not one object per line."""
+    try:
+        content = json.loads(text.data)
+    except (ValueError, RecursionError):
+        return "correct the line or remove it"
+    filter = ".[]" if isinstance(content, list) else "."
+    return f"write them so, as by jq -c '{filter}' {text.name}"
 
 
 def _frame_of_records(records: Iterable[tuple[str, Any]], what: str) -> pd.DataFrame:

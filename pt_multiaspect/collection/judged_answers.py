@@ -49,11 +49,11 @@ QUESTION = "question_id"
 _ANSWERS = ("answer", "answer_text", "response")
 
 #: The column of objects ``{criterion: score}``.
-_NESTED = "scores"
+NESTED = "scores"
 
 #: The columns of long rows, and those that tell several labels of an answer apart.
-_CRITERIA = ("criterion", "aspect")
-_LABELS = ("score", "value", "label", "grade", "rating")
+CRITERION_COLUMNS = ("criterion", "aspect")
+SCORE_COLUMNS = ("score", "value", "label", "grade", "rating")
 _JUDGES = (JUDGE, "judge_id", "assessor", "annotator")
 _REPETITIONS = ("repetition", "repeat", "trial")
 
@@ -134,7 +134,7 @@ def read_criteria(
     telling = {"judge": present & {*_JUDGES}, "repetition": present & {*_REPETITIONS}}
     for key, columns in telling.items():
         keys[key] = identifiers(id_column(frame, tuple(columns), what), what) if columns else ""
-    read = _read_long if present & {*_CRITERIA} else _read_wide
+    read = _read_long if present & {*CRITERION_COLUMNS} else _read_wide
     own = {*RUN_COLUMNS, *telling["judge"], *telling["repetition"]}
     own |= {
         _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS).name,
@@ -161,18 +161,18 @@ def read_criteria(
 
 def _unnest_scores(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return rows with a column per criterion instead of the column of objects ``{criterion: score}``, if any."""
-    if _NESTED not in frame.columns or not any(isinstance(value, Mapping) for value in frame[_NESTED]):
+    if NESTED not in frame.columns or not any(isinstance(value, Mapping) for value in frame[NESTED]):
         return frame
-    objects = [dict(value) if isinstance(value, Mapping) else {} for value in frame[_NESTED]]
+    objects = [dict(value) if isinstance(value, Mapping) else {} for value in frame[NESTED]]
     for row, scores in enumerate(objects):
         inner = [name for name, value in scores.items() if isinstance(value, Mapping)]
         if inner:
             raise MultiAspectError(
-                f"{what}: expected numbers in the column {_NESTED}, got {shown(scores[inner[0]])} as {inner[0]} "
+                f"{what}: expected numbers in the column {NESTED}, got {shown(scores[inner[0]])} as {inner[0]} "
                 f"(row {row + 1}); keep the number only"
             )
     with refuse_surrogates(what):
-        flat = pd.concat([frame.drop(columns=_NESTED), pd.DataFrame(objects, index=frame.index)], axis=1)
+        flat = pd.concat([frame.drop(columns=NESTED), pd.DataFrame(objects, index=frame.index)], axis=1)
     check_distinct_columns(flat, what)
     return flat
 
@@ -181,13 +181,13 @@ def _read_long(
     frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[str], spec: AspectSpec, what: str
 ) -> dict[str, CriterionLabels]:
     """Return the labels of rows about one criterion each."""
-    column = id_column(frame, _CRITERIA, what)
-    if not {*_LABELS} & {*frame.columns}:
+    column = id_column(frame, CRITERION_COLUMNS, what)
+    if not {*SCORE_COLUMNS} & {*frame.columns}:
         raise MultiAspectError(
             f"{what}: expected a column score beside {column.name}, got the columns {choices(frame.columns)}; "
             f"rename the column of scores, or omit {column.name} if each criterion has its own column"
         )
-    value = id_column(frame, _LABELS, what)
+    value = id_column(frame, SCORE_COLUMNS, what)
     code, criteria = pd.factorize(identifiers(column, what))
     names = criterion_names(criteria.tolist(), what)
     refuse_unknown(spec or (), names, "criteria", what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +19,14 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..collection.columns import QUERY_COLUMNS, read_labels
-from ..collection.judged_answers import OTHER_QUERIES, QUESTION, read_criteria
+from ..collection.judged_answers import (
+    CRITERION_COLUMNS,
+    NESTED,
+    OTHER_QUERIES,
+    QUESTION,
+    SCORE_COLUMNS,
+    read_criteria,
+)
 from ..collection.label_rules import MIN_POOL, as_given, as_short, aspect_from_one, find_constant
 from ..collection.views import AspectView
 from ..errors import choices, number_of
@@ -60,7 +67,7 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
     judged = read_judged(wide, spec or tuple(criteria))
     columns = {"qid": (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION), "docno": ("name", "run_id", "system")}
     named = {kind: next(name for name in names if name in frame.columns) for kind, names in columns.items()}
-    return replace(judged, answers=JudgedAnswers(answers, criteria, labels), columns=named)
+    return replace(judged, answers=JudgedAnswers(answers, criteria, labels, (*frame.columns,)), columns=named)
 
 
 def scale_to_declare(view: AspectView) -> Aspect:
@@ -101,8 +108,19 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
                 name,
                 f"no label for {number_of(len(missing), 'answer')} of {len(given.answers)}, such as "
                 f"{answer_title(given.answers, int(missing[0]))}; missing labels are refused",
-                f"judged[~{figures.column('qid')}.isin({topics!r})]",
+                f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]",
             )
+
+
+def _division(columns: Sequence[str], name: str) -> str:
+    """Return code that divides the labels of a criterion by 100, in rows with these columns."""
+    criterion = next((column for column in CRITERION_COLUMNS if column in columns), None)
+    if criterion is not None:
+        score = next(column for column in SCORE_COLUMNS if column in columns)
+        return f"judged.loc[judged[{criterion!r}] == {name!r}, {score!r}] /= 100"
+    if name in columns:
+        return f"judged[{name!r}] /= 100"
+    return f"for scores in judged[{NESTED!r}]: scores[{name!r}] /= 100"
 
 
 def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
@@ -114,7 +132,8 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
             continue
         text = f"the labels, {spell(float(labels.min()))} to {spell(float(labels.max()))}, are not in [0, 1]"
         if view.scale.is_fractional:
-            yield Finding("error", view.name, f"{text}: divide percentages by 100", f"judged[{view.name!r}] /= 100")
+            remedy = _division(_answers(figures).columns, view.name)
+            yield Finding("error", view.name, f"{text}: divide percentages by 100", remedy)
             continue
         start = aspect_from_one(view.label_counts)
         doubt = "; no label is 0, so the scale may start at 1" if start is not None else ""

@@ -34,6 +34,8 @@ class JudgedAnswers:
     criteria: dict[str, CriterionLabels]
     #: By criterion, its labels as numbers; NaN where they are missing, no numbers or codes of unjudged answers.
     labels: dict[str, Floats]
+    #: The columns of the rows that were given.
+    columns: tuple[str, ...]
 
     @property
     def n_judges(self) -> int:

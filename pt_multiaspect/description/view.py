@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+import shlex
 from typing import Any
 
 import numpy as np
@@ -58,15 +61,25 @@ def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list
     for row in records(findings):
         about = f"{row.aspects}: " if row.aspects else ""
         # Findings resolved by one declaration share it.
-        remedy = Sentence("declare the scales as below") if row.remedy == declared else Code(row.remedy)
+        remedy = Sentence("declare the scales as below") if row.remedy == declared else _code(row.remedy, in_shell)
         items.append([Sentence(f"{about}{row.finding}", tag=row.severity), remedy])
-    declaring = [number for number, item in enumerate(items, 1) if isinstance(item[1], Sentence)]
+    declaring = [number for number, remedy in enumerate(findings["remedy"], 1) if remedy == declared]
     listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
     if declaring:
         noun = "finding" if len(declaring) == 1 else "findings"
         title = f"Declaration for {noun} {choices(declaring)}; check it before use:"
         listed += [Sentence(title), _option(proposed) if in_shell else Code(declared)]
     return listed
+
+
+def _code(remedy: str, in_shell: bool) -> Sentence | Code:
+    """Return a remedy; with `in_shell`, without calls of `describe`, which the report is the result of."""
+    call = re.fullmatch(r"ma\.describe\(\w+\)\.(labels|contingency)(.*)", remedy) if in_shell else None
+    if call is None:
+        return Code(remedy)
+    if call[1] == "labels":
+        return Sentence("look at the labels below")
+    return Code(" ".join(["--contingency", *map(shlex.quote, ast.literal_eval(call[2]))]))
 
 
 def _option(proposed: Aspects) -> Code:

@@ -280,6 +280,9 @@ _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
 }
 
 
+NO_SUCH_FILE = "no such file; check the path and the current directory"
+
+
 def dataset_files(folder: str) -> list[Path]:
     """Return the files of a directory that ``save_to_disk`` of Hugging Face has written, none for other paths.
 
@@ -326,7 +329,7 @@ def _read_bytes(source: Any) -> tuple[str, bytes]:
     try:
         content = source.read() if hasattr(source, "read") else b"".join(map(_read_file, files or [path]))
     except FileNotFoundError as error:
-        raise MultiAspectError(f"{name}: no such file") from error
+        raise MultiAspectError(f"{name}: {NO_SUCH_FILE}") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise MultiAspectError(f"{name}: cannot be read: {reason}") from error

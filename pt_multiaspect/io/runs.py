@@ -25,7 +25,7 @@ from ..collection.overlap import (
 from ..collection.rankings import Rankings
 from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
-from .file_contents import Content, dataset_files, name_in_utf8
+from .file_contents import NO_SUCH_FILE, Content, dataset_files, name_in_utf8
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
 from .prediction_files import model_in_file
 from .trec_files import load_run, read_run
@@ -346,7 +346,7 @@ def _check_readable(path: str | os.PathLike[str]) -> None:
     """
     file = os.path.expanduser(os.fspath(path))
     if not os.path.exists(file):
-        raise MultiAspectError(f"{os.fspath(path)}: no such file")
+        raise MultiAspectError(f"{os.fspath(path)}: {NO_SUCH_FILE}")
     if os.path.isdir(file) and not dataset_files(file):
         raise MultiAspectError(f"{os.fspath(path)}: expected a run file, got a directory")
     if not os.access(file, os.R_OK):
