@@ -27,6 +27,7 @@ from .orders import DistanceOrder, Order, register_distance
 
 if TYPE_CHECKING:
     from . import analysis, answers, plots, testing
+    from .analysis.robustness import Robustness, robustness
     from .collection.long_judgments import from_long
     from .description import Description, describe
     from .evaluation.filling import fill_labels
@@ -62,6 +63,7 @@ __all__ = [
     "RepeatedQueryKFold",
     "Report",
     "RerankingEvaluator",
+    "Robustness",
     "Suite",
     "SystemsTable",
     "accelerate",
@@ -96,6 +98,7 @@ __all__ = [
     "read_values",
     "register_distance",
     "report",
+    "robustness",
     "suite",
     "systems_table",
     "testing",
@@ -114,6 +117,7 @@ __getattr__ = lazy_attributes(
         "Description": "description",
         "Explanation": "explanation",
         "Report": "reporting",
+        "Robustness": "analysis",
         "accelerate": "integration.accelerating",
         "Suite": "suites",
         "SystemsTable": "tables",
@@ -127,6 +131,7 @@ __getattr__ = lazy_attributes(
         "largest_differences": "explanation",
         "plots": "plots",
         "report": "reporting",
+        "robustness": "analysis",
         "suite": "suites",
         "testing": "testing",
         "systems_table": "tables",

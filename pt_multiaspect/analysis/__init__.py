@@ -15,6 +15,7 @@ from .prediction_powered import PredictionPowered, prediction_powered
 from .preferences import PreferenceAgreement, preference_agreement
 from .quality import document_quality, zero_aspect_documents
 from .ranks import Ranks, ranks
+from .robustness import Robustness, robustness
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
 from .weightings import Weightings, weightings
@@ -30,6 +31,7 @@ __all__ = [
     "PredictionPowered",
     "PreferenceAgreement",
     "Ranks",
+    "Robustness",
     "Weightings",
     "attainable",
     "attainable_front",
@@ -50,6 +52,7 @@ __all__ = [
     "preference_agreement",
     "rank_correlation",
     "ranks",
+    "robustness",
     "system_front",
     "tau_ap",
     "unanimity",

@@ -171,6 +171,8 @@ class JudgeSensitivity(View):
     judges : DataFrame
         One row per measure and judge: ``measure judge own correlation low high``, the correlation between the
         order by the judge and that by all judges, and the fraction of labels that the judge assigned.
+    runs : DataFrame
+        One row per measure, judge and run: ``measure judge name value``, the mean by the labels of the judge.
     method, combine, resample : str
         The correlation coefficient, the combination of labels, and what was resampled.
     ci : float
@@ -190,6 +192,7 @@ class JudgeSensitivity(View):
     table: pd.DataFrame
     pairs: pd.DataFrame
     judges: pd.DataFrame
+    runs: pd.DataFrame
     method: str
     combine: str
     resample: str
@@ -373,6 +376,7 @@ def judge_sensitivity(
         table=pd.DataFrame(table, columns=["measure", "between_judges", "min_between_judges", "resampled", *ends]),
         pairs=pd.DataFrame(pairs, columns=["measure", "a", "b", "correlation", *ends]),
         judges=pd.DataFrame(judges, columns=["measure", "judge", "own", "correlation", *ends]),
+        runs=systems.means(values[1:], list(labelled), judged.judges),
         method=method,
         combine=combine,
         resample=resample,
@@ -510,7 +514,8 @@ class Systems:
         grades = pd.concat(columns, axis=1)
         self._scales = Judgments(grades.assign(qid="q", docno=[f"d{row}" for row in range(len(grades))]))
         # Some coefficients break ties by this order.
-        self._rankings: Sequence[Rankings] = [join(name, named[name], self._judgments) for name in sorted(named)]
+        self.names = sorted(named)
+        self._rankings: Sequence[Rankings] = [join(name, named[name], self._judgments) for name in self.names]
         self._measures = list(measures.values())
         self._signs = np.where([lower_is_better(measure) for measure in self._measures], -1.0, 1.0)
 
@@ -520,3 +525,9 @@ class Systems:
         systems = [rankings.with_judgments(judgments) for rankings in self._rankings]
         values = np.array([[measure.evaluate(rankings) for rankings in systems] for measure in self._measures])
         return np.asarray(values * self._signs[:, None, None], dtype=np.float64)
+
+    def means(self, values: Floats, measures: Sequence[str], judges: Sequence[str]) -> pd.DataFrame:
+        """Return the mean of each run by each measure, given the values by the labels of judges."""
+        means = values.mean(axis=-1).transpose(1, 0, 2) * self._signs[:, None, None]
+        keys = pd.MultiIndex.from_product([measures, judges, self.names], names=["measure", "judge", "name"])
+        return pd.DataFrame({"value": means.ravel()}, index=keys).reset_index()

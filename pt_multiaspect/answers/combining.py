@@ -11,7 +11,7 @@ from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError, choices, errors_of, refuse_taken, refuse_unknown, tally
-from ..evaluation.long_frames import check_distinct, measures_by_label, read_long_frame
+from ..evaluation.long_frames import check_distinct, is_combined, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, parse_all, record_measures
 from ._frames import ROUNDING, answer_title
@@ -115,11 +115,6 @@ def combine(
     result.attrs = dict(frame.attrs)
     record_measures(result, records)
     return result
-
-
-def is_combined(measure: object) -> bool:
-    """Return whether a measure combines criteria of an answer."""
-    return hasattr(measure, "of_criteria")
 
 
 def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFrame, name: str) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection.columns import check_distinct_columns
-from ..collection.frames import to_pandas
+from ..collection.frames import as_pandas, is_frame, to_pandas
 from ..errors import MultiAspectError, choices, tally, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, UNIT_SCORE, MeasureName, parse, parse_all
@@ -57,6 +58,18 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     # Groups of categories include those without rows in pandas 2.
     names = {column: frame[column].astype(object) for column in KEYS}
     return frame.assign(**names, value=_float_values(frame)).reset_index(drop=True)
+
+
+def is_long_frame(runs: object) -> bool:
+    """Return whether runs are values per topic, or the pair that ``pt.Experiment(perquery="both")`` returns."""
+    frame = runs[1] if isinstance(runs, tuple) and len(runs) == 2 else runs
+    return is_frame(frame) and set(COLUMNS) <= set(map(str, getattr(as_pandas(frame), "columns", ())))
+
+
+def read_named_values(values: object) -> pd.DataFrame:
+    """Return a long frame whose names are strings."""
+    perquery = read_long_frame(values)
+    return perquery.assign(**{column: perquery[column].map(str) for column in KEYS})
 
 
 def _float_values(perquery: pd.DataFrame) -> Floats:
@@ -203,3 +216,23 @@ def find_measure(text: object) -> ir_measures.Measure | None:
     except MultiAspectError:
         return None
     return members[0] if len(members) == 1 else None
+
+
+def is_combined(measure: object) -> bool:
+    """Return whether a measure combines criteria of an answer."""
+    return hasattr(measure, "of_criteria")
+
+
+def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
+    """Return the label of each aspect: measures of one aspect, or criteria that the first mean combines, if any."""
+    single = {label: measure for label, measure in measures.items() if getattr(measure, "one_aspect", None)}
+    bases = [measure.bases.one for measure in single.values()]
+    aspects: dict[str, str] = {}
+    for (label, measure), base in zip(single.items(), bases, strict=True):
+        if base == bases[0]:
+            aspects.setdefault(measure.one_aspect, label)
+    criteria = [label for label, measure in measures.items() if measure is None]
+    means = [measure for measure in measures.values() if is_combined(measure)]
+    if not aspects and means:
+        aspects = {name: name for name in means[0].spec or criteria if name in criteria}
+    return aspects

@@ -9,6 +9,7 @@ import ir_measures
 from ..aspects import Aspect, Aspects
 from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError, choices, warn_once
+from ..measures import CAM, MM, TOMA, On
 from .provider import supports
 
 
@@ -59,6 +60,13 @@ def with_aspects(
             f"codes that {option} declares; use On(base=...), or rel= of GMAP and HMAP, where these matter"
         )
     return bound
+
+
+def default_measures(aspects: Sequence[str]) -> dict[str, ir_measures.Measure]:
+    """Return the measures, by label, that are reported of some aspects if none are given."""
+    if len(aspects) == 1:
+        return {base: On(aspect=aspects[0], base=base) for base in ("AP", "RR")}
+    return {str(measure): measure for measure in (TOMA @ 10, CAM @ 10, MM @ 10)}
 
 
 def _is_plain(aspect: Aspect) -> bool:

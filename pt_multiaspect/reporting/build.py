@@ -23,7 +23,7 @@ from ..description import describe
 from ..errors import MultiAspectError, choices
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.aggregation import read_topic_groups
-from ..evaluation.long_frames import COLUMNS, measures_by_label
+from ..evaluation.long_frames import COLUMNS, is_long_frame, measures_by_label
 from ..evaluation.provenance import as_yaml, provenance
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
@@ -36,7 +36,7 @@ from .figures import Figures, Options, check_baseline, rows_of_group, values_by_
 from .page import page, vega
 from .payload import payload, rankings_payload
 from .summary import summary
-from .values import figures_of_values, is_long_frame
+from .values import figures_of_values
 
 
 def report(

@@ -12,9 +12,9 @@ import pandas as pd
 from ..aspects.parameter import AspectSpec
 from ..errors import errors_of
 from ..evaluation.long_frames import measures_by_label
-from ..integration.declared import with_aspects
+from ..integration.declared import default_measures, with_aspects
 from ..integration.parsing import parse_all, record_measures
-from ..measures import CAM, MM, TOMA, On
+from ..measures import On
 
 
 def report_measures(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str, ir_measures.Measure]:
@@ -36,9 +36,7 @@ def report_measures(measures: Any, aspects: AspectSpec, names: list[str]) -> dic
     chosen = [name for name in names if aspects is None or name in aspects]
     if measures is not None:
         return with_aspects(parse_all(measures), aspects, names)
-    if len(chosen) == 1:
-        return with_aspects({base: On(aspect=chosen[0], base=base) for base in ("AP", "RR")}, aspects, names)
-    return with_aspects({str(measure): measure for measure in (TOMA @ 10, CAM @ 10, MM @ 10)}, aspects, names)
+    return with_aspects(default_measures(chosen), aspects, names)
 
 
 def add_aspect_measures(

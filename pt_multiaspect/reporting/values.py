@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from ..analysis._frames import Direction, directions, matrix, rows_of_measures, select_measures
-from ..answers.combining import is_combined
 from ..aspects import Aspects
-from ..collection.frames import as_pandas, is_frame
 from ..evaluation import check_columns, interval_columns
 from ..evaluation.aggregation import read_topic_groups
-from ..evaluation.long_frames import COLUMNS, measures_by_label, read_long_frame
+from ..evaluation.long_frames import COLUMNS, is_combined, labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.provenance import as_yaml, provenance_of_values
 from ..integration.parsing import record_measures
 from .figures import Figures, Options, check_baseline
-
-
-def is_long_frame(runs: object) -> bool:
-    """Return whether runs are values per topic, or the pair that ``pt.Experiment(perquery="both")`` returns."""
-    frame = runs[1] if isinstance(runs, tuple) and len(runs) == 2 else runs
-    return is_frame(frame) and set(COLUMNS) <= set(map(str, getattr(as_pandas(frame), "columns", ())))
 
 
 def figures_of_values(
@@ -38,7 +28,7 @@ def figures_of_values(
 ) -> Figures:
     """Return the figures of values per topic."""
     several = measures is None or (isinstance(measures, Sequence | Mapping) and not isinstance(measures, str))
-    perquery, given = select_measures(_read_values(values), measures if several else [measures])
+    perquery, given = select_measures(read_named_values(values), measures if several else [measures])
     array, names, _, labels = matrix(perquery, as_given=True, least=1)
     directions(perquery, array, labels, given if isinstance(measures, Mapping) else {}, "report")
     words = {label: measure for label, measure in given.items() if isinstance(measure, Direction)}
@@ -49,7 +39,7 @@ def figures_of_values(
     check_baseline(baseline, names)
     by_human = None
     if human is not None:
-        by_human = rows_of_measures(_read_values(human), labels)
+        by_human = rows_of_measures(read_named_values(human), labels)
         record_measures(by_human, by_label)
     combined = [label for label, measure in by_label.items() if is_combined(measure)]
     main = labels[0] if measures is not None or not combined else combined[0]
@@ -60,28 +50,8 @@ def figures_of_values(
         {label: str(measure or label) for label, measure in by_label.items()},
         scales,
     )
+    aspects = labels_of_aspects(by_label)
     return Figures(
-        title, None, perquery, main, _aspects(by_label), baseline, options, groups, as_yaml(record), by_human,
+        title, None, perquery, main, aspects, baseline, options, groups, as_yaml(record), by_human,
         words, date, scales,
     )  # fmt: skip
-
-
-def _read_values(values: object) -> pd.DataFrame:
-    """Return values per topic, whose names are strings."""
-    perquery = read_long_frame(values)
-    return perquery.assign(**{column: perquery[column].map(str) for column in COLUMNS[:3]})
-
-
-def _aspects(measures: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label of each aspect: measures of one aspect, or criteria that the first mean combines, if any."""
-    single = {label: measure for label, measure in measures.items() if getattr(measure, "one_aspect", None)}
-    bases = [measure.bases.one for measure in single.values()]
-    aspects: dict[str, str] = {}
-    for (label, measure), base in zip(single.items(), bases, strict=True):
-        if base == bases[0]:
-            aspects.setdefault(measure.one_aspect, label)
-    criteria = [label for label, measure in measures.items() if measure is None]
-    means = [measure for measure in measures.values() if is_combined(measure)]
-    if not aspects and means:
-        aspects = {name: name for name in means[0].spec or criteria if name in criteria}
-    return aspects

@@ -1,0 +1,350 @@
+"""What a difference between runs depends on: topics, aspects, weights, variants, labels, judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import ir_measures
+import pandas as pd
+
+from .._validation import choice, proportion, random_seed
+from ..errors import MultiAspectError, choices, number_of
+from ..evaluation.aggregation import ALL
+from ..evaluation.long_frames import is_long_frame
+from ..views import Block, Cell, Cells, Column, Heading, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
+from ._robustness_rows import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED, Rows
+from ._robustness_study import Study, material_of_runs, material_of_values
+from .judges import JudgeSensitivity
+from .missing_labels import MissingLabels
+from .multiverse import Multiverse
+from .weightings import Weightings
+
+#: The number of pairs that are shown in full.
+_IN_FULL = 3
+
+#: The emphasis of verdicts, and their words in a table with a column per question.
+_MARKS: dict[str, Mark] = {HOLDS: "holds", FAILS: "fails"}
+_SHORT = {FAILS: "does not"}
+
+
+@dataclass(frozen=True, repr=False)
+class Robustness(View):
+    """Result of `robustness`.
+
+    It prints as text of at most 80 columns and is shown as HTML in notebooks: up to three pairs in full, of more
+    only the verdicts.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per pair of runs and question: ``a b question``; ``verdict``, 'holds', 'does not hold', 'undecided',
+        or '' if there is none; ``evidence``, what decides it, in words; and numbers, NaN where they do not apply:
+        ``difference low high``, the mean of a minus that of b with its t interval, not corrected (of labels, the
+        expected difference and the interval over all values of the missing labels); ``p``, corrected;
+        ``detectable``, the minimum detectable difference; ``same_sign`` and ``significant``, the fractions of
+        aspects, weightings, variants or judges with the same sign, and of those that also have p below alpha.
+        With ``by=``, ``group`` first: each group of topics, then all.
+    left_out : dict of str to str
+        The questions that cannot be answered, with the reason.
+    weightings, multiverse, missing_labels, judges
+        The results that rows come from, or None. Their pairs may have other directions.
+    label : str
+        The measure.
+    alpha, correction, power : float, str or None, float
+        As given.
+
+    Examples
+    --------
+    See `robustness`.
+    """
+
+    table: pd.DataFrame
+    left_out: dict[str, str]
+    label: str
+    alpha: float
+    correction: str | None
+    power: float
+    lower_is_better: bool
+    weightings: Weightings | None = None
+    multiverse: Multiverse | None = None
+    missing_labels: MissingLabels | None = None
+    judges: JudgeSensitivity | None = None
+
+    @property
+    def summary(self) -> str:
+        """The verdicts of up to three pairs in sentences, or the number of pairs with each verdict."""
+        table = self._of_all()
+        pairs = list(table.groupby(["a", "b"], sort=False))
+        if len(pairs) <= _IN_FULL:
+            return " ".join(f"{self._claim(rows.iloc[0])}: {_verdicts(rows)}." for _, rows in pairs)
+        counts = [
+            f"{question} in {(rows['verdict'] == HOLDS).sum()} ({(rows['verdict'] == FAILS).sum()} not)"
+            for question, rows in table[table["verdict"] != ""].groupby("question", sort=False)
+        ]
+        return f"Of {number_of(len(pairs), 'pair')}, the order on {self.label} holds for {choices(counts)}."
+
+    @property
+    def notes(self) -> list[str]:
+        """How the rows are to be read, and what is left out."""
+        first = (
+            "Where topics is undecided, the other rows say only what the order depends on: the difference itself "
+            "may be due to the topics."
+        )
+        missing = [f"Left out: {question}, as {reason}." for question, reason in self.left_out.items()]
+        return [first, *missing]
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules of the verdicts, for the questions that have rows."""
+        rules = []
+        for question, (source, holds, fails) in RULES.items():
+            if question in set(self.table["question"]):
+                ends = [f"holds if {holds}"] if holds else ["shown, not judged"]
+                rules.append(
+                    f"{question} ({source}): {'; does not hold if '.join([*ends, *filter(None, [fails])])}."
+                )
+        return rules
+
+    def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
+        r"""Return the table as LaTeX, which requires booktabs.
+
+        Parameters
+        ----------
+        caption, label : str, optional
+            The caption, as LaTeX, and the label for ``\\ref``.
+
+        Returns
+        -------
+        str
+            A ``table`` environment.
+        """
+        return latex_of(self.as_table(), caption=caption, label=label)
+
+    def as_table(self) -> Table:
+        """Return the table that other formats show: in full, or one row per pair and one column per question."""
+        notes = [*map(Sentence, [*self.notes, *self.rules])]
+        table = self.table
+        if not self._is_full():
+            return _verdict_table(table, notes)
+        rows: list[Row | Cells] = []
+        for _, of_pair in table.groupby(["a", "b"], sort=False):
+            rows.append(Row([self._claim(of_pair.iloc[0])], span=3))
+            rows += [
+                [row["question"], Cell(row["verdict"], _MARKS.get(row["verdict"], "")), row["evidence"]]
+                for row in of_pair.to_dict("records")
+            ]
+        return Table([Column(head, left=True) for head in ("question", "verdict", "evidence")], rows, notes=notes)
+
+    def _of_all(self) -> pd.DataFrame:
+        return self.table[self.table["group"] == ALL] if "group" in self.table else self.table
+
+    def _is_full(self) -> bool:
+        return "group" not in self.table and len(self.table[["a", "b"]].drop_duplicates()) <= _IN_FULL
+
+    def _claim(self, row: pd.Series[Any]) -> str:
+        """Return what is claimed of a pair."""
+        difference = float(row["difference"])
+        if not difference:
+            return f"{row['a']} and {row['b']} are equal on {self.label}"
+        word = "better" if (difference > 0) != self.lower_is_better else "worse"
+        return f"{row['a']} is {word} than {row['b']} by {decimals(abs(difference))} on {self.label}"
+
+    def _title(self) -> str:
+        return f"How far it holds: {self.label}"
+
+    def _blocks(self) -> list[Block]:
+        blocks: list[Block] = [Heading(self._title()), Sentence(self.notes[0])]
+        if self._is_full():
+            for _, rows in self.table.groupby(["a", "b"], sort=False):
+                items = [[Sentence(_in_words(row))] for row in rows.to_dict("records")]
+                blocks += [Sentence(f"{self._claim(rows.iloc[0])}:"), Items(items)]
+        else:
+            blocks += [Sentence(self.summary), _verdict_table(self.table, [])]
+        rules = Items([[Sentence(rule)] for rule in self.rules])
+        return [*blocks, *map(Sentence, self.notes[1:]), Sentence("Rules; what does neither is undecided:"), rules]
+
+
+def _in_words(row: dict[Any, Any]) -> str:
+    return f"{row['question']}{' ' + row['verdict'] if row['verdict'] else ''}: {row['evidence']}"
+
+
+def _verdicts(rows: pd.DataFrame) -> str:
+    """Return the questions of a pair by verdict."""
+    parts = []
+    for verdict, words in ((HOLDS, "holds for"), (FAILS, "does not hold for"), (UNDECIDED, "is undecided for")):
+        questions = rows.loc[rows["verdict"] == verdict, "question"].tolist()
+        if questions:
+            joined = " and ".join(filter(None, [", ".join(questions[:-1]), questions[-1]]))
+            parts.append(f"{words} {joined}")
+    return "; ".join(parts)
+
+
+def _verdict_table(table: pd.DataFrame, notes: Sequence[Sentence]) -> Table:
+    """Return one row per pair and one column per question."""
+    keys = [key for key in ("group", "a", "b") if key in table]
+    questions = [question for question in RULES if question in set(table["question"])]
+    rows: list[Cells] = []
+    for names, of_pair in table.groupby(keys, sort=False):
+        verdicts = dict(zip(of_pair["question"], of_pair["verdict"], strict=True))
+        found = [verdicts.get(question, "") for question in questions]
+        cells = [Cell(_SHORT.get(word, word), _MARKS.get(word, "")) for word in found]
+        rows.append([*map(str, names), decimals(of_pair["difference"].iloc[0]), *cells])
+    columns = [*(Column(key, left=True, shorten=12) for key in keys), Column("difference", in_text="diff.")]
+    columns += [Column(question, left=True) for question in questions]
+    return Table(columns, rows, elsewhere="`.table`", most=40, notes=notes)
+
+
+def robustness(
+    runs: Any,
+    qrels: Any = None,
+    measure: ir_measures.Measure | str | Mapping[str, Any] | None = None,
+    *,
+    baseline: str | None = None,
+    variants: Any = None,
+    judges: Any = None,
+    labels: Any = "observed",
+    alpha: float = 0.05,
+    correction: str | None = "holm",
+    power: float = 0.8,
+    by: str | PathLike[str] | Mapping[Any, object] | pd.Series[Any] | None = None,
+    seed: int = 0,
+) -> Robustness:
+    """Examine what the differences between runs depend on.
+
+    Each run is compared with the baseline; without one, the best run with each other. The claim that is examined is
+    the observed sign of the difference. There is one row per question, with a verdict.
+
+    Parameters
+    ----------
+    runs : mapping of str to run, sequence of runs, run, or frame of values
+        As for `evaluate`; or values per topic, columns ``name qid measure value``, as `evaluate`, the functions of
+        `answers` and `read_values` return them.
+    qrels : DataFrame, dict, iterable or Judgments, optional
+        Wide qrels with one numeric column per aspect. Omitted if `runs` are values.
+    measure : measure, str or mapping of str to measure, optional
+        The reported measure, or a mapping ``{label: measure}``. By default the first of the values, or the first
+        measure of a `report`. Missing labels require declared scales.
+    baseline : str, optional
+        The run that the others are compared with. By default, the best run is compared with each other, and p is
+        corrected for all pairs, as the best was chosen among them.
+    variants : measures, optional
+        Variants of the measure, in any form that `evaluate` accepts, or labels of the frame of values. By default,
+        those that differ from it in one choice; see Notes.
+    judges : DataFrame or iterable of namedtuples, optional
+        Judgments with one row per query, document, criterion and judge, as for `analysis.judge_sensitivity`.
+    labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
+        What missing labels are in the expected difference, as for `analysis.missing_labels`.
+    alpha : float in (0, 1), default 0.05
+        The significance level of the two-sided paired t-test.
+    correction : {'holm', None}, default 'holm'
+        The correction of the pairs, within each aspect, weighting and variant.
+    power : float in (0, 1), default 0.8
+        The power of the detectable difference.
+    by : str, path, mapping or Series, optional
+        Groups of topics, as for `aggregate`. Tests are corrected over groups, too; those of weightings and variants
+        are corrected within each. Labels and judges are examined over all topics only.
+    seed : int, default 0
+        Random seed.
+
+    Returns
+    -------
+    Robustness
+        ``table`` has one row per pair and question. Verdicts are not summed up.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are fewer than two runs or topics, there is not one measure, the baseline is not a run, or a
+        parameter is out of range.
+
+    See Also
+    --------
+    analysis.compare_with_baseline, analysis.detectable_difference, analysis.weightings, analysis.multiverse,
+    analysis.missing_labels, analysis.judge_sensitivity : The sources of the rows.
+
+    Notes
+    -----
+    A row holds, does not hold, or is undecided:
+
+    - *topics*: holds if p is below alpha.
+    - *aspects*: holds if the difference is significant the same way on all aspects, does not hold if it is the
+      other way on one.
+    - *weights* (of means over aspects): holds if 95 % of the weightings give the same sign and p below alpha, does
+      not hold if more than 5 % give the other sign.
+    - *variants*: likewise; fewer than ten must all agree, and one that reverses the order suffices.
+    - *labels*: holds if all values of the missing labels give the sign, does not hold if all give the other one, or
+      the expected difference has it.
+    - *judges*: holds if the labels of each give the sign, does not hold if those of most give the other one.
+
+    Variants are the measure and those that differ from it in one choice: the cutoffs 5, 10 and 20; the options of
+    parameters that have finitely many, such as distance, axes and weighting of TOMA, but not the conventions
+    ``empty`` and ``normalized``; the gate relevance or none; of means, also CAM, MM and TOMA with that gate. Those
+    with equal values count once. They are neither independent nor equally plausible: fractions are no
+    probabilities.
+
+    Rows that cannot be had, such as weights of a measure that is no mean, are in ``left_out``.
+
+    Stability: provisional. The rules may change.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> docs = [f"d{number}" for number in range(6)]
+    >>> qrels = {
+    ...     f"q{n}": {doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4} for i, doc in enumerate(docs)}
+    ...     for n in range(4)
+    ... }
+    >>> orders = {"old": [5, 3, 4, 1, 2, 0], "new": [0, 1, 2, 3, 5, 4]}
+    >>> runs = {name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()}
+    >>> measure = ma.CAM(aspects={"relevance": 2, "credibility": 3}) @ 3
+    >>> found = ma.robustness(runs, qrels, {"CAM@3": measure}, baseline="old")
+    >>> found.table[["a", "b", "question", "verdict"]]
+         a    b  question        verdict
+    0  new  old    topics      undecided
+    1  new  old   aspects      undecided
+    2  new  old   weights      undecided
+    3  new  old  variants  does not hold
+    4  new  old    labels          holds
+    >>> found.table["evidence"][3]
+    '4 of 6 variants give the same sign, 0 significantly; reversed by CAM gate=relevance, TOMA gate=relevance'
+    """
+    alpha, power, seed = proportion("alpha")(alpha), proportion("power")(power), random_seed(seed)
+    choice("correction", None, "holm")(correction)
+    if is_long_frame(runs):
+        if qrels is not None:
+            raise MultiAspectError("qrels: expected None, as runs is a frame of values; omit it")
+        material = material_of_values(runs, measure, variants)
+    elif qrels is None:
+        raise MultiAspectError(
+            "qrels: expected the judgments of the runs, got none; or give a frame of values as runs"
+        )
+    else:
+        material = material_of_runs(runs, qrels, measure, variants)
+    study = Study(material, baseline, alpha, correction, power, by, seed)
+    rows = study.topics() + study.aspects() + study.weights() + study.variants() + study.of_labels(labels)
+    if judges is not None:
+        rows += study.of_judges(judges)
+    return Robustness(
+        table=_in_order(rows, study.claims),
+        left_out=study.left_out,
+        label=material.label,
+        alpha=alpha,
+        correction=correction,
+        power=power,
+        lower_is_better=study.lower,
+        weightings=study.weightings,
+        multiverse=study.multiverse,
+        missing_labels=study.missing_labels,
+        judges=study.judges,
+    )
+
+
+def _in_order(rows: Rows, claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows as a frame, pair by pair."""
+    keys = [key for key in ("group", "a", "b") if key in claims]
+    order = {pair: row for row, pair in enumerate(claims[keys].itertuples(index=False, name=None))}
+    ordered = sorted(rows, key=lambda row: order[tuple(row[key] for key in keys)])
+    return pd.DataFrame(ordered, columns=[*keys, "question", "verdict", "evidence", *NUMBERS])
