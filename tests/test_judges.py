@@ -446,7 +446,7 @@ def test_the_printed_form(tmp_path: Path) -> None:
         columns=["measure", "between_judges", "min_between_judges", *ends],
     )
     nothing = pd.DataFrame()
-    sensitivity = JudgeSensitivity(table, nothing, nothing, "kendall", "median", "judges", 0.9, 200)
+    sensitivity = JudgeSensitivity(table, nothing, nothing, nothing, "kendall", "median", "judges", 0.9, 200)
     expected = """\
 Sensitivity to judges
 ---------------------

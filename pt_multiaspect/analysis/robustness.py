@@ -49,12 +49,14 @@ class Robustness(View):
         With ``by=``, ``group`` first: each group of topics, then all.
     left_out : dict of str to str
         The questions that cannot be answered, with the reason.
-    weightings, multiverse, missing_labels, judges
-        The results that rows come from, or None. Their pairs may have other directions.
     label : str
         The measure.
     alpha, correction, power : float, str or None, float
         As given.
+    lower_is_better : bool
+        Whether lower values of the measure are better.
+    weightings, multiverse, missing_labels, judges : Weightings, Multiverse, MissingLabels, JudgeSensitivity or None
+        The results that rows come from, None without such rows. Their pairs may have other directions.
 
     Examples
     --------
@@ -121,9 +123,9 @@ class Robustness(View):
         str
             A ``table`` environment.
         """
-        return latex_of(self.as_table(), caption=caption, label=label)
+        return latex_of(self._as_table(), caption=caption, label=label)
 
-    def as_table(self) -> Table:
+    def _as_table(self) -> Table:
         """Return the table that other formats show: in full, or one row per pair and one column per question."""
         notes = [*map(Sentence, [*self.notes, *self.rules])]
         table = self.table
@@ -262,8 +264,12 @@ def robustness(
 
     See Also
     --------
-    analysis.compare_with_baseline, analysis.detectable_difference, analysis.weightings, analysis.multiverse,
-    analysis.missing_labels, analysis.judge_sensitivity : The sources of the rows.
+    analysis.compare_with_baseline : The tests of topics and aspects.
+    analysis.detectable_difference : The difference that the topics can show.
+    analysis.weightings : All weightings of the aspects.
+    analysis.multiverse : The variants of a measure.
+    analysis.missing_labels : All values of the missing labels.
+    analysis.judge_sensitivity : The labels of each judge.
 
     Notes
     -----
