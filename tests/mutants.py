@@ -470,9 +470,14 @@ def fork(work: Callable[[], bool]) -> int:
         os._exit(status)
 
 
-def limit_time(seconds: float) -> None:
-    """End this process after a time of computing, or five times as long if it waits."""
+#: What a mutant may allocate, in bytes: one took 18 GB.
+_MOST_MEMORY = 4 << 30
+
+
+def limit_resources(seconds: float) -> None:
+    """End this process after a time of computing, or five times as long if it waits; limit its memory."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, resource.RLIM_INFINITY))
     signal.alarm(5 * int(seconds))
 
 
@@ -545,7 +550,7 @@ class Runner:
         replace_functions(mutant)
         lines = {(str(mutant.path), line) for line in mutant.lines}
         chosen = [item for item in self.items if lines & record[item.nodeid][1]]
-        limit_time(10 + 2 * sum(record[item.nodeid][0] for item in chosen))
+        limit_resources(10 + 2 * sum(record[item.nodeid][0] for item in chosen))
         return self.run(by_file(chosen, record))
 
     def test_import(self, mutant: Mutant, record: Record) -> bool:
@@ -572,7 +577,7 @@ def record_tests(room: str, log: Path) -> bool:
 
 def test_import(room: str, mutant: Mutant, record: Record) -> bool:
     """Import the package with a mutant; return whether all tests of the room pass on it, in this process."""
-    limit_time(10 + 2 * sum(spent for spent, _ in record.values()))
+    limit_resources(10 + 2 * sum(spent for spent, _ in record.values()))
     sys.meta_path.insert(0, MutatedFinder(mutant))  # type: ignore[arg-type]
     passed: list[bool] = []
     return run_pytest(room, lambda runner: passed.append(runner.test_import(mutant, record))) and passed == [True]

@@ -14,6 +14,7 @@ import json
 import os
 import random
 import re
+import sys
 import time
 import tracemalloc
 import warnings
@@ -100,7 +101,7 @@ def compress_bytes(chance: random.Random, content: bytes) -> bytes:
 @pytest.fixture(autouse=True)
 def _no_hang() -> Iterator[None]:
     """End a test that hangs, showing where."""
-    faulthandler.dump_traceback_later(60 + 2 * SECONDS, exit=True)
+    faulthandler.dump_traceback_later(60 + 2 * SECONDS, exit=True, file=sys.__stderr__)
     yield
     faulthandler.cancel_dump_traceback_later()
 
