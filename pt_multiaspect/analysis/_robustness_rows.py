@@ -14,6 +14,7 @@ from ..views import decimals, percent
 from .judges import JudgeSensitivity
 from .missing_labels import MissingLabels
 from .multiverse import Multiverse
+from .preferences import PreferenceAgreement
 from .weightings import Weightings
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
@@ -42,7 +43,7 @@ RULES = {
         "it is the other one for all of them, or that of the expected difference",
     ),
     "judges": ("the labels of each judge", "all give the same sign", "most give the other sign"),
-    "preferences": ("preferences of people", "", ""),
+    "preferences": ("the agreement of the measure with preferences of people", "", ""),
 }
 
 #: The fraction of weightings, and of at least so many variants, that a conclusion needs.
@@ -125,7 +126,7 @@ def _each(
         found = by_keys[tuple(keys.values())]
         if found:
             row = {**keys, "question": question, **judge(claim, found)}
-            rows.append(row if claim["sign"] else {**row, "verdict": UNDECIDED})
+            rows.append(row if claim["sign"] or not row["verdict"] else {**row, "verdict": UNDECIDED})
     return rows
 
 
@@ -261,3 +262,20 @@ def judge_rows(claims: pd.DataFrame, found: JudgeSensitivity, lower_is_better: b
 
     of_all = claims[claims["group"] == ALL] if "group" in claims else claims
     return _each("judges", of_all, of_all, judge)
+
+
+def preference_rows(claims: pd.DataFrame, found: PreferenceAgreement) -> Rows:
+    """Return the rows of the agreement of the measure with preferences, the same for all pairs."""
+    by_group = {row.get("group", ALL): row for row in _rows(found.table)}
+
+    def judge(claim: Any, _: list[Any]) -> dict[str, Any]:
+        row = by_group[claim.get("group", ALL)]
+        interval = f"[{decimals(row['low'])}, {decimals(row['high'])}]"
+        evidence = (
+            f"the measure agrees with {decimals(row['agreement'])} of "
+            f"{number_of(row['n_strict'], 'strict preference')} on {number_of(row['n_topics'], 'topic')}, "
+            f"{100 * found.ci:g} % interval {interval}"
+        )
+        return {"verdict": "", "evidence": evidence}
+
+    return _each("preferences", claims, claims, judge)

@@ -34,6 +34,7 @@ from .detectable import detectable_difference
 from .judges import JudgeSensitivity, judge_sensitivity
 from .missing_labels import MissingLabels, missing_labels
 from .multiverse import Multiverse, multiverse
+from .preferences import PreferenceAgreement, preference_agreement
 from .weightings import Weightings, measures_of_aspects, weightings
 
 #: Relative tolerance for equal differences of means (rounding errors).
@@ -142,6 +143,7 @@ class Study:
     multiverse: Multiverse | None = None
     missing_labels: MissingLabels | None = None
     judges: JudgeSensitivity | None = None
+    preferences: PreferenceAgreement | None = None
 
     def __post_init__(self) -> None:
         rows = self.material.rows([])
@@ -292,6 +294,13 @@ class Study:
                 seed=self.seed,
             )
         return rows_of.judge_rows(self.claims, self.judges, self.lower)
+
+    def of_preferences(self, preferences: Any) -> Rows:
+        """Return the rows of the agreement with preferences of people."""
+        self.preferences = preference_agreement(
+            self.material.rows([]), preferences, ci=1 - self.alpha, by=self.by, seed=self.seed
+        )
+        return rows_of.preference_rows(self.claims, self.preferences)
 
     def _attempt(self, question: str, analyse: Callable[[], Any]) -> Any:
         """Return the result of an analysis, or None with the reason in `left_out`."""
