@@ -17,6 +17,7 @@ from report_world import MEASURES, NASTY, SCALES, SYSTEMS, Page, world
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power, weightings
+from pt_multiaspect.measures.definitions import sentence
 from pt_multiaspect.reporting import page as pages
 from pt_multiaspect.reporting import payload
 from pt_multiaspect.reporting.payload import Extent, rankings_payload
@@ -307,8 +308,15 @@ def test_names_are_texts_everywhere(page):
 
 
 def test_definitions_say_base_and_aspect(page):
-    assert "nDCG@10 on relevance: On@10" in page.text
-    assert "nDCG@10 on <b>cred: On(aspect='<b>cred')@10" in page.text
+    assert f"nDCG@10 on relevance: {sentence(ir_measures.nDCG)} Only the first 10 ranks count." in page.text
+    assert "nDCG@10 on <b>cred: " in page.text
+    assert "On(aspect='<b>cred')@10" in page.text
+
+
+def test_definitions_say_what_measures_compute(page):
+    for measure in (ma.TOMA, ma.MM):
+        assert f"{measure.SHORT_DESC} Base " in page.text
+        assert f"Range 0 to 1. Source: {measure.CITATION}." in page.text
 
 
 def test_definitions_print_scales_in_one_table(page):

@@ -27,6 +27,8 @@ class Adapter(Base):
 
     #: Whether ir-measures returns the same values, including ties, on labels whose threshold is 1.
     EQUALS_ORIGINAL: ClassVar[bool] = False
+    #: What the measure computes, in one sentence; '' for that of ir-measures.
+    SHORT_DESC: ClassVar[str] = ""
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
@@ -40,6 +42,11 @@ class Adapter(Base):
     def text(self) -> str:
         """The printed form, with all explicit parameters."""
         return self._text
+
+    @property
+    def described(self) -> Measure:
+        """The adapted measure."""
+        return self.measure
 
     @property
     def measure_class(self) -> type:

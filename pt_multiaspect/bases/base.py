@@ -99,6 +99,11 @@ class Base(ABC):
             One finite value per judged query.
         """
 
+    @property
+    def described(self) -> Any:
+        """The measure that definitions in words describe."""
+        return self
+
     # -- optional properties ------------------------------------------------------------------
 
     def gain(self, target: Target) -> Floats:

@@ -26,6 +26,7 @@ from .base import Base
 class ReciprocalRank(Adapter):
     """Reciprocal rank: 1 / rank of the first relevant document."""
 
+    SHORT_DESC = "1 divided by the rank of the first relevant document, 0 if there is none."
     BINARY = True
     NEVER_FALLS = True
     SORTING_IS_OPTIMAL = True
@@ -59,6 +60,7 @@ def _stop(target: Target) -> Floats:
 class ExpectedReciprocalRank(Adapter):
     """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
 
+    SHORT_DESC = "The mean of 1 divided by the rank where a user stops, which good documents make likely."
     NEEDS_TOP = True
     EXPONENTIATES = True
     NEVER_FALLS = True

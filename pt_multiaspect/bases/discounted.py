@@ -24,6 +24,7 @@ class NDCG(LinearBase, Adapter):
     without declared gains, have their label as gain, as in ir-measures.
     """
 
+    SHORT_DESC = "The gains of the documents, discounted by rank, divided by those of the best ranking."
     ACCEPTS_NEGATIVE_GAINS = True
 
     @property
@@ -76,6 +77,7 @@ class NDCG(LinearBase, Adapter):
 class RankBiasedPrecision(LinearBase, Adapter):
     """RBP: (1 - p) Σ p^(k-1) over the ranks k of relevant documents (Moffat and Zobel 2008)."""
 
+    SHORT_DESC = "The rate of relevant documents seen by a user who continues to the next rank with probability p."
     BINARY = True
     NEVER_FALLS = True
 

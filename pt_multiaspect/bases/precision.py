@@ -20,6 +20,7 @@ from .base import LinearBase
 class Precision(LinearBase, Adapter):
     """Precision: relevant documents in the first k ranks / k."""
 
+    SHORT_DESC = "The fraction of the first k ranks that hold a relevant document."
     EQUALS_ORIGINAL = True
     BINARY = True
     CONSTANT_NORM = True
@@ -35,6 +36,7 @@ class Precision(LinearBase, Adapter):
 class Recall(LinearBase, Adapter):
     """Recall: relevant documents in the first k ranks / all relevant documents."""
 
+    SHORT_DESC = "The fraction of the relevant documents that is in the first k ranks."
     EQUALS_ORIGINAL = True
     BINARY = True
 
@@ -48,11 +50,14 @@ class Recall(LinearBase, Adapter):
 class SetRecall(Recall):
     """Set recall: relevant documents retrieved / all relevant documents."""
 
+    SHORT_DESC = "The fraction of the relevant documents that is retrieved."
+
 
 @adapts(ir_measures.Rprec)
 class RPrecision(LinearBase, Adapter):
     """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
 
+    SHORT_DESC = "The fraction of the first R ranks that hold a relevant document, for R relevant documents."
     EQUALS_ORIGINAL = True
     BINARY = True
     PREFERS_EARLY = True
@@ -67,6 +72,7 @@ class RPrecision(LinearBase, Adapter):
 class Success(Adapter):
     """Success: 1 if there is a relevant document in the first k ranks, else 0."""
 
+    SHORT_DESC = "1 if there is a relevant document in the first k ranks, else 0."
     EQUALS_ORIGINAL = True
     BINARY = True
     NEVER_FALLS = True
@@ -89,6 +95,7 @@ class Success(Adapter):
 class SetPrecision(Adapter):
     """Set precision: relevant documents retrieved / documents retrieved (relative: at most all relevant)."""
 
+    SHORT_DESC = "The fraction of the retrieved documents that is relevant."
     EQUALS_ORIGINAL = True
     BINARY = True
 
@@ -123,6 +130,8 @@ class _OfSets(Adapter):
 class SetF(_OfSets):
     """Weighted harmonic mean of set precision and set recall, as in trec_eval: (1 + β)PR / (R + βP)."""
 
+    SHORT_DESC = "The weighted harmonic mean of set precision and set recall."
+
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
         precision, recall = self._precision_and_recall(ranking, target)
@@ -134,6 +143,8 @@ class SetF(_OfSets):
 class SetAP(_OfSets):
     """Set precision times set recall."""
 
+    SHORT_DESC = "Set precision times set recall."
+
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
         precision, recall = self._precision_and_recall(ranking, target)
@@ -144,6 +155,7 @@ class SetAP(_OfSets):
 class AveragePrecision(Adapter):
     """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
 
+    SHORT_DESC = "The mean of the precision at the rank of each relevant document, 0 for those not retrieved."
     EQUALS_ORIGINAL = True
     BINARY = True
     PREFERS_EARLY = True
@@ -168,6 +180,8 @@ class AveragePrecision(Adapter):
 @adapts(ir_measures.Judged)
 class Judged(Adapter):
     """Judged documents in the first k ranks / documents in these ranks (fewer than k if fewer are retrieved)."""
+
+    SHORT_DESC = "The fraction of the documents in the first k ranks that has labels."
 
     @property
     def reads_gains(self) -> bool:

@@ -19,6 +19,7 @@ from ..bases.strings import UnknownMeasureError
 from ..datasets import info, load, load_health, names
 from ..errors import MultiAspectError
 from ..measures import ALL, Param
+from ..measures.definitions import details, sentence
 from ..suites import suite
 from ..suites.catalogue import NOT_OFFERED, SUITES, required_settings
 from .options import OutputDirectory, complete_measure, option
@@ -90,8 +91,11 @@ def _measure_help(name: str) -> str:
         raise UnknownMeasureError(name)
     described = inspect.getdoc(type(measure))
     if not hasattr(measure, "CITATION"):
-        return f"{name}, a measure of ir-measures\n\n{described}"
-    return f"{_summary(measure)}\n\n{described}"
+        listed = fill(f"{name}, a measure of ir-measures: {sentence(measure)}", width=80, subsequent_indent="    ")
+    else:
+        listed = _summary(measure)
+    about = fill(details(measure), width=80, initial_indent="    ", subsequent_indent="    ")
+    return f"{listed}\n\n{about}\n\n{described}"
 
 
 def _summary(measure: Any) -> str:

@@ -351,7 +351,7 @@ class _MM(AspectMean):
     """
 
     PRETTY_NAME = "Multidimensional measure"
-    SHORT_DESC = "The weighted harmonic mean of a measure over the aspects."
+    SHORT_DESC = "The weighted harmonic mean of a measure over the aspects, which is low if one aspect is low."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
     SOURCES: ClassVar[tuple[str, ...]] = ("palotti2018", "maistro2021")
 
@@ -437,7 +437,7 @@ class _GAM(AspectMean):
     """
 
     PRETTY_NAME = "Geometric aggregating measure"
-    SHORT_DESC = "The weighted geometric mean of a measure over the aspects."
+    SHORT_DESC = "The weighted geometric mean of a measure over the aspects, which is 0 if one aspect is 0."
     CITATION = "after Lioma et al. 2017, §5.3"
     SOURCES = ("lioma2017",)
 

@@ -87,6 +87,11 @@ class _On(BasedMeasure):
         return super().declare(spec, option) if isinstance(spec, Aspects) else self
 
     @property
+    def described(self) -> ir_measures.Measure:
+        """The base."""
+        return self.bases.one.described
+
+    @property
     def in_words(self) -> str:
         """The base and the aspect, such as 'nDCG@10 on relevance'."""
         return f"{self.bases.one.text} on {self['aspect']}"

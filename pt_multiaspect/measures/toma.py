@@ -171,7 +171,10 @@ class _TOMA(JointMeasure, BasedMeasure):
     """
 
     PRETTY_NAME = "Total order multi-aspect evaluation"
-    SHORT_DESC = "A measure on classes of label tuples, ordered by their distance from the best tuple."
+    SHORT_DESC = (
+        "How near each document's labels come to the best ones on all aspects, discounted by rank, divided by that "
+        "of the best ranking (with the base nDCG)."
+    )
     CITATION = "Maistro et al. 2021, §3"
     SOURCES = ("maistro2021",)
     SUPPORTED_PARAMS = {
@@ -179,7 +182,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         "distance": Param(
             check_distance,
             "euclidean",
-            "euclidean, manhattan, chebyshev, a Minkowski exponent, or the name of a registered distance",
+            "the distance of tuples: euclidean, manhattan, chebyshev, a Minkowski exponent, or a registered one",
         ),
         "order": Param(
             parse_order,
@@ -190,7 +193,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         "axes": Param(
             choice("axes", *AXES),
             "equal",
-            "equal: all axes have the same length; gains: longer scales are more important",
+            "the lengths of the axes: equal, or gains, where longer scales are more important",
         ),
         "weights": weights_param("factors by which the axes are stretched; 1 by default"),
         "weighting": Param(

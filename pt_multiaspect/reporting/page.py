@@ -21,6 +21,7 @@ from .._version import __version__
 from ..aspects import Aspects
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
+from ..measures.definitions import details, sentence
 from ..tables.content import test_name
 from ..views import Bar, Cells, Column, Table, asset, decimals, fixed_point, html_of, template
 from .figures import FEWEST_OF_HEAT_MAPS, Figures
@@ -272,7 +273,9 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
                 measure = measure(aspects=names)
             where = "" if known is next(iter(titles)) else f" on the scales “{titles[known]}”"
         if measure is not None:
-            measures.append((head, getattr(measure, "in_words", None), str(measure), where))
+            measures.append(
+                (head, getattr(measure, "in_words", None), sentence(measure), details(measure), str(measure), where)
+            )
     rows = [
         [title if position == 0 else "", name, in_words({name: aspect}).removeprefix(f"{name} ")]
         for scales, title in titles.items()

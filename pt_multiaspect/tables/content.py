@@ -22,6 +22,7 @@ from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..integration.parsing import parse, parse_all, short_label
+from ..measures.definitions import sentence
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
 
 #: Tolerance for ties, relative to the maximum (rounding errors of means).
@@ -60,6 +61,8 @@ class Head:
     lower_is_better: bool
     #: The scales that the printed measure only names.
     scales: Aspects | None = None
+    #: What a measure of several aspects computes, in a sentence.
+    definition: str = ""
 
 
 def named_scales(heads: Sequence[Head]) -> list[Aspects]:
@@ -106,6 +109,7 @@ def column_heads(
             _meaning(shorts[label], label, measure),
             lower_aggregate_is_better(measures[label]),
             _scales_with_name(measure),
+            sentence(measure) if getattr(measure, "is_multi_aspect", False) else "",
         )
         for label, measure in known.items()
     ]
@@ -319,6 +323,7 @@ def means_table(
     groups: Mapping[str | None, Sequence[str]] | None = None,
     n_judged: int | None = None,
     by: Mapping[str, str] | None = None,
+    define: bool = False,
 ) -> Table:
     """Return a table of means, with the best values marked.
 
@@ -345,6 +350,8 @@ def means_table(
         topics of measures differ.
     by : mapping of str to str, optional
         The group of each topic, for means with groups.
+    define : bool, default False
+        Whether notes say what measures of several aspects compute.
     """
     sections = _sections(means, groups)
     keys = ["group", "name"] if "group" in means else ["name"]
@@ -387,6 +394,7 @@ def means_table(
         *_sign_notes(comparisons, topics),
         *([] if comparisons is None else comparisons.detectable_note(heads, digits)),
         *_topics_notes(counts, perquery, n_judged),
+        *(Sentence(f"{head.short}: {head.definition}") for head in heads if define and head.definition),
         *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
         *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales(heads)),
         *_group_notes(by, comparisons),

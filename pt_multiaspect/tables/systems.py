@@ -191,7 +191,8 @@ def systems_table(
     labels : mapping of str to str, optional
         Heads of columns, for some or all labels of the frame. By default, labels given to `evaluate` are kept, and
         printed measures are shortened to name and cutoff, numbered if they are equal. Below the table, a legend
-        states the measure of each head that is not its name, and the scales of aspects that measures name.
+        says what measures of several aspects compute, and states the measure of each head that is not its name,
+        and the scales of aspects that measures name.
     groups : mapping of str to sequence of str, optional
         The systems of each group, which are shown together, in this order. Every system must be in one group.
         By default, one list in the order of the frame.
@@ -312,6 +313,7 @@ def systems_table(
             comparisons=Comparisons.of(perquery, baseline, topic_groups, **tests),
             groups=members,
             by=topic_groups,
+            define=True,
         )
     )
 

@@ -1,0 +1,86 @@
+"""Definitions of measures in words: what they compute, their parameters, range and source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..bases.adapters import ADAPTERS
+from ..errors import choices
+
+#: Parameters that are stated elsewhere: scales in a table, the aspect of `On` beside its base.
+_STATED_ELSEWHERE = ("aspects", "aspect")
+
+
+def sentence(measure: Any) -> str:
+    """Return what a measure computes, in one sentence.
+
+    Parameters
+    ----------
+    measure : Measure or Base
+        A measure of this package or of ir-measures, or a base.
+
+    Returns
+    -------
+    str
+        The sentence that its class states, for `On` that of its base; '' if there is none.
+    """
+    described = getattr(measure, "described", measure)
+    adapter = ADAPTERS.get(type(described))
+    stated = getattr(adapter, "SHORT_DESC", "") or getattr(described, "SHORT_DESC", "")
+    return stated if not stated or stated.endswith(".") else f"{stated}."
+
+
+def details(measure: Any) -> str:
+    """Return the parameters of a measure, its range and its source, in a few words each."""
+    low_is_better = ", lower is better" if getattr(measure, "lower_is_better", False) else ""
+    known_range, described = value_range(measure), getattr(measure, "described", measure)
+    is_original = type(described).__module__.startswith("ir_measures")
+    cited = "ir-measures" if is_original else getattr(described, "CITATION", "")
+    parts = [
+        _parameters(measure),
+        f"range {known_range}{low_is_better}" if known_range else "",
+        f"source: {cited}" if cited else "",
+    ]
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+
+
+def _parameters(measure: Any) -> str:
+    """Return the base, the other parameters that differ from their defaults, and the cutoff, in words."""
+    described = getattr(measure, "described", measure)
+    named = []
+    for name, param in described.SUPPORTED_PARAMS.items():
+        if name in _STATED_ELSEWHERE or not (name in described.params or (name == "base" and described["base"])):
+            continue
+        value = described[name]
+        if name == "cutoff":
+            named.append("only the first rank counts" if value == 1 else f"only the first {value} ranks count")
+        else:
+            spelled = getattr(param, "spell", lambda spelled: spelled)(value)
+            meaning = re.split(r"[;:]|, or ", param.desc)[0]  # without the options and the default
+            named.append(f"{name} {_in_words(spelled)} ({meaning})")
+    return "; ".join(named)
+
+
+def value_range(measure: Any) -> str:
+    """Return the range of a measure in words, '' if unknown."""
+    described = getattr(measure, "described", measure)
+    adapter = ADAPTERS.get(type(described))
+    ends = getattr(measure, "range", None) or getattr(adapter, "RANGE", None)
+    if ends is None:
+        return ""
+    low, high = ends
+    if np.isinf(low) and np.isinf(high):
+        return "any number"
+    if np.isinf(low):
+        return f"at most {high:g}"
+    return f"{low:g} or more" if np.isinf(high) else f"{low:g} to {high:g}"
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return choices(f"{name} {_in_words(part)}" for name, part in value.items())
+    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)

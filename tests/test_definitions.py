@@ -1,0 +1,77 @@
+"""Definitions of measures in words."""
+
+from __future__ import annotations
+
+import ir_measures
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect.bases.adapters import ADAPTERS
+from pt_multiaspect.cli import main
+from pt_multiaspect.measures import ALL
+from pt_multiaspect.measures.definitions import details, sentence
+
+WORLD = {
+    q: {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}} for q in ("q1", "q2")
+}
+RUNS = {name: {q: {"d1": 1.0, "d2": score} for q in WORLD} for name, score in (("one", 0.0), ("other", 2.0))}
+
+BASE = "Base nDCG"
+
+
+def test_every_class_states_a_sentence() -> None:
+    for measure in ALL:
+        assert measure.SHORT_DESC.endswith(".")
+        assert sentence(measure)
+        assert "Range " in details(measure)
+    for adapter in ADAPTERS.values():
+        assert adapter.SHORT_DESC.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nDCG@10", "Only the first 10 ranks count. Range 0 to 1. Source: ir-measures."),
+        ("CRP", "Range any number. Source: Angelini et al. 2012, Eq. 4-5."),
+        ("On(aspect='credibility',base='P')@1", "Only the first rank counts. Range 0 to 1. Source: ir-measures."),
+        ("ESL", "Range 0 or more, lower is better. Source: Cooper 1968."),
+        pytest.param(
+            "CAM(weights={'relevance':.7,'credibility':.3})",
+            f"{BASE} (the measure for each aspect); weights credibility 0.3, relevance 0.7 (the importance of each "
+            "aspect, normalised to sum to 1). Range 0 to 1. Source: Lioma et al. 2017, Eq. 12; "
+            "Maistro et al. 2021, Eq. 5.",
+            id="weights",
+        ),
+        pytest.param(
+            "TOMA(gate='relevance')@5",
+            f"{BASE} (the measure evaluated on the classes); gate relevance (an aspect that is a precondition for "
+            "the others); only the first 5 ranks count. Range 0 to 1. Source: Maistro et al. 2021, §3.",
+            id="gate",
+        ),
+    ],
+)
+def test_details(text: str, expected: str) -> None:
+    assert details(ir_measures.parse_measure(text)) == expected
+
+
+def test_on_is_described_by_its_base() -> None:
+    for base in ("nDCG@10", "CRP", "SDCG@5"):
+        assert sentence(ma.On(aspect="credibility", base=base)) == sentence(ir_measures.parse_measure(base))
+
+
+def test_tables_define_measures_of_several_aspects() -> None:
+    scales = {"relevance": 1, "credibility": 1}
+    measures = [ma.TOMA(aspects=scales), ma.On(aspect="relevance"), "AP"]
+    table = ma.systems_table(ma.evaluate(RUNS, WORLD, measures, progress=False))
+    defined = [note.text for note in table.cells.notes if ma.TOMA.SHORT_DESC in note.text]
+    assert defined == [f"TOMA: {ma.TOMA.SHORT_DESC}"]
+    assert not [note for note in table.cells.notes if sentence(ir_measures.nDCG) in note.text]
+
+
+@pytest.mark.parametrize("name", ["TOMA", "nDCG"])
+def test_the_shell_defines_a_measure(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measures", name]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    measure = ir_measures.measures.registry[name]
+    assert sentence(measure) in out
+    assert details(measure) in out
