@@ -15,7 +15,6 @@ from .prediction_powered import PredictionPowered, prediction_powered
 from .preferences import PreferenceAgreement, preference_agreement
 from .quality import document_quality, zero_aspect_documents
 from .ranks import Ranks, ranks
-from .robustness import Robustness, robustness
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
 from .weightings import Weightings, weightings
@@ -31,7 +30,6 @@ __all__ = [
     "PredictionPowered",
     "PreferenceAgreement",
     "Ranks",
-    "Robustness",
     "Weightings",
     "attainable",
     "attainable_front",
@@ -52,7 +50,6 @@ __all__ = [
     "preference_agreement",
     "rank_correlation",
     "ranks",
-    "robustness",
     "system_front",
     "tau_ap",
     "unanimity",
