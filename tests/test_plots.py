@@ -97,6 +97,7 @@ SENSITIVITY = JudgeSensitivity(
         columns=["measure", "a", "b", "correlation"],
     ),
     judges=pd.DataFrame(),
+    runs=pd.DataFrame(),
     method="kendall",
     combine="median",
     resample="labels",
