@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import format_values
 from ..integration.aggregators import lower_aggregate_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
-from ..views import Column, Row, Sentence, latex_of
+from ..views import Column, Row, Sentence, Table, latex_of
 from .inputs import pick_run
 from .options import (
     ASPECTS,
@@ -269,7 +270,8 @@ def means_sheet(
             tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, significance.is_corrected)
             _check_new(tests, [*means, *judged], "--baseline")
             columns |= tests
-    table = means_table(
+    table = partial(
+        means_table,
         means,
         values,
         heads,
@@ -279,16 +281,22 @@ def means_sheet(
         n_judged=n_judged,
         by=by,
     )
-    if judged:
-        fractions = zip(*judged.values(), strict=True)
-        rows = [
-            Row([*row.cells, *map(format_value, beside)])
-            for row, beside in zip(table.all_rows(), fractions, strict=True)
-        ]
-        table = replace(table, columns=[*table.columns, *map(Column, judged)], rows=rows)
-    shown = replace(table, notes=[*table.notes, *map(Sentence, advice)])
+    shown = _with_fractions(table(), judged)
+    shown = replace(shown, notes=[*shown.notes, *map(Sentence, advice)])
     frame = pd.DataFrame(columns | dict(judged))
-    return Sheet(frame, shown, lambda: latex_of(table, comments=advice))
+    return Sheet(frame, shown, lambda: latex_of(_with_fractions(table(define=True), judged), comments=advice))
+
+
+def _with_fractions(table: Table, judged: Mapping[str, Sequence[float]]) -> Table:
+    """Return the table with columns of judged fractions, if any."""
+    if not judged:
+        return table
+    fractions = zip(*judged.values(), strict=True)
+    rows = [
+        Row([*row.cells, *map(format_value, beside)])
+        for row, beside in zip(table.all_rows(), fractions, strict=True)
+    ]
+    return replace(table, columns=[*table.columns, *map(Column, judged)], rows=rows)
 
 
 def _test_columns(tests: pd.DataFrame, label: str, rows: pd.Index[Any], corrected: bool) -> dict[str, Any]:
