@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -281,6 +281,11 @@ def choices(names: Iterable[object]) -> str:
     if len(listed) > _MOST_CHOICES:
         return f"{', '.join(listed[:_MOST_CHOICES])}, … ({len(listed)} in total)"
     return ", ".join(listed) or "none"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names in a sentence: 'a, b and c'."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def shown(value: object) -> str:

@@ -260,12 +260,12 @@ def test_tables_keep_their_records(command: list[str]) -> None:
     Path("sub").mkdir()
     Path("sub/link.csv").symlink_to(path.absolute())
     assert ma.read_values("sub/link.csv").attrs == expected
-    table = pd.read_csv(path, float_precision="round_trip")  # without it, pandas 2.0 changes the last digit
+    table = pd.read_csv(path, dtype=str)  # as numbers, pandas 2.0 changes their last digits
     path.write_bytes(table.to_csv(index=False, lineterminator="\r\n").encode())
     assert ma.read_values(path).attrs == expected
     Path("pq.parquet.ir_metadata.yml").write_bytes(Path("pq.csv.ir_metadata.yml").read_bytes())
     for compression in ("gzip", "zstd"):
-        table.to_parquet("pq.parquet", compression=compression)
+        table.astype({"G": float}).to_parquet("pq.parquet", compression=compression)
         assert ma.read_values("pq.parquet").attrs == expected
     Path("pq.csv.ir_metadata.yml").unlink()
     assert not ma.read_values(path).attrs["measures"]  # without a word

@@ -36,7 +36,7 @@ def expected_values(
     if not len(topics):
         return values, search.n_missing()
     in_topics = np.flatnonzero(np.isin(universe.pool_query, topics))
-    lowest = {view.name: np.where(view.known, view.label, view.scale.grades[0])[in_topics] for view in search.views}
+    lowest = search.lowest_labels(in_topics)
     if model is not None:
         complete = labels_of_model(model, universe, search.views, search.missing)
         labels = {

@@ -118,6 +118,10 @@ class LabelIntervals:
     def _lowest(self) -> Judgments:
         return self._all_at(0)
 
+    def lowest_labels(self, rows: Ints) -> dict[str, Floats]:
+        """Return the labels of documents on each aspect, missing ones at the lowest grade."""
+        return {name: self._lowest.labels(name)[rows] for name in self.names}
+
     @cached_property
     def at_lowest(self) -> Floats:
         """The values with all missing labels at the lowest grade, runs × topics."""
@@ -231,7 +235,7 @@ class LabelIntervals:
         if len(completions) * max(depths) > _MOST_ROWS:
             return
         rows = np.flatnonzero(self.universe.pool_query == topic)
-        lowest = {name: self._lowest.labels(name)[rows] for name in self.names}
+        lowest = self.lowest_labels(rows)
         labels = {name: np.tile(label, (len(completions), 1)) for name, label in lowest.items()}
         for column, (name, row) in enumerate(holes):
             labels[name][:, row - rows[0]] = completions[:, column]
@@ -375,10 +379,10 @@ class _TermIntervals:
             discounts = np.where(np.arange(end - start) < (ideal.depth or end), discounts, 0.0)
             gains = AttainableGains(levels[used], sets, discounts)
             found = highest_ratios(np.concatenate([of_topic, -of_topic]), gains)
-            result.high[:, topic], result.low[:, topic] = np.split(found.value * [1.0], 2)
-            result.low[:, topic] *= -1.0
+            highest, of_negative = np.split(found.value, 2)
+            result.high[:, topic], result.low[:, topic] = highest, -of_negative
             result.exact[topic] = bool(found.exact.all())
-        result.low[:] += 0.0
+        result.low[:] += 0.0  # no negative zeros
         return result
 
     def _by_number(self) -> Interval:

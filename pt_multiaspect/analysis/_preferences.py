@@ -92,7 +92,7 @@ def read_preferences(preferences: Any, names: list[Any], qids: list[Any]) -> Pre
         table["assessor"] = ""
     if is_scored:
         table["score"] = pd.to_numeric(frame["score"], errors="coerce").to_numpy(np.float64)
-    table = _pairs_of_scores(table) if is_scored else _signed(table)
+    table = _pairs_of_scores(table) if is_scored else _sign_preferences(table)
     unknown = {*table["a"], *table["b"]} - set(map(str, names))
     refuse_unknown(sorted(unknown), map(str, names), "runs of the values", "preferences")
     has_values = table["qid"].isin(set(map(str, qids)))
@@ -110,7 +110,7 @@ def read_preferences(preferences: Any, names: list[Any], qids: list[Any]) -> Pre
     return _arrays(table[has_values], names, qids, notes)
 
 
-def _signed(table: pd.DataFrame) -> pd.DataFrame:
+def _sign_preferences(table: pd.DataFrame) -> pd.DataFrame:
     """Return the columns ``qid a b assessor sign`` of preferences, a before b."""
     a, b, preferred = (table[name].to_numpy(dtype=object) for name in ("a", "b", "preferred"))
     for is_wrong, message in (

@@ -60,7 +60,7 @@ class DetectableDifference(View):
 
     @property
     def notes(self) -> list[str]:
-        """What is assumed, and how the numbers are to be read."""
+        """The assumptions, and how to read the numbers, in sentences."""
         corrected = "" if self.correction is None else " divided by the number of pairs of a measure"
         found = (
             f"Differences that a two-sided paired t-test at the level {self.alpha:g}{corrected} finds with the "

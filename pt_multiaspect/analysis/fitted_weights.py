@@ -137,7 +137,7 @@ class FittedWeights(View):
 
     @property
     def summary(self) -> str:
-        """What the preferences say about the weights, in sentences."""
+        """The evidence of the preferences for the weights, in sentences."""
         said = f"{number_of(self.n_strict, 'strict preference')} on {number_of(self.n_topics, 'topic')}"
         if np.isnan(self.ranges["low"]).all():
             return f"{said} reject all weightings: no weights of CAM fit them."

@@ -360,7 +360,7 @@ def _note_of_single_run(
     """Return a note on a run that alone retrieves most of the documents without judgments."""
     if len(joined) < 3:
         return []
-    of_run = {name: set(_unjudged(run, measure.cutoff)) for name, run in joined.items()}
+    of_run = {name: set(_documents_without_labels(run, measure.cutoff)) for name, run in joined.items()}
     times = pd.Series([pair for pairs in of_run.values() for pair in pairs], dtype=object).value_counts()
     single = set(times.index[times == 1])
     alone = {name: len(pairs & single) for name, pairs in of_run.items()}
@@ -378,7 +378,7 @@ def _note_of_single_run(
     return [note + f"intervals of the others would be {narrow} wide on average, rather than {wide}."]
 
 
-def _unjudged(run: Rankings, cutoff: int | None) -> list[tuple[int, str]]:
+def _documents_without_labels(run: Rankings, cutoff: int | None) -> list[tuple[int, str]]:
     query, rank, docnos = run.documents(cutoff)
     judged = set(zip(run.hits.query.tolist(), run.hits.rank.tolist(), strict=True))
     pairs = zip(query.tolist(), rank.tolist(), docnos.tolist(), strict=True)

@@ -234,11 +234,11 @@ def preference_agreement(
         group = _Agreement.of(read.rows(is_in), differences[is_in])
         tables.append(pd.DataFrame({**keys, "measure": labels, **group.columns(ci)}))
         best.append({**keys, **group.best(labels, ci, seed)})
-        pairs.append(group.compared(labels, reference, ci).assign(**keys))
+        pairs.append(group.compare_measures(labels, reference, ci).assign(**keys))
     notes = ["The agreement holds for these assessors and these topics.", CROSS_VALIDATED, *read.notes]
     return PreferenceAgreement(
         pd.concat(tables, ignore_index=True),
-        _corrected(pairs, list(keys), correction),
+        _correct_pairs(pairs, list(keys), correction),
         pd.DataFrame(best),
         notes,
         ci,
@@ -302,7 +302,7 @@ class _Agreement:
         columns = zip(("cross_validated", "low", "high"), agreement_interval(chosen, self.counts, ci), strict=True)
         return row | {name: float(column[0]) for name, column in columns}
 
-    def compared(self, labels: list[str], reference: object, ci: float) -> pd.DataFrame:
+    def compare_measures(self, labels: list[str], reference: object, ci: float) -> pd.DataFrame:
         """Return the differences of agreement of pairs of measures, their intervals and levels, not corrected."""
         from scipy.special import stdtr, stdtrit
 
@@ -333,7 +333,7 @@ def _fraction(is_so: Bools) -> Floats:
     return is_so.mean(axis=0) if len(is_so) else np.full(is_so.shape[1], np.nan)
 
 
-def _corrected(pairs: list[pd.DataFrame], keys: list[str], correction: str | None) -> pd.DataFrame:
+def _correct_pairs(pairs: list[pd.DataFrame], keys: list[str], correction: str | None) -> pd.DataFrame:
     """Return the pairs with corrected levels: those of all topics, and those of all groups, are a family."""
     for family in (pairs[:-1], pairs[-1:]):
         if family and len(family[0]):

@@ -1,4 +1,4 @@
-"""What a difference between runs depends on: topics, aspects, weights, variants, labels, judges, preferences."""
+"""Dependence of a difference between runs on topics, aspects, weights, variants, labels, judges, preferences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import ir_measures
 import pandas as pd
 
 from .._validation import choice, proportion, random_seed
-from ..errors import MultiAspectError, choices, number_of
+from ..errors import MultiAspectError, choices, join_names, number_of
 from ..evaluation.aggregation import ALL
 from ..evaluation.long_frames import is_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
@@ -94,7 +94,7 @@ class Robustness(View):
 
     @property
     def notes(self) -> list[str]:
-        """How the rows are to be read, and what is left out."""
+        """How to read the rows, and the questions that are left out, in sentences."""
         first = (
             "Where topics is undecided, the other rows say only what the order depends on: the difference itself "
             "may be due to the topics."
@@ -183,8 +183,7 @@ def _verdicts(rows: pd.DataFrame) -> str:
     for verdict, words in ((HOLDS, "holds for"), (FAILS, "does not hold for"), (UNDECIDED, "is undecided for")):
         questions = rows.loc[rows["verdict"] == verdict, "question"].tolist()
         if questions:
-            joined = " and ".join(filter(None, [", ".join(questions[:-1]), questions[-1]]))
-            parts.append(f"{words} {joined}")
+            parts.append(f"{words} {join_names(questions)}")
     return "; ".join(parts)
 
 
@@ -345,7 +344,7 @@ def robustness(
     if preferences is not None:
         rows += study.of_preferences(preferences)
     return Robustness(
-        table=_in_order(rows, study.claims),
+        table=_order_rows(rows, study.claims),
         left_out=study.left_out,
         label=material.label,
         alpha=alpha,
@@ -360,7 +359,7 @@ def robustness(
     )
 
 
-def _in_order(rows: Rows, claims: pd.DataFrame) -> pd.DataFrame:
+def _order_rows(rows: Rows, claims: pd.DataFrame) -> pd.DataFrame:
     """Return the rows as a frame, pair by pair."""
     keys = [key for key in ("group", "a", "b") if key in claims]
     order = {pair: row for row, pair in enumerate(claims[keys].itertuples(index=False, name=None))}

@@ -227,7 +227,7 @@ def aggregate(
 
 @dataclass(frozen=True, eq=False)
 class _Options:
-    """What `aggregate` computes for the topics of every group."""
+    """The options of `aggregate`, the same for the topics of every group."""
 
     #: The names of the runs, and the measures by label.
     names: list[Any]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..errors import number_of
+from ..errors import join_names, number_of
 from ..kernels.breakdown import MARGINAL
 from .contributions import TopicPart
 from .topic import Topic
@@ -59,8 +59,8 @@ def _aspects(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) ->
         return
     zero = counts.loc[counts["value"] == 0, "aspect"].tolist()
     if zero:
-        because = f" is 0 because {_join_names(zero)} {_is_or_are(len(zero))} 0."
-        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {_join_names(zero)} is 0."
+        because = f" is 0 because {join_names(zero)} {_is_or_are(len(zero))} 0."
+        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {join_names(zero)} is 0."
     elif aspects["part"].notna().all():
         yield from _weakest(measure, parts)
     else:
@@ -82,7 +82,3 @@ def _weakest(measure: Measure, parts: Sequence[TopicPart]) -> Iterator[str]:
 
 def _is_or_are(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -37,7 +37,7 @@ def sentence(measure: Any) -> str:
 def details(measure: Any) -> str:
     """Return the parameters of a measure, its range and its source, in a few words each."""
     low_is_better = ", lower is better" if getattr(measure, "lower_is_better", False) else ""
-    known_range, described = value_range(measure), getattr(measure, "described", measure)
+    known_range, described = _range_in_words(measure), getattr(measure, "described", measure)
     is_original = type(described).__module__.startswith("ir_measures")
     cited = "ir-measures" if is_original else getattr(described, "CITATION", "")
     parts = [
@@ -65,7 +65,7 @@ def _parameters(measure: Any) -> str:
     return "; ".join(named)
 
 
-def value_range(measure: Any) -> str:
+def _range_in_words(measure: Any) -> str:
     """Return the range of a measure in words, '' if unknown."""
     described = getattr(measure, "described", measure)
     adapter = ADAPTERS.get(type(described))

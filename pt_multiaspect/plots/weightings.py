@@ -172,11 +172,7 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     outline = _outline(result, points, x, y, ax)
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
-    for corner, aspect, below in zip(corners, distinct_texts(aspects, 20), (False, True, True), strict=True):
-        ax.annotate(
-            aspect, corner, xytext=(0, -4 if below else 4), textcoords="offset points", fontsize=size,
-            ha="center", va="top" if below else "bottom",
-        )  # fmt: skip
+    _label_corners(ax, corners, distinct_texts(aspects, 20), size)
     a, b = _names(pair)[0]
     handles = [
         unit_square(f"{a} higher", color=colours["a"], lw=0),
@@ -189,6 +185,15 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, fontsize=size, frameon=False
     )
     return ax
+
+
+def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: float) -> None:
+    """Write the aspects above the upper and below the lower corners."""
+    for corner, aspect, below in zip(corners, aspects, (False, True, True), strict=True):
+        ax.annotate(
+            aspect, corner, xytext=(0, -4 if below else 4), textcoords="offset points", fontsize=size,
+            ha="center", va="top" if below else "bottom",
+        )  # fmt: skip
 
 
 def _outline(result: Weightings, points: Floats, x: Floats, y: Floats, ax: Axes) -> list[Any]:
