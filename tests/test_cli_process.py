@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -114,6 +115,7 @@ def test_an_ignored_ctrl_c_stays_ignored(tmp_path):
 
 def test_sigterm_is_an_exit_that_ends_what_was_started(trec_files, monkeypatch):
     monkeypatch.chdir(trec_files)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     earlier = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(
         "pt_multiaspect.cli.verb.evaluate", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM) or time.sleep(60)
@@ -136,10 +138,14 @@ def test_ctrl_c_is_one_line(trec_files, monkeypatch, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code", "error"),
-    [(signal.SIGTERM, 143, ""), (signal.SIGINT, 1, "\npt-multiaspect: error: interrupted\n")],
+    ("number", "n_workers", "code", "error"),
+    [
+        (signal.SIGTERM, 1, 143, ""),  # the second one is being started
+        (signal.SIGTERM, 2, 143, ""),
+        (signal.SIGINT, 2, 1, "\npt-multiaspect: error: interrupted\n"),
+    ],
 )
-def test_signals_end_the_workers_without_tracebacks(tmp_path, number, code, error):
+def test_signals_end_the_workers_without_tracebacks(tmp_path, number, n_workers, code, error):
     """SIGTERM reaches the first process only, Ctrl-C all of them; the pipes close when the last one has ended."""
     (tmp_path / "relevance.txt").write_text("q0 0 d0 1\n")
     lines = (f"q{topic} Q0 d{rank} {rank} {-rank} x\n" for topic in range(300) for rank in range(300))
@@ -147,8 +153,8 @@ def test_signals_end_the_workers_without_tracebacks(tmp_path, number, code, erro
     for copy in range(1, 300):
         os.link(tmp_path / "0.run", tmp_path / f"{copy}.run")
     process = start(*EVALUATE, "--jobs", "2", "*.run", cwd=tmp_path)
-    while process.poll() is None and _children(process.pid).count("popen_loky") < 2:
-        time.sleep(0.05)
+    while process.poll() is None and _children(process.pid).count("popen_loky") < n_workers:
+        time.sleep(0.002)
     if number == signal.SIGINT:
         os.killpg(process.pid, number)
     else:

@@ -119,12 +119,16 @@ def _discard_output() -> None:
 
 @contextmanager
 def _exit_on_sigterm() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM, so that the worker processes of --jobs are ended, too."""
+    """Raise SystemExit on SIGTERM, so that the worker processes of --jobs are ended, too.
+
+    joblib's threads then fail on tasks that were taken from them, of which nothing is told.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def leave(number: int, _: object) -> None:
+        threading.excepthook = lambda _: None
         raise SystemExit(128 + number)
 
     earlier = signal.signal(signal.SIGTERM, leave)

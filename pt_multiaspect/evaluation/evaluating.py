@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -314,7 +315,7 @@ def _evaluate_in_parallel(
     tasks = (delayed(_evaluate_task)(content, key, task, skip) for task in items)
     try:
         if backend.supports_return_generator:
-            with _block_interrupts() if type(backend).__name__ == "LokyBackend" else nullcontext():
+            with _start_of_workers() if type(backend).__name__ == "LokyBackend" else nullcontext():
                 results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks)
             for done in results:
                 yield from done
@@ -331,8 +332,11 @@ def _evaluate_in_parallel(
 
 
 @contextmanager
-def _block_interrupts() -> Iterator[None]:
-    """Let worker processes inherit that Ctrl-C, after which this process ends them, is blocked: no tracebacks."""
+def _start_of_workers() -> Iterator[None]:
+    """Start worker processes undisturbed, and let them inherit that Ctrl-C is blocked: this process ends them.
+
+    Workers that are interrupted, or left alone while they start, print tracebacks.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
@@ -344,9 +348,27 @@ def _block_interrupts() -> Iterator[None]:
         tracker.ensure_running()  # starting later, they would unblock it
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        yield
+        with _delayed(signal.SIGTERM):
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+
+
+@contextmanager
+def _delayed(number: signal.Signals) -> Iterator[None]:
+    """Handle a signal at the end of the block; to mask it is not enough, as another thread may receive it."""
+    handler = signal.getsignal(number)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    received: list[int] = []
+    signal.signal(number, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(number, handler)
+    for _ in received[:1]:
+        signal.raise_signal(number)
 
 
 def _n_runs(done: int, total: int | None, n_workers: int) -> int:
