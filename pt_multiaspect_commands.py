@@ -37,6 +37,7 @@ COMMANDS = {
         "bounds": "Show the maximum attainable values.",
         "axioms": "Search for counterexamples to properties of measures.",
     },
+    "robustness": {"robustness": "Show what the difference between runs depends on."},
     "plot": {"plot": "Draw a figure of values per query."},
     "catalogue": {
         "measures": "List the measures, or show the help of one.",

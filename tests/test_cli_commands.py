@@ -434,7 +434,7 @@ def test_weightings(cli, trec_files):
     [
         (["-m", "AP", "runs"], "expected a mean over aspects, such as CAM"),
         (["-m", "CAM"], "missing values: give --qrels, -m and runs, or --values FILE"),
-        (["runs"], "missing values: give --qrels, -m and runs"),
+        (["runs"], "missing measures: give -m MEASURE, or --values FILE"),
         (["-m", "CAM", "--values", "tot=values.txt"], "omit qrels and runs"),
         (["-m", "CAM", "--at-least", "relevance", "runs"], "--at-least: expected ASPECT=WEIGHT, got 'relevance'"),
         (["-m", "CAM", "--at-least", "trust=0.5", "runs"], "--at-least: expected aspects (relevance, credibility)"),
@@ -451,6 +451,92 @@ def test_weightings_says_what_is_wrong(cli, options, part):
     assert (code, out) == (2, "")
     assert part in err
     assert "measures=" not in err
+
+
+# -- robustness ----------------------------------------------------------------------------------------------
+
+
+def preferences_of(better: str, worse: str) -> pd.DataFrame:
+    return pd.DataFrame({"qid": [f"q{topic}" for topic in range(6)], "a": better, "b": worse, "preferred": better})
+
+
+def test_robustness(cli, trec_files):
+    scales = Aspects.from_file("scales.json")
+    qrels, runs = read_qrels(QRELS), {f"{name}.run": f"runs/{name}.run" for name in ("alpha", "beta", "gamma")}
+    preferences_of("alpha.run", "beta.run").to_csv("preferences.csv", index=False)
+    options = ["--aspects", "scales.json", "--baseline", "beta", "--alpha", "0.1", "--correction", "none"]
+    arguments = [*options, "-m", "CAM@5", "--variants", "MM@5 CAM@3", "--preferences", "preferences.csv"]
+    code, out, err = cli("robustness", *arguments, *runs.values())
+    assert (code, err) == (0, "")
+    expected = ma.robustness(
+        runs, qrels, CAM(aspects=scales) @ 5, baseline="beta.run", alpha=0.1, correction=None,
+        variants={"MM@5": ma.MM(aspects=scales) @ 5, "CAM@3": CAM(aspects=scales) @ 3},
+        preferences=preferences_of("alpha.run", "beta.run"),
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(read(out), expected.table, check_dtype=False)
+    assert set(expected.table["question"]) == {"topics", "aspects", "weights", "variants", "labels", "preferences"}
+    code, out, _ = cli("robustness", *arguments, "--format", "table", *runs.values())
+    assert (code, out.strip()) == (0, str(expected))
+    code, out, _ = cli("robustness", *arguments, "--format", "tex", *runs.values())
+    assert (code, out) == (0, expected.to_latex())
+    code, out, _ = cli("robustness", *arguments, "--format", "md", *runs.values())
+    assert code == 0
+    assert "| question | verdict | evidence |" in out
+    code, out, _ = cli("robustness", *arguments, "--format", "json", *runs.values())
+    assert [row["evidence"] for row in json.loads(out)] == expected.table["evidence"].tolist()
+
+
+def test_robustness_of_the_first_measure_of_a_report_and_of_values(cli, trec_files):
+    _, out, _ = cli("robustness", "--aspects", "scales.json", "runs/alpha.run", "runs/beta.run")
+    assert read(out).equals(
+        read(cli("robustness", "--aspects", "scales.json", "-m", "TOMA@10", "runs/alpha.run", "runs/beta.run")[1])
+    )
+    assert cli("evaluate", "-m", "AP", "RR", "-q", "-o", "values.csv", "runs")[0] == 0
+    values = ma.read_values("values.csv")
+    code, out, err = cli("robustness", "--values", "values.csv", "-m", "RR", "--variants", "AP", qrels=())
+    assert (code, err) == (0, "")
+    expected = ma.robustness(values, None, "RR", variants=["AP"])
+    pd.testing.assert_frame_equal(read(out), expected.table, check_dtype=False)
+    code, first, _ = cli("robustness", "--values", "values.csv", qrels=())
+    assert set(read(first)["evidence"]) <= set(ma.robustness(values).table["evidence"])
+
+
+def test_robustness_with_judges(cli, trec_files):
+    rows = [
+        {"qid": f"q{topic}", "docno": f"d{topic}{number}", "criterion": aspect, "value": (number + shift) % 3,
+         "judge": judge}
+        for topic in range(6) for number in range(8) for aspect in QRELS for shift, judge in enumerate("xy")
+    ]  # fmt: skip
+    judged = pd.DataFrame(rows)
+    judged.to_json("judges.jsonl", orient="records", lines=True)
+    options = ["-m", "CAM@5", "--aspects", "scales.json", "--judges", "judges.jsonl"]
+    code, out, _ = cli("robustness", *options, "runs/alpha.run", "runs/beta.run")
+    assert code == 0
+    scales = Aspects.from_file("scales.json")
+    runs = {f"{name}.run": f"runs/{name}.run" for name in ("alpha", "beta")}
+    expected = ma.robustness(runs, read_qrels(QRELS), CAM(aspects=scales) @ 5, judges=judged).table
+    assert "judges" in set(expected["question"])
+    pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["-m", "CAM@5"], "missing values: give --qrels, -m and runs, or --values FILE"),
+        (["-m", "CAM@5", "AP", "runs"], "-m: expected one measure, got CAM@5, AP"),
+        (["-m", "CAM@5", "--values", "values.csv"], "--values contains the values: omit qrels and runs"),
+        (["-m", "CAM@5", "--baseline", "none", "runs"], "--baseline: expected one of the runs"),
+        (["-m", "CAM@5", "runs/beta.run"], "expected at least two runs, got only beta.run"),
+        (["-m", "CAM@5", "--preferences", "none.csv", "runs"], "none.csv: no such file"),
+        (["-m", "CAM@5", "--preferences", "scored.csv", "runs"], "--preferences: expected the columns qid, a, b"),
+        (["-m", "CAM@5", "--preferences", "scored.csv", "-o", "scored.csv", "runs"], "is read by this command"),
+    ],
+)
+def test_robustness_says_what_is_wrong(cli, options, part):
+    Path("scored.csv").write_text("qid,name\nq0,beta.run\n")
+    code, out, err = cli("robustness", "--aspects", "scales.json", *options)
+    assert (code, out) == (2, "")
+    assert part in err
 
 
 # -- plot ---------------------------------------------------------------------------------------------------
@@ -593,7 +679,8 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
-    "name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report", "weightings"]
+    "name",
+    ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report", "robustness", "weightings"],
 )
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())

@@ -222,8 +222,11 @@ class Study:
             self.left_out["weights"] = f"{material.label} is no mean over aspects"
             return []
         labels = list(material.aspects.values())
+        if material.runs is None and len(labels) < 2:
+            self.left_out["weights"] = f"the values of the aspects that {material.label} combines are not given"
+            return []
         known = measures_by_label(material.perquery)
-        are_criteria = bool(labels) and all(known[label] is None for label in labels)
+        are_criteria = all(known[label] is None for label in labels)
         found = self._attempt(
             "weights",
             lambda: weightings(

@@ -18,10 +18,9 @@ from ..analysis.weightings import measures_of_aspects
 from ..collection import Judgments
 from ..errors import choices, warn
 from ..evaluation.topics import check_average_over, counted_topics
-from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.aggregators import lower_is_better
 from ..suites import Suite
-from .inputs import pick_measures, pick_run, read_measures, read_value_file
+from .inputs import pick_measures, pick_run, read_measures
 from .options import (
     ASPECTS,
     AVERAGE_OVER,
@@ -36,6 +35,7 @@ from .options import (
     SIGNIFICANCE,
     STANCES,
     TABLE,
+    VALUES,
     option,
 )
 from .tables import Sheet
@@ -103,15 +103,7 @@ def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bo
     *OPTIONAL_MEASURES,
     ASPECTS,
     AVERAGE_OVER,
-    option(
-        "--values",
-        "values_file",
-        metavar="[FORMAT=]FILE",
-        type=click.Path(),
-        help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE, and "
-        "-m LABEL=lower says that lower is better. It is a table that evaluate -q has written, or a DIRECTORY of "
-        f"evaluate --resume. Lines have a FORMAT, {choices(VALUE_FORMATS)}.",
-    ),
+    VALUES,
     option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
     option(
         "--at-least", multiple=True, metavar="ASPECT=WEIGHT", help="The least weight of an aspect. May be repeated."
@@ -123,22 +115,19 @@ def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bo
     *TABLE,
     OPTIONAL_RUNS,
 )
-def weightings(inputs: Inputs, values_file: str | None, baseline: str | None, at_least: tuple[str, ...]) -> object:
+def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) -> object:
     """Show for which weights of the aspects one run is better than another.
 
     All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several measures to weight.
     Shows the fraction of all weights under which the first run of each pair is better, that under which it is
     significantly so, and the least change of weights that reverses the order.
     """
-    mean, texts = None, inputs.requested.texts
+    mean, values = None, inputs.given_values
     kept: Sequence[str] | Mapping[str, Any] | None = None
-    if values_file is not None:
-        if inputs.values["runs"] or inputs.values["qrels"]:
-            raise click.UsageError("--values contains the values: omit qrels and runs")
-        values = read_value_file(values_file)
-        kept = pick_measures(texts, values)
-    elif not inputs.requested or not inputs.values["runs"]:
-        raise click.UsageError("missing values: give --qrels, -m and runs, or --values FILE")
+    if values is not None:
+        kept = pick_measures(inputs.requested.texts, values)
+    elif not inputs.requested:
+        raise click.UsageError("missing measures: give -m MEASURE, or --values FILE")
     elif len(inputs.measures) > 1:
         values, kept = inputs.evaluate(), list(inputs.measures)
     else:

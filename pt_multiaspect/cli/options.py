@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from ..analysis._significance import TESTS
 from ..bases.strings import measure_with_cutoff
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 from ..evaluation.topics import TOPICS
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
@@ -174,7 +174,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     written = kind.written_file(output)
     title = max(param.opts, key=len)
     names = ("qrels", "human", "runs", "judged", "answers", "aspects", "groups", "stances", "topic_groups")
-    for name in (*names, "values_file"):
+    for name in (*names, "values_file", "judges", "preferences"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -428,6 +428,15 @@ ASPECTS = option(
     help='Label scales, for all measures that declare none: JSON such as \'{"relevance": 2, "effort": '
     '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
     "writes.",
+)
+VALUES = option(
+    "--values",
+    "values_file",
+    metavar="[FORMAT=]FILE",
+    type=click.Path(),
+    help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE, and "
+    "-m LABEL=lower says that lower is better. It is a table that evaluate -q has written, or a DIRECTORY of "
+    f"evaluate --resume. Lines have a FORMAT, {choices(VALUE_FORMATS)}.",
 )
 AVERAGE_OVER = option(
     "--average-over",

@@ -49,7 +49,7 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
         required=True,
     ),
 )
-def plot(inputs: Inputs, kind: str, values_file: str, labels: tuple[str, ...], baseline: str | None) -> None:
+def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | None) -> None:
     """Draw a figure of values per query.
 
     VALUES is a table that 'evaluate -q' has written, or a directory of 'evaluate --resume'. Lines of other tools
@@ -61,7 +61,7 @@ def plot(inputs: Inputs, kind: str, values_file: str, labels: tuple[str, ...], b
     """
     if baseline is not None and kind not in ("values", "weightings"):
         raise click.UsageError(f"--baseline: {kind} has none; omit it")
-    values = read_value_file(values_file)
+    values = read_value_file(inputs.values["values_file"])
     measures = pick_measures([*inputs.requested.texts, *labels], values)
     if baseline is not None:
         baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")

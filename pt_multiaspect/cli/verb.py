@@ -28,7 +28,7 @@ from ..evaluation import evaluate
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.provenance import as_yaml, provenance, record_files, record_path, remove_record
 from ..evaluation.value_files import table_digest
-from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, with_correctness
+from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
 from .options import (
     ARGUMENTS,
     CHECK,
@@ -53,7 +53,8 @@ RUN_PARAMETERS = tuple(str(param.name) for param in RUN_FILES)
 _SHARED = frozenset(
     (
         "qrels", "no_check", "human", "stances", "measures", "suite", "groups", "aspects", "average_over",
-        "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs", *RUN_PARAMETERS,
+        "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs", "values_file",
+        *RUN_PARAMETERS,
     )
 )  # fmt: skip
 
@@ -109,6 +110,16 @@ class Inputs:
         """The runs by name."""
         qrels = [*self.values["qrels"], *self.values.get("human", ())]
         return read_runs(self.values["runs"], qrels, **{name: self.values[name] for name in RUN_PARAMETERS})
+
+    @property
+    def given_values(self) -> pd.DataFrame | None:
+        """The values of --values; None if qrels and runs are given instead."""
+        file, runs = self.values["values_file"], self.values["runs"]
+        if file is None and not runs:
+            raise click.UsageError("missing values: give --qrels, -m and runs, or --values FILE")
+        if file is not None and (runs or self.values["qrels"]):
+            raise click.UsageError("--values contains the values: omit qrels and runs")
+        return None if file is None else read_value_file(file)
 
     @cached_property
     def by(self) -> dict[str, str] | None:
@@ -228,7 +239,7 @@ def verb(
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
             arguments = options.get("runs", ())
-            if options.get("qrels") == () and not (values.get("values_file") or values.get("answers")):
+            if options.get("qrels") == () and not (options.get("values_file") or values.get("answers")):
                 options |= _qrels_and_runs(arguments, params)
             output = options.get("output")
             format = choose_format(options.get("format"), output, formats)

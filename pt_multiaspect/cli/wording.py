@@ -81,12 +81,12 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
         r"\baverage_over='(\w+)'": r"--average-over \1",
         r"\b(strategy|test|correction|method)='(\w+)'": r"--\1 \2",
-        r"^(documents|trials|seed|base|format \w+): ": r"--\1: ",
+        r"^(documents|trials|seed|base|format \w+|variants|preferences): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
         r"^at_least: ": "--at-least: ",
-        r"^measure: expected a mean": "-m: expected a mean",
+        r"^measure: ": "-m: ",
         r"^by: ": "--by: ",
     }.items()
 )

@@ -1,0 +1,109 @@
+"""The command ``robustness``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..analysis.robustness import robustness as examine
+from ..answers._frames import read_answers
+from ..integration.declared import default_measures
+from .inputs import judged_aspects, pick_measures, pick_run, read_measures
+from .options import (
+    ASPECTS,
+    BY,
+    OPTIONAL_MEASURES,
+    OPTIONAL_RUNS,
+    QRELS,
+    SIGNIFICANCE,
+    STANCES,
+    TABLE,
+    VALUES,
+    Requested,
+    complete_measure,
+    option,
+)
+from .tables import Sheet
+from .verb import Inputs, verb
+
+
+@verb(
+    r"""
+    Examples:
+      pt-multiaspect robustness --qrels relevance=qrels.txt trust=trust.txt \
+        -m CAM@10 --aspects scales.json --baseline bm25 runs
+      pt-multiaspect robustness --values values.csv -m accuracy -o robustness.md
+    """,
+    QRELS,
+    *OPTIONAL_MEASURES,
+    STANCES,
+    ASPECTS,
+    VALUES,
+    option(
+        "--baseline", metavar="RUN", help="Compare the others with this run. Default: the best run with each other."
+    ),
+    option(
+        "--variants",
+        multiple=True,
+        metavar="MEASURE",
+        shell_complete=complete_measure,
+        help="A variant of the measure. May be repeated. Default: those that differ from it in one choice.",
+    ),
+    option(
+        "--judges",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, criterion, value and "
+        "judge.",
+    ),
+    option(
+        "--preferences",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Preferences of people between the runs: JSON Lines, CSV or TSV with the columns qid, a, b and "
+        "preferred (a run, or tie), or qid, name and score; and perhaps assessor.",
+    ),
+    option("--correction", type=click.Choice(["holm", "none"]), help="For several pairs. Default: holm."),
+    SIGNIFICANCE[2],
+    BY,
+    *TABLE,
+    OPTIONAL_RUNS,
+)
+def robustness(
+    inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None, preferences: str | None
+) -> object:
+    """Show what the difference between runs depends on.
+
+    -m is the reported measure. One row per pair of runs and question (topics, aspects, weights, variants, missing
+    labels, and judges and preferences if they are given) says whether the order holds, and what decides it.
+    """
+    values, by = inputs.given_values, inputs.values["topic_groups"]
+    if values is None:
+        names, (runs, qrels, measure, chosen) = list(inputs.runs), _reported(inputs, variants)
+    else:
+        names, runs, qrels, chosen = values["name"].unique().tolist(), values, None, variants
+        measure = pick_measures(inputs.requested.texts, values)
+    result = examine(
+        runs,
+        qrels,
+        measure,
+        baseline=None if baseline is None else pick_run(baseline, names, "--baseline"),
+        variants=chosen or None,
+        judges=None if judges is None else read_answers([judges], "--judges"),
+        preferences=None if preferences is None else read_answers([preferences], "--preferences"),
+        alpha=inputs.significance.alpha,
+        correction=inputs.significance.options["correction"],
+        by=by and Path(by),
+    )
+    return result if inputs.format == "table" else Sheet(result.table, result._as_table())
+
+
+def _reported(inputs: Inputs, variants: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the runs, the qrels, the reported measure, by default the first of a report, and its variants."""
+    qrels = inputs.qrels
+    if not inputs.requested:
+        inputs.requested = Requested(tuple(default_measures(judged_aspects(qrels)))[:1])
+    chosen = read_measures(Requested(variants), inputs.aspects, qrels) if variants else None
+    return inputs.runs, qrels, inputs.measures, chosen
