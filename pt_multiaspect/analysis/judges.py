@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,9 @@ _LARGEST = 200_000_000
 
 #: The minimum fraction of documents that a judge should have labelled; below, a warning is issued.
 _FEW = 0.5
+
+#: The columns of intervals.
+_ENDS = ("low", "high")
 
 
 def judge_agreement(
@@ -355,27 +359,16 @@ def judge_sensitivity(
     resampled = np.stack([values[0].mean(axis=-1), *(systems.values(sample).mean(axis=-1) for sample in drawn)])
     n_topics = values.shape[-1]
     weights = topics_rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples) / n_topics
-    table, pairs, judges = [], [], []
+    by_topic, to_all = {}, {}
     for number, name in enumerate(labelled):
-        whole = _correlations(values[:, number].mean(axis=-1), kernel)
-        topic_correlations = np.stack([_correlations(values[:, number] @ weight, kernel) for weight in weights])
-        low, high = _interval(topic_correlations, level)
-        for a, judge_a in enumerate(judged.judges, 1):
-            judges.append((name, judge_a, labels.own_fraction(a - 1), whole[0, a], low[0, a], high[0, a]))
-            for b in range(a + 1, len(label_sets)):
-                pairs.append((name, judge_a, judged.judges[b - 1], whole[a, b], low[a, b], high[a, b]))
-        means = resampled[:, number]
-        to_all = np.array([_correlations(means[[0, row]], kernel)[0, 1] for row in range(1, len(means))])
-        _warn_of_undefined(name, method, np.append(to_all, whole[np.triu_indices(len(label_sets), 1)]))
-        between = np.array([row[3] for row in pairs if row[0] == name])
-        table.append(
-            (name, *_mean_and_minimum(between), _mean_and_minimum(to_all)[0], *map(float, _interval(to_all, level)))
-        )
-    ends = ["low", "high"]
+        by_topic[name] = _over_topics(values[:, number], weights, kernel, level)
+        to_all[name] = _to_first(resampled[:, number], kernel)
+        between = by_topic[name][0][np.triu_indices(len(label_sets), 1)]
+        _warn_of_undefined(name, method, np.append(to_all[name], between))
     return JudgeSensitivity(
-        table=pd.DataFrame(table, columns=["measure", "between_judges", "min_between_judges", "resampled", *ends]),
-        pairs=pd.DataFrame(pairs, columns=["measure", "a", "b", "correlation", *ends]),
-        judges=pd.DataFrame(judges, columns=["measure", "judge", "own", "correlation", *ends]),
+        table=_measures_table(by_topic, to_all, level),
+        pairs=_pairs_table(by_topic, judged.judges),
+        judges=_judges_table(by_topic, judged.judges, labels),
         runs=systems.means(values[1:], list(labelled), judged.judges),
         method=method,
         combine=combine,
@@ -406,6 +399,56 @@ def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     filled = np.where(defined, values, 0.0)
     low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+
+
+def _over_topics(values: Floats, weights: Floats, kernel: Kernel, level: float) -> Floats:
+    """Return the correlations between all label sets (the first are those of all judges), and their intervals."""
+    drawn = np.stack([_correlations(values @ weight, kernel) for weight in weights])
+    return np.stack([_correlations(values.mean(axis=-1), kernel), *_interval(drawn, level)])
+
+
+def _to_first(means: Floats, kernel: Kernel) -> Floats:
+    """Return the correlation of each further row with the first."""
+    return np.array([_correlations(means[[0, row]], kernel)[0, 1] for row in range(1, len(means))])
+
+
+def _measures_table(by_topic: Mapping[str, Floats], to_all: Mapping[str, Floats], level: float) -> pd.DataFrame:
+    """Return one row per measure: its correlations between judges, and of resampled labels with all."""
+    rows = []
+    for name, (estimate, _, _) in by_topic.items():
+        between = estimate[1:, 1:]
+        between = between[np.triu_indices(len(between), 1)]
+        resampled = to_all[name]
+        rows.append(
+            (
+                name,
+                *_mean_and_minimum(between),
+                _mean_and_minimum(resampled)[0],
+                *map(float, _interval(resampled, level)),
+            )
+        )
+    columns = ["measure", "between_judges", "min_between_judges", "resampled", *_ENDS]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _pairs_table(by_topic: Mapping[str, Floats], judges: Sequence[str]) -> pd.DataFrame:
+    """Return one row per measure and pair of judges."""
+    rows = [
+        (name, judge_a, judge_b, *intervals[:, a, b])
+        for name, intervals in by_topic.items()
+        for (a, judge_a), (b, judge_b) in combinations(enumerate(judges, 1), 2)
+    ]
+    return pd.DataFrame(rows, columns=["measure", "a", "b", "correlation", *_ENDS])
+
+
+def _judges_table(by_topic: Mapping[str, Floats], judges: Sequence[str], labels: _LabelSets) -> pd.DataFrame:
+    """Return one row per measure and judge: the correlation with all judges."""
+    rows = [
+        (name, judge, labels.own_fraction(number), *intervals[:, 0, number + 1])
+        for name, intervals in by_topic.items()
+        for number, judge in enumerate(judges)
+    ]
+    return pd.DataFrame(rows, columns=["measure", "judge", "own", "correlation", *_ENDS])
 
 
 def _mean_and_minimum(values: Floats) -> tuple[float, float]:

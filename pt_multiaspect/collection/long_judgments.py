@@ -236,6 +236,18 @@ def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
             )
 
 
+def _read_table(frame: object, criterion: str, value: str, judge: str | None) -> tuple[pd.DataFrame, str | None]:
+    """Return the frame with the checked columns, and the name of the column of judges if there is one."""
+    table, _ = qrels_frame(frame)
+    check_distinct_columns(table, _WHAT)
+    if judge == JUDGE and JUDGE not in table.columns:
+        judge = None
+    columns = [criterion, value, *([] if judge is None else [judge])]
+    refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
+    refuse_repeated(columns, "columns", _WHAT)
+    return table, judge
+
+
 @dataclass(frozen=True, eq=False)
 class LongJudgments:
     """Judgments with one row per document, criterion and judge; missing labels are left out."""
@@ -263,21 +275,14 @@ class LongJudgments:
 
         `warn` tells whether to warn about inferred scales that may start at 1.
         """
-        table, _ = qrels_frame(frame)
-        check_distinct_columns(table, _WHAT)
-        columns = [criterion, value, *([] if judge is None else [judge])]
-        if judge == JUDGE and JUDGE not in table.columns:
-            judge, columns = None, columns[:2]
-        refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
-        refuse_repeated(columns, "columns", _WHAT)
+        table, judge = _read_table(frame, criterion, value, judge)
         query, qids = pd.factorize(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
         document, docnos = pd.factorize(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
         code, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
         names = criterion_names(criteria.tolist(), _WHAT)
         judge_codes, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
         if judge is not None:
-            judge_codes, judges = pd.factorize(identifiers(table[judge], _WHAT))
-            judge_codes, judges = np.argsort(np.argsort(judges))[judge_codes], np.sort(judges)
+            judge_codes, judges = pd.factorize(identifiers(table[judge], _WHAT), sort=True)
         if not len(table):
             raise MultiAspectError(f"{_WHAT}: expected at least one row, got none")
         declared = _declared_scales(aspects, names)

@@ -111,6 +111,17 @@ def _example(
     _show(stream, Sentence(conclusion))
 
 
+def _introduce(stream: TextIO, collection: Collection) -> None:
+    """Describe the collection."""
+    scales = ", ".join(f"{name} {min(grades)}-{max(grades)}" for name, grades in collection.grades.items())
+    collected = (
+        f"{len(collection.documents)} short health passages, {len(collection.topics)} questions, "
+        f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are plain advice, "
+        "some are written for clinicians, and some are catchy but wrong: this is not medical advice."
+    )
+    _show(stream, Heading("The collection"), Sentence(collected))
+
+
 def _experiment(
     stream: TextIO, collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]
 ) -> None:
@@ -127,6 +138,21 @@ def _experiment(
     )
     rows = [(str(measure), table[str(measure)].tolist()) for measure in measures]
     _show(stream, title, _mark_best("", table["name"], rows))
+
+
+def _show_legend(stream: TextIO, weight: float) -> None:
+    """Explain the systems and measures of the experiment."""
+    legend = (
+        "words: TF-IDF over words",
+        "characters: TF-IDF over character n-grams",
+        f"readable: words, re-ranked by readability with weight {weight:.1f}",
+        "nDCG: relevance only",
+        "On: nDCG of one other aspect",
+        "CAM, MM: arithmetic and harmonic mean of nDCG over the aspects",
+        "TOMA: nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance)",
+        "uRBP: rank-biased precision of documents above the lowest grade on every aspect",
+    )
+    _show(stream, Items([[Sentence(line)] for line in legend]))
 
 
 def _tuning(
@@ -192,14 +218,7 @@ def run_demo(stream: TextIO | None = None) -> None:
     collection = load_health()
     documents = collection.documents
     health = ma.Aspects(collection.grades, name="health-demo")
-
-    scales = ", ".join(f"{name} {min(grades)}-{max(grades)}" for name, grades in collection.grades.items())
-    collected = (
-        f"{len(documents)} short health passages, {len(collection.topics)} questions, "
-        f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are plain advice, "
-        "some are written for clinicians, and some are catchy but wrong: this is not medical advice."
-    )
-    _show(stream, Heading("The collection"), Sentence(collected))
+    _introduce(stream, collection)
 
     retriever = TfidfRetriever(documents)
     reranker = ReadabilityReranker(documents)
@@ -222,17 +241,7 @@ def run_demo(stream: TextIO | None = None) -> None:
             ma.uRBP(aspects=health),
         ],
     )
-    legend = (
-        ("words", "TF-IDF over words"),
-        ("characters", "TF-IDF over character n-grams"),
-        ("readable", f"words, re-ranked by readability with weight {reranker.weight:.1f}"),
-        ("nDCG", "relevance only"),
-        ("On", "nDCG of one other aspect"),
-        ("CAM, MM", "arithmetic and harmonic mean of nDCG over the aspects"),
-        ("TOMA", "nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance)"),
-        ("uRBP", "rank-biased precision of documents above the lowest grade on every aspect"),
-    )
-    _show(stream, Items([[Sentence(f"{name}: {meaning}")] for name, meaning in legend]))
+    _show_legend(stream, reranker.weight)
 
     picked = _tuning(
         stream,

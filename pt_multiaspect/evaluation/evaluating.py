@@ -162,12 +162,33 @@ def evaluate(
     warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)
     evaluations = outcomes(plan, named, n_jobs=n_jobs, skip=skip, store=store)
+    evaluated, skipped = _collect_outcomes(
+        _show_progress(evaluations, named.total, progress and topics is None), collect
+    )
+    documents = [outcome.documents for outcome in evaluated.values()]
+    warn_of_answers(documents, plan.relative_measures(documents))
+    if collect:
+        result = plan.frame(
+            list(evaluated), [outcome.values for outcome in evaluated.values() if outcome.values is not None]
+        )
+        record_measures(result, labelled)
+    else:
+        result = pd.DataFrame(
+            {"name": list(evaluated), "reused": [outcome.reused for outcome in evaluated.values()]}
+        )
+    if skipped:
+        result.attrs["skipped"] = skipped
+    return result
+
+
+def _collect_outcomes(evaluations: Iterator[Outcome], collect: bool) -> tuple[dict[str, Outcome], list[str]]:
+    """Return the outcomes by run, with values if `collect`, and the skipped runs; issue their warnings."""
     evaluated: dict[str, Outcome] = {}
     skipped: list[str] = []
     reasons: list[str] = []
     run_causes: list[tuple[str, Cause]] = []
     try:
-        for outcome in _show_progress(evaluations, named.total, progress and topics is None):
+        for outcome in evaluations:
             for cause in outcome.causes:
                 if cause.remedy is None:
                     reissue(cause)
@@ -182,22 +203,9 @@ def evaluate(
                 warn(f"skipped: {reasons.pop(0)}")
     finally:
         warn_of_runs(run_causes)
-    documents = [outcome.documents for outcome in evaluated.values()]
-    warn_of_answers(documents, plan.relative_measures(documents))
     if not evaluated:
         raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
-    if collect:
-        result = plan.frame(
-            list(evaluated), [outcome.values for outcome in evaluated.values() if outcome.values is not None]
-        )
-        record_measures(result, labelled)
-    else:
-        result = pd.DataFrame(
-            {"name": list(evaluated), "reused": [outcome.reused for outcome in evaluated.values()]}
-        )
-    if skipped:
-        result.attrs["skipped"] = skipped
-    return result
+    return evaluated, skipped
 
 
 def _show_progress(evaluations: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from .._validation import choice
 from ..bases.base import is_measure
 from ..collection.columns import check_distinct_columns
@@ -235,18 +235,29 @@ class Evaluator:
         if rows is None or not {*COLUMNS} <= {*rows.columns}:
             raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
         rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
-        labels, judgments = self._plan.labels, self._plan.judgments
         order = sorted(rows["name"].unique()) if names is None else [str(name) for name in names]
         refuse_unknown(rows["name"].unique(), order, "values of the runs")
-        is_unjudged = rows["value"].isna() & ~rows["qid"].isin(judgments.qids)
+        is_unjudged = rows["value"].isna() & ~rows["qid"].isin(self._plan.judgments.qids)
         rows, unjudged = rows[~is_unjudged], rows[is_unjudged]
         check_one_value(rows)
+        self._check_all_runs(order, rows, unjudged)
+        values = self._read_values(order, rows)
+        empty = np.asarray(np.isnan(values).all(axis=1))
+        self._check_all_measures(order, values, empty)
+        if empty.any():
+            values = np.where(empty[:, None, :], self._empty_values(order, empty)[None], values)
+        result = self._plan.frame(order, list(values))
+        record_measures(result, dict(zip(self._plan.labels, self._plan.measures, strict=True)))
+        return result
+
+    def _check_all_runs(self, order: list[str], rows: pd.DataFrame, unjudged: pd.DataFrame) -> None:
+        """Raise an error if a run has no values of judged queries."""
         evaluated = set(rows["name"])
         lost = [name for name in order if name not in evaluated]
         for name in lost:
             qids = unjudged.loc[unjudged["name"] == name, "qid"].unique().tolist()
             if qids:
-                raise no_common_query(name, judgments, qids)
+                raise no_common_query(name, self._plan.judgments, qids)
         if not order:
             raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
         if lost:
@@ -254,45 +265,53 @@ class Evaluator:
                 f"expected values of every run, got none of {choices(lost[:3])} {tally(len(lost), 'run')}: no "
                 "query of these is judged, or a part was lost"
             )
+
+    def _read_values(self, order: list[str], rows: pd.DataFrame) -> Floats:
+        """Return the values, of shape (n_runs, n_measures, n_queries), with NaN where there are none."""
+        labels, qids = self._plan.labels, self._plan.judgments.qids
         refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
-        refuse_unknown(rows["qid"].unique(), judgments.qids, "values of the queries")
-        values = np.full((len(order), len(labels), judgments.n_queries), np.nan)
-        positions = [
-            pd.Index(known, dtype=object).get_indexer(pd.Index(rows[column], dtype=object))
-            for known, column in ((order, "name"), (labels, "measure"), (judgments.qids, "qid"))
-        ]
+        refuse_unknown(rows["qid"].unique(), qids, "values of the queries")
         numbers = rows["value"].to_numpy(dtype=np.float64)
         if np.isnan(numbers).any():
             raise MultiAspectError(
                 f"expected numbers, got missing values {tally(int(np.isnan(numbers).sum()), 'value')}"
             )
+        values = np.full((len(order), len(labels), len(qids)), np.nan)
+        positions = [
+            pd.Index(known, dtype=object).get_indexer(pd.Index(rows[column], dtype=object))
+            for known, column in ((order, "name"), (labels, "measure"), (qids, "qid"))
+        ]
         values[tuple(positions)] = numbers
-        empty = np.isnan(values).all(axis=1)
+        return values
+
+    def _check_all_measures(self, order: list[str], values: Floats, empty: Bools) -> None:
+        """Raise an error if a query of a run has values of some measures only, or by run, of none."""
+        qids = self._plan.judgments.qids
         incomplete = np.argwhere(np.isnan(values) & ~empty[:, None, :])
         if len(incomplete):
             run, measure, query = incomplete[0]
             raise MultiAspectError(
-                f"expected a value of every measure, got none of {labels[measure]} for run {order[run]}, query "
-                f"{judgments.qids[query]} {tally(len(incomplete), 'value')}"
+                f"expected a value of every measure, got none of {self._plan.labels[measure]} for run "
+                f"{order[run]}, query {qids[query]} {tally(len(incomplete), 'value')}"
             )
-        if empty.any():
-            if self._by == "run":
-                run, query = np.argwhere(empty)[0]
-                raise MultiAspectError(
-                    f"expected values for every judged query, got none for run {order[run]}, query "
-                    f"{judgments.qids[query]}: a part of the results was lost"
-                )
-            empty_values = self._plan.values(Rankings({}, judgments))
-            values = np.where(empty[:, None, :], empty_values[None], values)
-            warned: list[tuple[str, Cause]] = []
-            for name, answered in zip(order, ~empty, strict=True):
-                with collect_warnings() as causes:
-                    warn_of_missing_topics(judgments, answered, np.any(self._plan.counted, axis=0))
-                warned += [(run_title(name), cause) for cause in causes]
-            warn_of_runs(warned)
-        result = self._plan.frame(order, list(values))
-        record_measures(result, dict(zip(labels, self._plan.measures, strict=True)))
-        return result
+        if empty.any() and self._by == "run":
+            run, query = np.argwhere(empty)[0]
+            raise MultiAspectError(
+                f"expected values for every judged query, got none for run {order[run]}, query {qids[query]}: a "
+                "part of the results was lost"
+            )
+
+    def _empty_values(self, order: list[str], empty: Bools) -> Floats:
+        """Return the values of an empty run, and warn of the runs that lack judged topics."""
+        judgments = self._plan.judgments
+        values = self._plan.values(Rankings({}, judgments))
+        warned: list[tuple[str, Cause]] = []
+        for name, answered in zip(order, ~empty, strict=True):
+            with collect_warnings() as causes:
+                warn_of_missing_topics(judgments, answered, np.any(self._plan.counted, axis=0))
+            warned += [(run_title(name), cause) for cause in causes]
+        warn_of_runs(warned)
+        return values
 
 
 def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:

@@ -36,6 +36,44 @@ def _column_of(qrels: pd.DataFrame, name: str) -> str:
     return columns[0]
 
 
+def _read_pairs(
+    weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
+) -> tuple[list[tuple[Any, Any]], list[tuple[float, ...]]]:
+    """Return the pairs of a label tuple and its weight, and their distinct tuples as numbers."""
+    pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
+    if not pairs:
+        raise MultiAspectError("expected at least one label tuple for the order, got none")
+    if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+        raise MultiAspectError(
+            f"weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got {shown(pairs)}"
+        )
+    tuples = [
+        tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
+        for key, _ in pairs
+    ]
+    refuse_repeated(tuples, "tuples of labels", "weights")
+    return pairs, tuples
+
+
+def _read_aspects(
+    aspects: Aspects | Mapping[str, Any] | Sequence[str] | PathLike[str], tuples: list[tuple[float, ...]]
+) -> Aspects:
+    """Return the aspects of the tuples; if only names are given, their grades are the labels in the tuples."""
+    lengths = {len(key) for key in tuples}
+    if isinstance(aspects, str | PathLike):
+        aspects = declared_aspects(aspects)
+    n_aspects = len(aspects)
+    if lengths != {n_aspects}:
+        raise MultiAspectError(
+            f"expected tuples of {n_aspects} labels ({choices(aspects)}), got tuples of "
+            f"{choices(sorted(lengths))} labels"
+        )
+    if isinstance(aspects, Mapping):
+        return aspects if isinstance(aspects, Aspects) else Aspects(aspects)
+    columns = zip(*tuples, strict=True)
+    return Aspects({key: Aspect(sorted(set(column))) for key, column in zip(aspects, columns, strict=True)})
+
+
 class Order(Named, TupleOrder):
     """An order of label tuples given by one explicit weight per tuple.
 
@@ -88,34 +126,8 @@ class Order(Named, TupleOrder):
         allow_violations: bool = False,
         lower_is_better: bool = False,
     ) -> None:
-        pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
-        if not pairs:
-            raise MultiAspectError("expected at least one label tuple for the order, got none")
-        if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
-            raise MultiAspectError(
-                f"weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got {shown(pairs)}"
-            )
-        tuples = [
-            tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
-            for key, _ in pairs
-        ]
-        refuse_repeated(tuples, "tuples of labels", "weights")
-        lengths = {len(key) for key in tuples}
-        if isinstance(aspects, str | PathLike):
-            aspects = declared_aspects(aspects)
-        n_aspects = len(aspects)
-        if lengths != {n_aspects}:
-            raise MultiAspectError(
-                f"expected tuples of {n_aspects} labels ({choices(aspects)}), got tuples of "
-                f"{choices(sorted(lengths))} labels"
-            )
-        if isinstance(aspects, Mapping):
-            self.aspects = aspects if isinstance(aspects, Aspects) else Aspects(aspects)
-        else:
-            columns = zip(*tuples, strict=True)
-            self.aspects = Aspects(
-                {key: Aspect(sorted(set(column))) for key, column in zip(aspects, columns, strict=True)}
-            )
+        pairs, tuples = _read_pairs(weights)
+        self.aspects = _read_aspects(aspects, tuples)
         self.names = tuple(self.aspects)
         self.scales = tuple(aspect.scale for aspect in self.aspects.values())
         self.name = name
@@ -133,18 +145,7 @@ class Order(Named, TupleOrder):
             self._refuse_violations(grades[by_code])
         if name is not None and is_distance(name):
             raise MultiAspectError(f"{name!r} is the name of a distance; use another name for the order")
-        self._json = json.dumps(
-            {
-                "aspects": json.loads(self.aspects.to_json()),
-                "weights": [
-                    [*key, number(weight, "a weight")]
-                    for key, weight in zip(self._tuples, self._values.tolist(), strict=True)
-                ],
-                **self._flags,
-            },
-            separators=(",", ":"),
-            ensure_ascii=False,
-        )
+        self._json = self._to_json()
         Order.registry.add(self)
 
     @classmethod
@@ -210,6 +211,16 @@ class Order(Named, TupleOrder):
     def _flags(self) -> dict[str, bool]:
         """The boolean parameters that are True."""
         return {name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)}
+
+    def _to_json(self) -> str:
+        """Return the JSON from which the order can be restored."""
+        weights = zip(self._tuples, self._values.tolist(), strict=True)
+        content = {
+            "aspects": json.loads(self.aspects.to_json()),
+            "weights": [[*key, number(weight, "a weight")] for key, weight in weights],
+            **self._flags,
+        }
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
         codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import numpy as np
 from ir_measures import Measure
 
 from .._numbers import spell
+from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices
@@ -75,16 +76,7 @@ def level_sets(
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     """
     ordering = _ordering(order, aspects)
-    if len(ordering.names) != 2:
-        raise MultiAspectError(
-            f"level_sets: expected two aspects, got {len(ordering.names)} ({choices(ordering.names)})"
-        )
-    if ordering.n_tuples > _MOST_TUPLES:
-        raise MultiAspectError(
-            f"level_sets: expected at most {_MOST_TUPLES} label tuples, got {ordering.n_tuples} "
-            f"(scales of {choices(len(scale) for scale in ordering.scales)} grades)"
-        )
-    stretch = [(ordering.aspect_weights or {}).get(name, 1.0) for name in ordering.names]
+    _check_size(ordering)
     coordinates = ordering.coordinates()
     level, excluded = _levels(ordering)
     distinct = sorted(set(level.values()))
@@ -97,37 +89,16 @@ def level_sets(
     corners = ax.get_window_extent()
     room = [length / (len(scale) + 0.5) for length, scale in zip(corners.size, ordering.scales, strict=True)]
     size = float(np.clip((0.5 * min(room) * 72 / ax.figure.dpi) ** 2, 60, 420))
-    colours = colours_of("cividis", np.linspace(0, 0.75, len(distinct)))
     where = {grades: (coordinates[0][grades[0]], coordinates[1][grades[1]]) for grades in [*level, *excluded]}
-    best = tuple(axis[-1] for axis in coordinates)
-    for value, colour in zip(distinct, colours, strict=True):
-        points = np.array([where[grades] for grades, weight in level.items() if weight == value])
-        gaps = np.array(best) - points
-        points = points[np.lexsort((gaps.sum(axis=1), np.arctan2(gaps[:, 1], gaps[:, 0])))]
-        if len(points) > 1:
-            ax.plot(points[:, 0], points[:, 1], color=colour, lw=1.6, zorder=1)
-        is_best = value == distinct[-1]
-        face = colour if is_best else "white"
-        ax.scatter(points[:, 0], points[:, 1], s=size, color=face, edgecolors=colour, lw=1.6, zorder=2)
-        for across, up in points.tolist():
-            ax.text(
-                across, up, spell(value), ha="center", va="center", zorder=3,
-                color=text_colour(colour) if is_best else "black", fontsize=number_size(size, spell(value)),
-            )  # fmt: skip
+    points = [
+        np.array([where[grades] for grades, weight in level.items() if weight == value]) for value in distinct
+    ]
+    _draw_classes(ax, points, distinct, np.array([axis[-1] for axis in coordinates]), size)
     if excluded:
-        crossed = np.array([where[grades] for grades in excluded])
-        ax.scatter(
-            crossed[:, 0], crossed[:, 1], s=size / 3, marker="x", color=GREY, lw=1.2, zorder=2, label="impossible"
-        )
+        across, up = zip(*(where[grades] for grades in excluded), strict=True)
+        ax.scatter(across, up, s=size / 3, marker="x", color=GREY, lw=1.2, zorder=2, label="impossible")
         ax.legend(loc="lower left", bbox_to_anchor=(1.01, 0), borderaxespad=0, frameon=False, fontsize=SMALL)
-    for axis, name, scale, gains, weight in zip(
-        (ax.xaxis, ax.yaxis), ordering.names, ordering.scales, coordinates, stretch, strict=True
-    ):
-        grades_at: dict[float, list[str]] = {}
-        for value, grade in zip(gains.tolist(), scale.grades.tolist(), strict=True):
-            grades_at.setdefault(value, []).append(spell(grade))
-        axis.set_ticks(list(grades_at), [", ".join(grades) for grades in grades_at.values()])
-        axis.set_label_text(name if weight == 1 else f"{name} (weight {spell(weight)})")
+    _label_axes(ax, ordering, coordinates)
     ax.margins(*(0.6 / len(scale) for scale in ordering.scales))
     ax.set_title(f"{len(distinct)} class{'' if len(distinct) == 1 else 'es'} by {ordering}", fontsize="medium")
     return ax
@@ -162,6 +133,50 @@ def _ordering(order: object, aspects: object) -> TupleOrder:
     if result is None:
         raise _no_order(order)
     return result
+
+
+def _check_size(ordering: TupleOrder) -> None:
+    """Raise an error unless an order has two aspects and few enough tuples."""
+    if len(ordering.names) != 2:
+        raise MultiAspectError(
+            f"level_sets: expected two aspects, got {len(ordering.names)} ({choices(ordering.names)})"
+        )
+    if ordering.n_tuples > _MOST_TUPLES:
+        raise MultiAspectError(
+            f"level_sets: expected at most {_MOST_TUPLES} label tuples, got {ordering.n_tuples} "
+            f"(scales of {choices(len(scale) for scale in ordering.scales)} grades)"
+        )
+
+
+def _draw_classes(ax: Axes, classes: list[Floats], weights: list[float], best: Floats, size: float) -> None:
+    """Draw the points of each class, connected by angle as seen from the best tuple, with the weight in them."""
+    colours = colours_of("cividis", np.linspace(0, 0.75, len(classes)))
+    for points, weight, colour in zip(classes, weights, colours, strict=True):
+        gaps = best - points
+        points = points[np.lexsort((gaps.sum(axis=1), np.arctan2(gaps[:, 1], gaps[:, 0])))]
+        if len(points) > 1:
+            ax.plot(points[:, 0], points[:, 1], color=colour, lw=1.6, zorder=1)
+        is_best = weight == weights[-1]
+        face = colour if is_best else "white"
+        ax.scatter(points[:, 0], points[:, 1], s=size, color=face, edgecolors=colour, lw=1.6, zorder=2)
+        for across, up in points.tolist():
+            ax.text(
+                across, up, spell(weight), ha="center", va="center", zorder=3,
+                color=text_colour(colour) if is_best else "black", fontsize=number_size(size, spell(weight)),
+            )  # fmt: skip
+
+
+def _label_axes(ax: Axes, ordering: TupleOrder, coordinates: Sequence[Floats]) -> None:
+    """Label the axes with the aspects and their weights, and the ticks with the grades of equal gain."""
+    for axis, name, scale, gains in zip(
+        (ax.xaxis, ax.yaxis), ordering.names, ordering.scales, coordinates, strict=True
+    ):
+        grades_at: dict[float, list[str]] = {}
+        for gain, grade in zip(gains.tolist(), scale.grades.tolist(), strict=True):
+            grades_at.setdefault(gain, []).append(spell(grade))
+        axis.set_ticks(list(grades_at), [", ".join(grades) for grades in grades_at.values()])
+        weight = (ordering.aspect_weights or {}).get(name, 1.0)
+        axis.set_label_text(name if weight == 1 else f"{name} (weight {spell(weight)})")
 
 
 def _no_order(measure: object) -> MultiAspectError:

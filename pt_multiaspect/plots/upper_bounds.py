@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
+from .._typing import Floats, Ints
 from .._validation import choice
-from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
@@ -88,12 +89,10 @@ def upper_bounds(
     if ideal is None and bounds is None:
         raise MultiAspectError("expected the result of analysis.ideal_values or analysis.upper_bound, got None")
     groups: dict[Any, Floats] = {}
-    best: dict[Any, float] = {}
     maxima: pd.DataFrame | None = None
     if ideal is not None:
         values = _values_by_topic(ideal, ["strategy", "value"], ["strategy"], "ideal")
         groups = {qid: group["value"].to_numpy(float) for qid, group in values.groupby("topic")}
-        best = {qid: group.max() for qid, group in groups.items()}
     if bounds is not None:
         maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
         unshared = sorted({str(qid) for qid in set(groups) ^ set(maxima.index)}, key=natural_key) if groups else []
@@ -102,7 +101,7 @@ def upper_bounds(
                 f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), got "
                 f"{choices(unshared)} in only one of them"
             )
-        best = dict(zip(maxima.index.tolist(), maxima["bound"].tolist(), strict=True))
+    best = maxima["bound"].to_dict() if maxima is not None else {qid: max(group) for qid, group in groups.items()}
     topics = sorted(map(str, best), key=natural_key)
     if sort == "bound":
         topics.sort(key=lambda qid: -best[qid])
@@ -110,25 +109,9 @@ def upper_bounds(
     ax = axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 24)), 4.2, grid="y")
     handles: list[Any] = []
     if groups:
-        ax.boxplot(
-            [groups[qid] for qid in topics], positions=ticks.tolist(), widths=0.62, whis=(0, 100),
-            patch_artist=True, showfliers=False, manage_ticks=False,
-            boxprops={"facecolor": "#BFDDF0", "edgecolor": BLUE, "linewidth": 1},
-            medianprops={"color": "black", "linewidth": 1.6},
-            whiskerprops={"color": BLUE}, capprops={"color": BLUE},
-        )  # fmt: skip
-        handles.append(unit_square("ideal rankings of all strategies", facecolor="#BFDDF0", edgecolor=BLUE))
+        handles.append(_draw_boxes(ax, ticks, [groups[qid] for qid in topics]))
     if maxima is not None:
-        value, bound = (maxima.loc[topics, column].to_numpy(float) for column in ("value", "bound"))
-        handles.append(ax.scatter(ticks, value, s=20, marker="D", color=ORANGE, zorder=4, label="best value found"))
-        above = bound - value > _VISIBLE
-        if above.any():
-            handles.append(
-                ax.scatter(
-                    ticks[above], bound[above], s=34, marker="v", facecolors="white", edgecolors="black", lw=1.1,
-                    zorder=3, label="proven upper bound, where higher",
-                )
-            )  # fmt: skip
+        handles += _draw_bounds(ax, ticks, maxima.loc[topics])
     ax.legend(
         handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=len(handles), frameon=False,
         fontsize=SMALL, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2,
@@ -139,6 +122,30 @@ def upper_bounds(
     ax.set_xlabel("topic" if sort == "name" else "topic, highest bound first")
     ax.set_ylabel("value" if measure is None else wrap(str(measure), 34))
     return ax
+
+
+def _draw_boxes(ax: Axes, ticks: Ints, groups: list[Floats]) -> Any:
+    """Draw a box for the values of each topic, and return the entry of the legend."""
+    ax.boxplot(
+        groups, positions=ticks.tolist(), widths=0.62, whis=(0, 100),
+        patch_artist=True, showfliers=False, manage_ticks=False,
+        boxprops={"facecolor": "#BFDDF0", "edgecolor": BLUE, "linewidth": 1},
+        medianprops={"color": "black", "linewidth": 1.6},
+        whiskerprops={"color": BLUE}, capprops={"color": BLUE},
+    )  # fmt: skip
+    return unit_square("ideal rankings of all strategies", facecolor="#BFDDF0", edgecolor=BLUE)
+
+
+def _draw_bounds(ax: Axes, ticks: Ints, maxima: pd.DataFrame) -> Iterator[Any]:
+    """Draw the best value found for each topic, and the bound where it is higher; yield entries of the legend."""
+    value, bound = (maxima[column].to_numpy(float) for column in ("value", "bound"))
+    yield ax.scatter(ticks, value, s=20, marker="D", color=ORANGE, zorder=4, label="best value found")
+    above = bound - value > _VISIBLE
+    if above.any():
+        yield ax.scatter(
+            ticks[above], bound[above], s=34, marker="v", facecolors="white", edgecolors="black", lw=1.1,
+            zorder=3, label="proven upper bound, where higher",
+        )  # fmt: skip
 
 
 def _values_by_topic(data: object, columns: list[str], keys: list[str], name: str) -> pd.DataFrame:
