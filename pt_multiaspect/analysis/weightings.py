@@ -280,7 +280,7 @@ def weightings(
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     mean = read_mean(within.measure if measure is None and isinstance(within, FittedWeights) else measure)
     frame = read_long_frame(perquery)
-    world = _read_values(frame, mean, measures, at_least, runs, qrels, seed)
+    world = _read_world(frame, mean, measures, at_least, runs, qrels, seed)
     if within is not None:
         world = _restrict(world, mean, at_least, within)
     first, second, sides = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
@@ -325,26 +325,28 @@ class _World:
     aspects: list[str]
     weights: Floats
     least: Floats
-    #: systems × topics × aspects; no aspects if they are not known.
-    values: Floats
-    #: systems × topics × 1: the values of the measure under `weights`.
-    declared: Floats
-    #: systems × topics × weightings; None if the measure is linear in its weights.
-    sampled: Floats | None
     #: weightings × aspects.
     points: Floats
+    #: systems × topics × 1: the values of the measure under `weights`.
+    declared: Floats
+    #: systems × topics × aspects; None if they are not known.
+    values: Floats | None
+    #: systems × topics × weightings; None if the measure is linear in its weights.
+    sampled: Floats | None
     #: Whether the points are those of a part of the weightings.
     is_restricted: bool = False
 
     @property
     def basis(self) -> Floats:
         """The values whose means determine the order of runs under all weightings."""
-        return self.values if self.sampled is None else self.sampled
+        basis = self.values if self.sampled is None else self.sampled
+        assert basis is not None
+        return basis
 
     def on_topics(self, topics: Ints) -> _World:
         """Return the values on some topics."""
-        sampled = None if self.sampled is None else self.sampled[:, topics]
-        return replace(self, values=self.values[:, topics], declared=self.declared[:, topics], sampled=sampled)
+        values, sampled = (None if array is None else array[:, topics] for array in (self.values, self.sampled))
+        return replace(self, declared=self.declared[:, topics], values=values, sampled=sampled)
 
     def positive_fraction(self, differences: Floats) -> Floats:
         """Return the fraction of weightings under which differences of the means of `basis` are positive."""
@@ -369,7 +371,7 @@ def _reads_rankings(mean: AspectMean) -> bool:
     return mean["empty"] == "drop" or bool(mean.params.get("gate") or mean.params.get("normalized"))
 
 
-def _read_values(
+def _read_world(
     frame: pd.DataFrame,
     mean: AspectMean,
     measures: object,
@@ -379,39 +381,50 @@ def _read_values(
     seed: int,
 ) -> _World:
     """Read the values of the aspects from the frame, or evaluate the runs under sampled weightings."""
-    evaluates = _reads_rankings(mean)
-    if evaluates:
-        if runs is None or qrels is None:
-            raise MultiAspectError(
-                f"{mean} does not follow from the values of the aspects: expected runs= and qrels=, to evaluate it "
-                "under many weightings"
-            )
-        if measures is not None:
-            raise MultiAspectError(
-                f"measures: {mean} is evaluated on the qrels, not on measures of the frame; omit it"
-            )
-        rows = frame[frame["measure"] == frame["measure"].iloc[0]]
-        values, names, qids, _ = matrix(rows)
-        aspects = [view.name for view in mean.views(Judgments.of(qrels))]
-        values = values[:, :, :0]
-    else:
-        values, names, qids, aspects = read_aspects(frame, mean, measures, "weightings")
+    if _reads_rankings(mean):
+        return _evaluate_world(frame, mean, measures, at_least, runs, qrels, seed)
+    values, names, qids, aspects = read_aspects(frame, mean, measures, "weightings")
+    weights, least, points = _weightings(mean, aspects, at_least, seed)
+    if has_linear_weights(mean):
+        return _World(names, qids, aspects, weights, least, points, (values @ weights)[:, :, None], values, None)
+    by_aspect = np.moveaxis(values, 2, 0).reshape(len(aspects), -1)
+    combined = np.stack([_combine(mean, by_aspect, point) for point in [weights, *points]], axis=-1)
+    declared, sampled = np.split(combined.reshape(*values.shape[:2], -1), [1], axis=2)
+    return _World(names, qids, aspects, weights, least, points, declared, values, sampled)
+
+
+def _evaluate_world(
+    frame: pd.DataFrame,
+    mean: AspectMean,
+    measures: object,
+    at_least: object,
+    runs: object,
+    qrels: object,
+    seed: int,
+) -> _World:
+    """Evaluate a mean under sampled weightings that does not follow from the values of the aspects."""
+    if runs is None or qrels is None:
+        raise MultiAspectError(
+            f"{mean} does not follow from the values of the aspects: expected runs= and qrels=, to evaluate it "
+            "under many weightings"
+        )
+    if measures is not None:
+        raise MultiAspectError(f"measures: {mean} is evaluated on the qrels, not on measures of the frame; omit it")
+    _, names, qids, _ = matrix(frame[frame["measure"] == frame["measure"].iloc[0]])
+    aspects = [view.name for view in mean.views(Judgments.of(qrels))]
+    weights, least, points = _weightings(mean, aspects, at_least, seed)
+    combined = _evaluate_points(mean, np.vstack([weights, points]), aspects, names, qids, runs, qrels)
+    declared, sampled = np.split(combined, [1], axis=2)
+    return _World(names, qids, aspects, weights, least, points, declared, None, sampled)
+
+
+def _weightings(mean: AspectMean, aspects: list[str], at_least: object, seed: int) -> tuple[Floats, Floats, Floats]:
+    """Return the weights of the measure, the least ones, and the sampled weightings, weightings × aspects."""
     check_several_aspects(aspects)
     least = _least_weights(at_least, aspects)
     weights = _weights(mean, aspects, least)
-    is_weighted_sum = has_linear_weights(mean)
-    draws = simplex_points(N_SAMPLED if is_weighted_sum else N_EVALUATED, len(aspects), seed)
-    points = least + (1 - least.sum()) * draws
-    if is_weighted_sum:
-        return _World(names, qids, aspects, weights, least, values, (values @ weights)[:, :, None], None, points)
-    declared_first = np.vstack([weights, points])
-    if evaluates:
-        combined = _evaluate_points(mean, declared_first, aspects, names, qids, runs, qrels)
-    else:
-        by_aspect = np.moveaxis(values, 2, 0).reshape(len(aspects), -1)
-        combined = np.stack([_combine(mean, by_aspect, point) for point in declared_first], axis=-1)
-        combined = combined.reshape(*values.shape[:2], -1)
-    return _World(names, qids, aspects, weights, least, values, combined[:, :, :1], combined[:, :, 1:], points)
+    draws = simplex_points(N_SAMPLED if has_linear_weights(mean) else N_EVALUATED, len(aspects), seed)
+    return weights, least, least + (1 - least.sum()) * draws
 
 
 def _restrict(world: _World, mean: AspectMean, at_least: object, within: object) -> _World:
@@ -506,10 +519,9 @@ def _compare(
         "high": interval[1],
         "fraction_lower": world.positive_fraction(-differences),
     }
-    by_aspect = remove_rounding_errors(world.values[first] - world.values[second], world.values)
     unknown = np.full((len(first), len(world.aspects)), np.nan)
     if world.sampled is None:
-        covariances = _covariances(by_aspect, world.values)
+        covariances = _covariances(first, second, world.basis)
         family = unordered_pairs(first, second)
         significant = _significant_fraction(differences, difference, covariances, world, alpha, correction, family)
         nearest = nearest_reversal(differences, world.weights, world.least)
@@ -520,14 +532,15 @@ def _compare(
         kept = (p < alpha) & (np.sign(differences) == np.sign(difference)[:, None])
         significant = np.where(np.isnan(p[:, 0]), np.nan, kept.mean(axis=1))
         nearest = reverses_at = unknown
-    on_aspects = mean_differences(world.values, first, second) if world.values.shape[2] else unknown
+    on_aspects = unknown if world.values is None else mean_differences(world.values, first, second)
     columns["fraction_significant"] = significant
     columns["distance"] = np.abs(nearest - world.weights).sum(axis=1) / 2
     columns["reversal"] = [_reversal_in_words(weights, world) for weights in nearest]
     if world.is_restricted:
         sums = differences @ world.points.T
         columns["lowest"], columns["highest"] = sums.min(axis=1), sums.max(axis=1)
-    if by_aspect.shape[2]:
+    if world.values is not None:
+        by_aspect = remove_rounding_errors(world.values[first] - world.values[second], world.values)
         better, worse = ((by_aspect * sign >= 0).all(axis=2) & by_aspect.any(axis=2) for sign in (1, -1))
         columns["uir"] = (better.sum(axis=1) - worse.sum(axis=1)) / by_aspect.shape[1]
         columns["n_better"], columns["n_worse"] = better.sum(axis=1), worse.sum(axis=1)
@@ -548,8 +561,9 @@ def _interval(world: _World, first: Ints, second: Ints, ci: float, n_resamples: 
     return ends
 
 
-def _covariances(by_aspect: Floats, values: Floats) -> Floats:
+def _covariances(first: Ints, second: Ints, values: Floats) -> Floats:
     """Return the covariances of means of differences, pairs × aspects × aspects; NaN for a single topic."""
+    by_aspect = remove_rounding_errors(values[first] - values[second], values)
     n_pairs, n_topics, n_aspects = by_aspect.shape
     if n_topics < 2:
         return np.full((n_pairs, n_aspects, n_aspects), np.nan)
@@ -568,7 +582,7 @@ def _significant_fraction(
 ) -> Floats:
     """Return the fraction of weightings with p < alpha and the sign of the declared one; NaN for a single topic."""
     once, pair = family
-    n_topics = world.values.shape[1]
+    n_topics = world.basis.shape[1]
     if n_topics < 2:
         return np.full(len(means), np.nan)
     times = np.zeros(len(means))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,6 +33,9 @@ MOST_INSIDE = 6
 
 #: Font size of labels in a figure, in points.
 SMALL = 8.0
+
+#: Costs of the place of a label: outside the axes, on a label, across a line, on a point; per point of distance.
+_OUTSIDE, _ON_LABEL, _ON_LINE, _ON_POINT, _PER_POINT = 40, 20, 12, 4, 0.03
 
 
 def natural_key(name: object) -> list[tuple[int, int, str]]:
@@ -254,6 +258,33 @@ def add_colour_bar(
     bar.outline.set_visible(False)
 
 
+_Align = Literal["left", "center", "right"]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place of a label, with the line to its point; in points (1/72 inch)."""
+
+    radius: float
+    offset: Floats
+    align: _Align
+    #: left, bottom, right, top
+    box: Floats
+    #: Points on the line.
+    line: Floats
+
+    def cost(self, frame: Floats, points: Floats, labelled: Floats, drawn: list[_Place]) -> float:
+        """Return how much the label hides, and how far it is from its point."""
+        is_outside = bool((self.box[:2] < frame[:2]).any() or (self.box[2:] > frame[2:]).any())
+        n_labels = sum(_overlap(self.box, place.box) for place in drawn)
+        n_lines = sum(bool(_hits(self.line, place.box, 1)) for place in drawn)
+        n_lines += any(_hits(place.line, self.box, 1) for place in drawn)
+        n_points = _hits(points, self.box, 2.5) + _hits(labelled, self.box, 4)
+        n_points += sum(bool(_hits(self.line, np.tile(point, 2), 4)) for point in labelled)
+        hidden = _OUTSIDE * is_outside + _ON_LABEL * n_labels + _ON_LINE * n_lines + _ON_POINT * n_points
+        return _PER_POINT * self.radius + hidden
+
+
 def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int, str]) -> None:
     """Label points, placing each label where it hides as few other points, labels and lines as possible."""
     figure = ax.get_figure()
@@ -263,33 +294,28 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
     positions = ax.transData.transform(points) * scale
     corners = ax.get_window_extent()
     frame = np.array([corners.x0, corners.y0, corners.x1, corners.y1]) * scale
-    height = 1.25 * SMALL
-    boxes: list[Floats] = []
-    lines = np.empty((0, 2))
+    drawn: list[_Place] = []
     for index, text in texts.items():
-        width = 0.6 * SMALL * len(text)
         others = positions[[row for row in texts if row != index]]
-        best = (math.inf, np.zeros(2), "left", np.zeros(4), lines)
-        for radius, turn in product((10, 17, 27, 40, 55, 72), range(16)):
-            offset = radius * np.array([math.cos(math.pi * turn / 8), math.sin(math.pi * turn / 8)])
-            align = "left" if offset[0] > 0.35 * radius else "right" if offset[0] < -0.35 * radius else "center"
-            left, middle = positions[index] + offset - [{"left": 0, "center": width / 2, "right": width}[align], 0]
-            box = np.array([left, middle - height / 2, left + width, middle + height / 2])
-            line = positions[index] + np.linspace(0.15, 1, 9)[:, None] * offset
-            is_outside = (box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any()
-            cost = 0.03 * radius + 40 * is_outside + 4 * _hits(positions, box, 2.5) + 4 * _hits(others, box, 4)
-            cost += sum(20 * _overlap(box, placed) + 12 * bool(_hits(line, placed, 1)) for placed in boxes)
-            cost += 12 * bool(_hits(lines, box, 1))
-            cost += 4 * sum(bool(_hits(line, np.tile(point, 2), 4)) for point in others)
-            if cost < best[0]:
-                best = cost, offset, align, box, line
-        boxes.append(best[3])
-        lines = np.vstack([lines, best[4]])
+        places = _places_around(positions[index], 0.6 * SMALL * len(text))
+        best = min(places, key=lambda place: place.cost(frame, positions, others, drawn))
+        drawn.append(best)
         ax.annotate(
-            text, (points[index, 0], points[index, 1]), (best[1][0], best[1][1]), textcoords="offset points",
-            fontsize=SMALL, color=colours[index], ha=best[2], va="center", zorder=4,
+            text, (points[index, 0], points[index, 1]), (best.offset[0], best.offset[1]),
+            textcoords="offset points", fontsize=SMALL, color=colours[index], ha=best.align, va="center", zorder=4,
             arrowprops={"arrowstyle": "-", "color": colours[index], "lw": 0.7, "shrinkA": 0, "shrinkB": 3},
         )  # fmt: skip
+
+
+def _places_around(position: Floats, width: float) -> Iterator[_Place]:
+    """Yield places of a label of this width around a point, the nearest first."""
+    height = 1.25 * SMALL
+    for radius, turn in product((10, 17, 27, 40, 55, 72), range(16)):
+        offset = radius * np.array([math.cos(math.pi * turn / 8), math.sin(math.pi * turn / 8)])
+        align: _Align = "left" if offset[0] > 0.35 * radius else "right" if offset[0] < -0.35 * radius else "center"
+        left, middle = position + offset - [{"left": 0, "center": width / 2, "right": width}[align], 0]
+        box = np.array([left, middle - height / 2, left + width, middle + height / 2])
+        yield _Place(radius, offset, align, box, position + np.linspace(0.15, 1, 9)[:, None] * offset)
 
 
 def _hits(points: Floats, box: Floats, margin: float) -> int:
