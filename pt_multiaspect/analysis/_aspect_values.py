@@ -93,7 +93,7 @@ def rows_of_aspects(
     if measures is not None:
         rows, by_label = select_measures(frame, measures)
         aspects = [str(label) for label in rows["measure"].unique()]
-        mean.of_criteria({aspect: np.zeros(1) for aspect in aspects})  # refuses what is defined for rankings only
+        mean.check_criteria(aspects)
         return rows, by_label, aspects
     known: dict[str, Any] = {
         label: on for label, on in measures_by_label(frame).items() if getattr(on, "one_aspect", None) is not None

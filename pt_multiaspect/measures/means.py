@@ -79,6 +79,22 @@ class AspectMean(TermMean, BasedMeasure):
             A finite value per query.
         """
 
+    def check_criteria(self, names: Sequence[str]) -> None:
+        """Raise an error unless the mean is defined for criteria of single answers.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The names of all criteria.
+
+        Raises
+        ------
+        MultiAspectError
+            If the weights are not those of the criteria, or a parameter is given that is defined for rankings only.
+        """
+        self._refuse_of_rankings(self._OF_RANKINGS)
+        self._check_names(names)
+
     def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
         """Return the mean of criteria of single answers, whose values replace those of the base.
 
@@ -97,8 +113,7 @@ class AspectMean(TermMean, BasedMeasure):
         MultiAspectError
             If the weights are not those of the criteria, or a parameter is given that is defined for rankings only.
         """
-        self._refuse_of_rankings(self._OF_RANKINGS)
-        self._check_names(list(values))
+        self.check_criteria(list(values))
         shares = dict(zip(values, self.shares_of(list(values)), strict=True))
         counted = [name for name, share in shares.items() if share > 0]
         criteria = np.stack([values[name] for name in counted])

@@ -17,16 +17,10 @@ from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, RUN_QUERY_COLUMNS, is_numeric
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, number_of, warn, warn_once
+from .arrays import label_frame
 from .labels import MOST_LEVELS, gain_levels
-from .rows import (
-    EvaluatedMeasure,
-    LabelledRows,
-    RowRankings,
-    label_frame,
-    require_queries,
-    warn_if_constant,
-    warn_of_single_rows,
-)
+from .queries import require_queries
+from .rows import EvaluatedMeasure, LabelledRows, RowRankings, warn_if_constant, warn_of_single_rows
 
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 

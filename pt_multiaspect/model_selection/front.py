@@ -14,7 +14,7 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation.long_frames import find_measure
 from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import is_on_front
-from .rows import as_numbers
+from .arrays import as_numbers
 
 _MEAN = "mean_test_"
 

@@ -21,18 +21,10 @@ from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, refuse_taken
 from ..measures import On
 from ..orders.order import check_weights, weights_of
+from .arrays import check_length, check_scores, fill_masked, label_frame
 from .boosters import warn_of_columns
+from .queries import find_queries, query_codes, require_queries, rows_per_query
 from .ranker import AspectRanker, Wrapper, evaluation_rows
-from .rows import (
-    check_length,
-    check_scores,
-    fill_masked,
-    find_queries,
-    label_frame,
-    query_codes,
-    require_queries,
-    rows_per_query,
-)
 from .scorer import RankingScorer
 
 #: Tolerance for standard deviations, as a fraction of the scores: below, all scores of the query are equal.

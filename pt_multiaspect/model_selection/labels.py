@@ -24,7 +24,9 @@ from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures
 from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
-from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries, with_scales
+from .arrays import label_frame
+from .queries import find_queries, require_queries
+from .rows import LabelledRows, check_known, with_scales
 
 Target = Measure | Order | DistanceOrder | str
 

@@ -23,6 +23,7 @@ from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, warn, warn_once
 from ..measures import TOMA, Measure
+from .arrays import check_length, fill_masked, label_frame, weight_per_query
 from .boosters import (
     LIBRARY_OPTIONS,
     Evaluation,
@@ -35,21 +36,8 @@ from .boosters import (
     warn_of_columns,
 )
 from .labels import check_aspect_target, has_names, nested_params, read_target, target_gains, with_params
-from .rows import (
-    ADD_QID,
-    EvaluatedMeasure,
-    LabelledRows,
-    check_known,
-    check_length,
-    document_ids,
-    fill_masked,
-    find_queries,
-    label_frame,
-    query_codes,
-    rows_per_query,
-    weight_per_query,
-    with_scales,
-)
+from .queries import ADD_QID, document_ids, find_queries, query_codes, rows_per_query
+from .rows import EvaluatedMeasure, LabelledRows, check_known, with_scales
 from .scorer import RankingScorer
 
 #: Arguments of estimators' fit methods, and what to pass instead.

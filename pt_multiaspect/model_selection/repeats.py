@@ -15,7 +15,8 @@ from .._validation import boolean, count, proportion
 from ..collection.frames import materialise
 from ..errors import MultiAspectError
 from ..kernels.folds import repeated_folds
-from .rows import as_numbers, check_length, query_codes, require_queries
+from .arrays import as_numbers, check_length
+from .queries import query_codes, require_queries
 
 
 class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]

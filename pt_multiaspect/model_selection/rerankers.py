@@ -25,7 +25,7 @@ from ..evaluation.topics import check_average_over
 from ..integration.aggregators import lower_aggregate_is_better
 from ..integration.parsing import parse_all
 from ..readability.inputs import check_texts
-from .rows import check_scores
+from .arrays import check_scores
 
 #: Number of pairs whose embeddings are compared at a time, which limits memory.
 _MOST_PAIRS = 2**15

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import ir_measures
@@ -17,10 +15,9 @@ from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
-from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
-from ..collection.frames import materialise, plain_column, to_pandas
+from ..collection.columns import DOCUMENT_COLUMNS
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.run import Run
@@ -31,12 +28,10 @@ from ..integration.provider import supports
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
-from ..strings.identifiers import identifiers
 from ..strings.order import inverse_permutation
 from ..strings.texts import Texts
-
-#: The remedy for rows without queries, after "pass qid, or".
-ADD_QID = "add an index level or a column qid to y or X"
+from .arrays import check_length, check_scores, label_frame
+from .queries import document_ids, query_codes
 
 
 class RowJudgments(Judgments):
@@ -463,256 +458,3 @@ class EvaluatedMeasure:
 def with_scales(measure: Any, aspects: AspectSpec) -> Any:
     """Return a measure with the declared scales of its aspects, unless it has scales itself."""
     return measure.declare(aspects) if isinstance(aspects, Aspects) and supports(measure) else measure
-
-
-# -- arrays ------------------------------------------------------------------------------------------
-
-
-def fill_masked(values: object) -> NDArray[Any]:
-    """Return values as an array in which masked elements are NaN."""
-    values = plain_column(values)
-    if isinstance(values, list | tuple) and any(isinstance(value, np.ma.MaskedArray) for value in values):
-        values = np.ma.array(values)
-    if not np.ma.is_masked(values):
-        return np.asarray(values)
-    masked: Any = np.ma.asarray(values)
-    dtype = np.result_type(masked.dtype, np.float64) if masked.dtype.kind in "biufc" else np.dtype(object)
-    return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
-
-
-def _flatten_column(values: object) -> NDArray[Any]:
-    """Return values as an array, which has one dimension if they are a single column."""
-    array = fill_masked(values)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
-    """Return `values` as a one-dimensional array of `n_rows` elements."""
-    array = _flatten_column(values)
-    if array.ndim != 1 or len(array) != n_rows:
-        raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
-    return array
-
-
-def as_numbers(values: object, what: str) -> Floats:
-    """Return values as floats, or raise an error that starts with `what`."""
-    array = fill_masked(values)
-    if np.iscomplexobj(array):
-        raise MultiAspectError(f"{what}: expected real numbers, got {array.dtype}; pass their real part or modulus")
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise MultiAspectError(f"{what}: expected numbers: {error}") from None
-
-
-def check_scores(scores: object, n_rows: int) -> Floats:
-    """Return predictions as one number per row, without NaN."""
-    values = as_numbers(check_length(scores, n_rows, "predictions"), "predictions")
-    n_nan = int(np.isnan(values).sum())
-    if n_nan:
-        raise MultiAspectError(f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by")
-    return values
-
-
-def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
-    """Return the weight of each query, given those of its rows, which are equal; 0 for queries without rows."""
-    numbers = as_numbers(weights, "sample_weight")
-    query_weights = np.zeros(n_queries)
-    query_weights[query] = numbers
-    n_varying = np.count_nonzero(query_weights[query] != numbers)
-    if n_varying:
-        raise MultiAspectError(
-            "expected sample_weight to be constant within queries, as there is one weight per query; it varies in "
-            f"{n_varying} rows"
-        )
-    return query_weights
-
-
-def label_frame(
-    y: object, aspects: object = None, measure: Any = None, columns: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Return the labels as a frame with one column per aspect, and the index of y or its column docno.
-
-    Parameters
-    ----------
-    y : DataFrame or array-like of shape (n_rows,) or (n_rows, n_aspects)
-        One column of labels per aspect.
-    aspects : Aspects, mapping, str or sequence of str, optional
-        Names of the columns of an array, or the columns to select from a frame.
-    measure : measure, optional
-        The measure whose aspect is the name of a single column without a name.
-    columns : sequence of str, optional
-        Names of the columns of an array with as many columns, unless `aspects` are given.
-    """
-    declared = parse_aspects(aspects)
-    y = materialise(y)
-    frame = to_pandas(y)
-    if frame is not None:
-        documents = next((frame[name] for name in DOCUMENT_COLUMNS if name in frame.columns), None)
-        frame = frame.drop(columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns])
-        frame.columns = pd.Index([aspect_name(column) for column in frame.columns])
-        missing = [name for name in declared or () if name not in frame.columns]
-        if missing:
-            raise MultiAspectError(
-                f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
-            )
-        if declared is not None:
-            frame = frame[list(declared)]
-        return frame if documents is None else frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
-    if isinstance(y, Mapping):
-        raise MultiAspectError("y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)")
-    if hasattr(y, "toarray"):
-        raise MultiAspectError("y: expected an array or a frame of labels, got a sparse one; pass y.toarray()")
-    array = fill_masked(y)
-    if np.iscomplexobj(array):
-        raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2:
-        raise MultiAspectError(f"y: expected one column of labels per aspect, got {array.ndim} dimensions")
-    n_columns = array.shape[1]
-    if declared is None and len(columns) == n_columns:
-        declared = tuple(columns)
-    if declared is None:
-        spec = getattr(measure, "spec", None)
-        # The order of the aspects of a measure is not that of several columns.
-        if isinstance(spec, Aspects) and (n_columns == 1 or n_columns != len(spec)):
-            declared = spec
-        elif n_columns == 1:
-            name = getattr(y, "name", None)  # of a series of pandas or Polars
-            if not isinstance(name, str) or not name:
-                name = measure["aspect"] if "aspect" in getattr(measure, "SUPPORTED_PARAMS", ()) else "relevance"
-            declared = (name,)
-        else:
-            raise MultiAspectError(
-                f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} names, or pass y as "
-                "a DataFrame (RFE, RFECV and BaggingRegressor make arrays of data frames: there, pass aspects)"
-            )
-    names = [aspect_name(name) for name in declared]
-    if len(names) != n_columns:
-        remedy = ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
-        raise MultiAspectError(
-            f"y has {number_of(n_columns, 'column')}, but there are {len(names)} aspects: {choices(names)}"
-            + (remedy if n_columns == 1 else "")
-        )
-    return pd.DataFrame(array, columns=names, index=y.index if isinstance(y, pd.Series) else None)
-
-
-# -- queries -----------------------------------------------------------------------------------------
-
-
-def query_codes(queries: NDArray[Any]) -> tuple[Ints, NDArray[np.object_]]:
-    """Return the query of each row as a position in the sorted names of the queries, and these names."""
-    codes, distinct = pd.factorize(queries)
-    if (codes < 0).any():
-        identifiers(pd.Series(queries, name="value"), "qid")  # raises the error
-    names = identifiers(pd.Series(distinct, name="value"), "qid")
-    sorted_codes, sorted_names = pd.factorize(names, sort=True)
-    return sorted_codes[codes], np.asarray(sorted_names, dtype=object)
-
-
-def rows_per_query(queries: NDArray[Any]) -> dict[str, int]:
-    """Return the number of rows of each query."""
-    codes, names = query_codes(queries)
-    return dict(zip(names.tolist(), np.bincount(codes).tolist(), strict=True))
-
-
-def require_queries(
-    owner: str, y: object, X: object, qid: object, reference: str = "y", how: str = "qid", **others: object
-) -> NDArray[Any]:
-    """Return the query of each row, or raise an error that starts with `owner`; see `find_queries`."""
-    queries = find_queries(y, X, qid, reference, **others)
-    if queries is None:
-        raise MultiAspectError(f"{owner} needs the query of every row: pass {how}, or {ADD_QID}")
-    return queries
-
-
-def find_queries(y: object, X: object, qid: object, reference: str = "y", **others: object) -> NDArray[Any] | None:
-    """Return the query of each row from `qid`, or from the index or a column qid (query_id) of y, or qid of X.
-
-    Parameters
-    ----------
-    y, X, qid : object
-        The labels, features and queries.
-    reference : str, default 'y'
-        The name of `y`, in messages.
-    **others : object
-        Objects with the same rows, by name.
-
-    Raises
-    ------
-    MultiAspectError
-        If pandas objects have the same rows in another order, or a row has several queries.
-    """
-    sources = {reference: y, "X": X, "qid": qid, **others}
-    queries = {name: _level_or_column(rows, "qid") for name, rows in sources.items()}
-    if queries[reference] is None:  # as in qrels, where X may have a feature of this name
-        queries[reference] = _level_or_column(y, *QUERY_COLUMNS)
-    for (first, source), (name, rows) in combinations(sources.items(), 2):
-        if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
-            raise MultiAspectError(
-                f"the index of {name} has the elements of the index of {first} in a different order, but rows "
-                "are matched by position; sort the rows of both in the same way, or pass "
-                f"{name}.to_numpy() if they already are"
-            )
-        _check_same_queries(first, queries[first], name, queries[name])
-    known = [named for named in (queries[reference], queries["X"]) if named is not None]
-    if qid is None:
-        return known[0] if known else None
-    passed = _flatten_column(qid)
-    for named in known:
-        _check_same_queries("the index", named, "qid", passed)
-    return passed
-
-
-def _is_rearranged(index: object, other: object) -> bool:
-    """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
-    if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
-        return False
-    if len(index) != len(other) or index.nlevels != other.nlevels or not len(index) or index.equals(other):
-        return False
-    codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0
-    first, second = codes[: len(index)], codes[len(index) :]
-    return bool((first != second).any()) and np.array_equal(np.sort(first), np.sort(second))
-
-
-def document_ids(source: object) -> NDArray[np.object_] | None:
-    """Return the index level or column docno of a pandas object or frame, as strings."""
-    values = _level_or_column(source, *DOCUMENT_COLUMNS)
-    return None if values is None else identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), "y")
-
-
-def _level_or_column(source: object, *names: str) -> NDArray[Any] | None:
-    """Return the index level or the column of a pandas object or frame with one of the names."""
-    frame = to_pandas(source)  # PyArrow tables also keep the pandas index
-    index = getattr(source if frame is None else frame, "index", None)
-    for name in names:
-        if isinstance(index, pd.Index) and name in index.names:
-            return index.get_level_values(name).to_numpy()
-        if frame is not None and name in frame.columns:
-            return frame[name].to_numpy()
-    return None
-
-
-def _check_same_queries(
-    reference: str, queries: NDArray[Any] | None, name: str, others: NDArray[Any] | None
-) -> None:
-    """Raise an error if the rows of two objects have different queries."""
-    if queries is None or others is None or queries.shape != others.shape or queries.ndim != 1:
-        return
-    if pd.isna(queries).any() or pd.isna(others).any():
-        return  # reported when the queries are read
-    (codes, names), (other_codes, other_names) = query_codes(queries), query_codes(others)
-    differing = np.flatnonzero(names[codes] != other_names[other_codes])
-    if not len(differing):
-        return
-    n_pairs = len(np.unique(codes * len(other_names) + other_codes))
-    # Queries may be numbered in one of the two, as XGBoost requires.
-    if not set(names) & set(other_names) and n_pairs == len(names) == len(other_names):
-        return
-    row = differing[0]
-    raise MultiAspectError(
-        f"expected {reference} and {name} to have the same qid in each row, got {names[codes[row]]} and "
-        f"{other_names[other_codes[row]]} in row {row} (counted from 0); rows are matched by position: sort the "
-        "rows of both in the same way"
-    )

@@ -19,19 +19,10 @@ from .._validation import choice
 from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn_once
+from .arrays import as_numbers, check_length, fill_masked, weight_per_query
 from .boosters import has_qid_parameter, last_step, warn_of_classes
-from .rows import (
-    ADD_QID,
-    EvaluatedMeasure,
-    as_numbers,
-    check_length,
-    fill_masked,
-    find_queries,
-    require_queries,
-    rows_per_query,
-    warn_if_constant,
-    weight_per_query,
-)
+from .queries import ADD_QID, find_queries, require_queries, rows_per_query
+from .rows import EvaluatedMeasure, warn_if_constant
 
 
 def ranking_scorer(

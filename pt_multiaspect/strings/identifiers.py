@@ -17,12 +17,15 @@ def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
     kind = pd.api.types.infer_dtype(values, skipna=False)
     if kind in ("string", "empty"):
         return values if is_arrow(column) else _check_surrogates(values, what)
+    check_present(values, column.name, what)
+    return _check_surrogates(np.array([str(value) for value in values.tolist()], dtype=object), what)
+
+
+def check_present(values: NDArray[Any], name: object, what: str) -> None:
+    """Raise an error for missing identifiers in a column of this name."""
     missing = pd.isna(values)
     if missing.any():
-        raise MultiAspectError(
-            f"{what}: expected a {column.name} in every row, got none in row {int(np.argmax(missing))}"
-        )
-    return _check_surrogates(np.array([str(value) for value in values.tolist()], dtype=object), what)
+        raise MultiAspectError(f"{what}: expected a {name} in every row, got none in row {int(np.argmax(missing))}")
 
 
 def is_arrow(column: pd.Series[Any]) -> bool:
