@@ -33,6 +33,9 @@ def test_equals_scipy_and_statsmodels(perquery):
         assert rows["asl"].tolist() == pytest.approx(asl)
         means = [(table[row.name] - table[row.baseline]).mean() for row in rows.itertuples(index=False)]
         assert rows["difference"].tolist() == pytest.approx(means)
+        for row in rows.itertuples(index=False):
+            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(0.95)
+            assert (row.low, row.high) == pytest.approx(tuple(ends))
         # The two baselines are compared once: seven tests, not eight.
         once = rows[~((rows["baseline"] == first) & (rows["name"] == second))]
         reject, p, *_ = multipletests(once["asl"], 0.05, "holm")
@@ -41,6 +44,19 @@ def test_equals_scipy_and_statsmodels(perquery):
         assert 0 < reject.sum() < 7
     assert comparison["baseline"].unique().tolist() == [second, first]
     assert [name for name in comparison["name"].unique().tolist() if name in names[2:]] == names[2:]
+
+
+def test_intervals_have_the_level_of_the_test_and_no_width_for_equal_differences(perquery):
+    first, second, *_ = perquery["name"].unique().tolist()
+    narrow, wide = (compare_with_baseline(perquery, first, alpha=alpha, correction=None) for alpha in (0.2, 0.01))
+    assert ((wide["high"] - wide["low"]) > (narrow["high"] - narrow["low"])).all()
+    for found in (narrow, wide):
+        assert (found["significant"] == ((found["low"] > 0) | (found["high"] < 0))).all()
+    of_first = perquery[perquery["name"] == first]
+    shifted = pd.concat([of_first, of_first.assign(name=second, value=of_first["value"] + 0.1)])
+    equal = compare_with_baseline(shifted, first)
+    assert equal["low"].to_numpy() == pytest.approx(0.1)
+    assert equal["high"].to_numpy() == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "permutation", "t", "tukey"])

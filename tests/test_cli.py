@@ -22,6 +22,7 @@ from pt_multiaspect.cli import main, tables
 from pt_multiaspect.cli.tables import Sheet
 from pt_multiaspect.integration.measure_lists import parse_list, split_measures
 from pt_multiaspect.measures import ALL
+from pt_multiaspect.views import fixed_point
 
 
 @pytest.mark.parametrize(
@@ -518,7 +519,10 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
         values, "beta.run", correction=None if correction == "none" else correction, alpha=0.3
     )
     shown = cli("evaluate", "-m", " ".join(measures), *options, "--format", "table")[1].splitlines()
-    cells = {line.split()[0]: line.split()[1:] for line in shown[1:5]}
+    ends = r"\[\S+, \S+\]"
+    cells = {line.split()[0]: re.sub(ends, "", line).split()[1:] for line in shown[1:5]}
+    intervals = {line.split()[0]: re.findall(ends, line) for line in shown[1:5]}
+    assert intervals["beta.run"] == []
     marks = set()
     for row in expected.itertuples():
         fields, at = rows[row.name], measures.index(row.measure)
@@ -528,6 +532,10 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
         assert fields[f"{row.measure} +"] == (gains > 0).sum()
         assert fields[f"{row.measure} -"] == (gains < 0).sum()
         assert fields[f"{row.measure} p-value"] == row.asl
+        assert [fields[f"{row.measure} difference{end}"] for end in ("", " low", " high")] == [
+            row.difference, row.low, row.high
+        ]  # fmt: skip
+        assert intervals[row.name][at] == f"[{fixed_point(row.low, 4)}, {fixed_point(row.high, 4)}]"
         assert fields[f"{row.measure} reject"] is row.significant
         assert fields.get(f"{row.measure} p-value corrected", row.p) == row.p
         assert (f"{row.measure} p-value corrected" in fields) is (correction == "holm")
@@ -539,6 +547,21 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
     assert rows["beta.run"]["CAM@3 p-value"] is None
     corrected = ", Holm correction" if correction == "holm" else ""
     assert f"Significantly different from beta.run (†) (paired t-test{corrected}, p < 0.3, 6 topics)." in shown
+    interval = "[ends] of the 70 % confidence interval of the difference from beta.run"
+    assert f"{interval} (Student’s t, not corrected, 6 topics)." in shown
+
+
+def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli):
+    code, out, _ = cli("evaluate", "-m", "AP", "GMAP", "--baseline", "beta", "runs", "--format", "json")
+    assert code == 0
+    fields = [key for key in json.loads(out)[0] if "difference" in key]
+    assert fields == ["AP difference", "AP difference low", "AP difference high"]
+    _, out, _ = cli("evaluate", "-m", "GMAP", "--baseline", "beta", "runs", "--format", "table")
+    assert "[" not in out
+    _, out, _ = cli("compare", "-m", "AP", "GMAP", "runs/alpha.run", "runs/beta.run", "--format", "json")
+    of_ap, of_gmap = json.loads(out)
+    assert of_ap["low"] < of_ap["difference"] < of_ap["high"]
+    assert of_gmap["low"] is of_gmap["high"] is None
 
 
 def test_intervals_are_students(cli, trec_files):

@@ -305,9 +305,16 @@ def test_values_with_a_given_direction_are_averaged(label: str, word: str) -> No
     frame = long({label: {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
     frame.attrs["measures"] = {label: label}
     body = cells(ma.to_latex(frame, {label: word}))
-    best, other = (r"\textbf{%s}", r"\underline{%s}") if word == "lower" else (r"\underline{%s}", r"\textbf{%s}")
+    best, other = (r"\textbf{%s}", "%s") if word == "lower" else ("%s", r"\textbf{%s}")
     assert (body["a"], body["b"]) == ([best % "2.500"], [other % "5.000"])
     assert frame.attrs["measures"] == {label: label}
+
+
+def test_the_loser_of_two_is_not_the_second_best() -> None:
+    latex = ma.to_latex(long({"AP": {"a": [0.5], "b": [0.1]}}))
+    assert "underline" not in latex
+    assert "Best value per column in bold.\n" in latex
+    assert "second best underlined" in ma.to_latex(long({"AP": THREE}))
 
 
 def test_labels_without_a_direction_are_one_warning() -> None:

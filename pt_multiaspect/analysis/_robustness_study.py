@@ -20,15 +20,12 @@ from ..integration.declared import default_measures
 from ..integration.parsing import as_measure, parse_all, short_label
 from ..integration.variants import one_choice_variants
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
-from ..kernels.intervals import half_width
 from ..measures.means import AspectMean
 from ..measures.on import On
 from ..measures.terms import BasedMeasure
 from . import _robustness_rows as rows_of
-from ._frames import Direction, matrix, rows_of_measures, select_measures
-from ._pairs import topics_by_group
+from ._frames import Direction, rows_of_measures, select_measures
 from ._robustness_rows import Rows
-from ._significance import remove_rounding_errors
 from .baseline import compare_with_baseline, read_baselines
 from .detectable import detectable_difference
 from .judges import JudgeSensitivity, judge_sensitivity
@@ -173,30 +170,16 @@ class Study:
         planned = detectable_difference(rows, baseline=self.against, power=self.power, **self._options).pairs
         keys = [key for key in ("group", "a", "b") if key in tests]
         claims = tests.merge(planned[[*keys, "detectable"]], on=keys, how="left", validate="one_to_one")
-        half = self._half_widths(rows, claims)
-        claims["low"], claims["high"] = claims["difference"] - half, claims["difference"] + half
         return claims.assign(sign=np.sign(claims["difference"]) * (-1 if self.lower else 1))
 
     def _tests(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the tests of one measure, with the columns ``a b difference p``, all topics first."""
+        """Return the tests of one measure, with the columns ``a b difference low high p``, all topics first."""
         tests = compare_with_baseline(rows, self.against, **self._options)
         tests = tests.rename(columns={"name": "a", "baseline": "b"})
         if self.best is not None:
             tests = tests[tests["a"] == self.best]
         keys = [key for key in ("group", "a", "b") if key in tests]
-        return tests[[*keys, "measure", "difference", "p"]].reset_index(drop=True)
-
-    def _half_widths(self, rows: pd.DataFrame, claims: pd.DataFrame) -> Any:
-        """Return half the widths of the t intervals of the differences."""
-        values, names, qids, _ = matrix(rows)
-        topics = {keys.get("group"): found for keys, found in topics_by_group(self.by, rows, qids)}
-        row = {name: index for index, name in enumerate(names)}
-        halves = []
-        for claim in claims.to_dict("records"):
-            pair = values[[row[claim["a"]], row[claim["b"]]]][:, topics[claim.get("group")]]
-            differences = remove_rounding_errors(pair[0] - pair[1], values)[:, 0]
-            halves.append(float(half_width(differences, 1 - self.alpha)))
-        return np.array(halves)
+        return tests[[*keys, "measure", "difference", "low", "high", "p"]].reset_index(drop=True)
 
     def topics(self) -> Rows:
         """Return the rows of the tests."""

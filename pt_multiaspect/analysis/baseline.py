@@ -15,11 +15,13 @@ from ..errors import errors_of, refuse_repeated, refuse_unknown
 from ..evaluation.aggregation import ALL, read_topic_groups, rows_by_group
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
+from ..kernels.intervals import half_width
 from ._frames import by_measure, matrix, topics_differ
 from ._significance import correct_groups, corrector, paired_test
 
 #: The columns of the result before the verdict.
-_COLUMNS = ["measure", "baseline", "name", "difference", "asl", "p", "significant", "wins", "losses", "ties"]
+_COLUMNS = ["measure", "baseline", "name", "difference", "low", "high", "asl", "p", "significant"]
+_COLUMNS += ["wins", "losses", "ties"]
 
 #: Tolerance for ties between values of a topic, relative to the maximum of the measure.
 _TOLERANCE = 1e-12
@@ -66,13 +68,14 @@ def compare_with_baseline(
     DataFrame
         One row per measure, baseline and other system, in the order of the frame: ``measure``, ``baseline``,
         ``name``; ``difference``, the mean of the system minus the mean of the baseline, in the units of the
-        measure; ``asl``, the achieved significance level; ``p``, the same after the correction; ``significant``,
+        measure; ``low`` and ``high``, the ends of its t interval, not corrected, with confidence level 1 − `alpha`;
+        ``asl``, the achieved significance level; ``p``, the same after the correction; ``significant``,
         whether p is below alpha; ``wins``, ``losses`` and ``ties``, the numbers of topics on which the system is
         better than, worse than and equal to the baseline; ``verdict``, 'better' or 'worse' if the difference is
         significant, else ''. Lower is better for measures such as ESL; if a label names no known measure, higher
         values are counted as wins, and the verdict is 'higher' or 'lower'. With `by`, these for each group of
-        topics and then for all topics, whose group is ``all``, with ``group`` as the first column. ``asl`` and
-        ``p`` are NaN in groups of one topic.
+        topics and then for all topics, whose group is ``all``, with ``group`` as the first column. ``low``,
+        ``high``, ``asl`` and ``p`` are NaN in groups of one topic.
 
     Raises
     ------
@@ -152,7 +155,7 @@ def compare_with_baseline(
     rows = []
     for number, measure in enumerate(measures):
         differences, asl, _ = levels(number, first, second)
-        means, p = differences.mean(axis=1), correct(asl)
+        means, p, half = differences.mean(axis=1), correct(asl), half_width(differences, 1 - alpha)
         zero = _TOLERANCE * float(np.abs(values[:, :, number]).max())
         higher, below = (differences > zero).sum(axis=1), (differences < -zero).sum(axis=1)
         for against in baselines:
@@ -164,8 +167,11 @@ def compare_with_baseline(
                 sign = 1.0 if a == index[name] else -1.0
                 counts = (higher[row], below[row])
                 wins, losses = counts if (sign > 0) != bool(lower[str(measure)]) else counts[::-1]
-                tests = (sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha)
-                rows.append((measure, against, name, *tests, wins, losses, len(qids) - wins - losses))
+                difference = sign * means[row] + 0.0
+                tests = (difference, difference - half[row], difference + half[row], asl[row], p[row])
+                rows.append(
+                    (measure, against, name, *tests, p[row] < alpha, wins, losses, len(qids) - wins - losses)
+                )
     return add_verdicts(pd.DataFrame(rows, columns=_COLUMNS), lower)
 
 
@@ -206,7 +212,7 @@ def _by_group(
                 part = compare_with_baseline(rows, baseline, correction=None, **options)
             else:
                 value = rows.set_index("name")["value"]
-                part = whole[whole["measure"] == measure].assign(asl=np.nan)
+                part = whole[whole["measure"] == measure].assign(low=np.nan, high=np.nan, asl=np.nan)
                 part["difference"] = part["name"].map(value) - part["baseline"].map(value)
                 gains = part["difference"] * (-1 if lower[str(measure)] else 1)
                 zero = _TOLERANCE * value.abs().max()

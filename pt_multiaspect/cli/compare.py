@@ -10,12 +10,14 @@ import pandas as pd
 from ..analysis import compare_with_baseline
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
+from ..evaluation.long_frames import measures_by_label
+from ..integration.aggregators import aggregate_is_mean
 from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, Significance, option
 from .tables import Sheet, format_value
 from .verb import Inputs, verb
 
 #: The columns besides those of the runs.
-_COLUMNS = ("measure", "qid", "difference", "wins", "losses", "ties", "p-value", "verdict")
+_COLUMNS = ("measure", "qid", "difference", "low", "high", "wins", "losses", "ties", "p-value", "verdict")
 
 _TEST, _, _ALPHA = SIGNIFICANCE
 
@@ -42,8 +44,9 @@ _TEST, _, _ALPHA = SIGNIFICANCE
 def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
     """Compare the second RUN with the first.
 
-    Shows the values of both runs, the second minus the first, the number of queries on which the second wins, loses
-    and ties, and whether the difference is significant. Wins take into account whether higher or lower is better.
+    Shows the values of both runs, the second minus the first with its interval, the number of queries on which the
+    second wins, loses and ties, and whether the difference is significant. Wins take into account whether higher or
+    lower is better.
     """
     if len(inputs.values["runs"]) != 2:
         raise click.UsageError(f"expected two runs, got {len(inputs.values['runs'])}; give two files")
@@ -73,12 +76,15 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
     )
     means = aggregate(values).set_index("name")
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
+    known = measures_by_label(values)
+    averaged = tests["measure"].map(lambda label: aggregate_is_mean(known[label]))
     frame = pd.DataFrame(
         {
             "measure": tests["measure"],
             first: before,
             second: after,
             "difference": after - before,
+            **{end: tests[end].where(averaged) for end in ("low", "high")},
             "wins": tests["wins"],
             "losses": tests["losses"],
             "ties": tests["ties"],
@@ -87,7 +93,8 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
         }
     )
     shown = frame.assign(**{"p-value": ["<0.0001" if p < 0.0001 else format_value(p) for p in tests["p"].tolist()]})
-    note = f"{second} against {first}; verdict by a {significance}, not corrected"
+    level = f"{100 * (1 - significance.alpha):g} %"
+    note = f"{second} against {first}; {level} interval and verdict by a {significance}, not corrected"
     return _sheet(frame, shown, first, second, [note])
 
 

@@ -21,7 +21,7 @@ from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import format_values
-from ..integration.aggregators import lower_aggregate_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
 from ..views import Column, Row, Sentence, Table, latex_of
 from .inputs import pick_run
@@ -267,7 +267,8 @@ def means_sheet(
         ends = () if confidence is None else interval_columns(label, confidence)
         columns |= {column: means[column] for column in (label, *ends)}
         if comparisons is not None:
-            tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, significance.is_corrected)
+            corrected, averaged = significance.is_corrected, aggregate_is_mean(known[label])
+            tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, corrected, averaged)
             _check_new(tests, [*means, *judged], "--baseline")
             columns |= tests
     table = partial(
@@ -278,6 +279,7 @@ def means_sheet(
         decimals_by_label(DECIMALS, heads, known),
         ci=confidence,
         comparisons=comparisons,
+        differences=True,
         n_judged=n_judged,
         by=by,
     )
@@ -299,10 +301,17 @@ def _with_fractions(table: Table, judged: Mapping[str, Sequence[float]]) -> Tabl
     return replace(table, columns=[*table.columns, *map(Column, judged)], rows=rows)
 
 
-def _test_columns(tests: pd.DataFrame, label: str, rows: pd.Index[Any], corrected: bool) -> dict[str, Any]:
-    """Return the tests of a measure by run, in columns with the names of those of pt.Experiment."""
+def _test_columns(
+    tests: pd.DataFrame, label: str, rows: pd.Index[Any], corrected: bool, averaged: bool
+) -> dict[str, Any]:
+    """Return the tests of a measure by run, in columns with the names of those of pt.Experiment.
+
+    If values are averaged, the difference and its interval precede them.
+    """
     by_run = tests[tests["measure"] == label].set_index(list(rows.names)).reindex(rows)
+    interval = {"difference": "difference", "difference low": "low", "difference high": "high"}
     columns = {
+        **({name: by_run[column] for name, column in interval.items()} if averaged else {}),
         "+": by_run["wins"].astype("Int64"),
         "-": by_run["losses"].astype("Int64"),
         "p-value": by_run["asl"],

@@ -322,8 +322,8 @@ class Report(View):
         The first baseline.
     comparisons : DataFrame or None
         The tests against each system as the baseline, as returned by `analysis.compare_with_baseline` for one
-        baseline, but without numbers of wins and, with `by`, without groups of one topic. None if there are fewer
-        than two systems or topics, as for the next two attributes.
+        baseline, but without intervals, numbers of wins and, with `by`, groups of one topic. None if there are
+        fewer than two systems or topics, as for the next two attributes.
     correlations : DataFrame or None
         Kendall's τ-b between the system rankings of the measures, as returned by `analysis.correlation`.
     power : DiscriminativePower or None

@@ -125,7 +125,8 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         columns.append(zip(map(decimals, means), marks, texts, strict=True))
     below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
     below += [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
-    notes = ["The best value of each measure is bold, the second best underlined. Select a column head to sort."]
+    second = ", the second best underlined" if len(data["runs"]) > 2 else ""
+    notes = [f"The best value of each measure is bold{second}. Select a column head to sort."]
     against = []
     if tested:
         in_all, another = (" in all", "; those in all groups are another") if data["groups"] else ("", "")

@@ -30,7 +30,7 @@ from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import as_measure
 from ..io.runs import join
 from ..kernels.weightings import positive_fraction
-from ..tables.content import best_marks
+from ..tables.content import shown_marks
 from ..views import percent
 from .figures import Figures, interval_values, rows_of_group, values_by_measure
 
@@ -100,7 +100,7 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
         "shown": topics,
         "means": means,
         "marks": [
-            best_marks(np.array(column, dtype=np.float64), head.lower_is_better)
+            shown_marks(np.array(column, dtype=np.float64), head.lower_is_better)
             for column, head in zip(means, figures.heads, strict=True)
         ],
         "ends": [interval_values(table, label, options.ci) for label in known],

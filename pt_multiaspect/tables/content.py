@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -172,6 +172,12 @@ def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
     ]
 
 
+def shown_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
+    """Mark the best value and, of three or more systems, the second best."""
+    marks = best_marks(values, lower_is_better)
+    return marks if len(marks) > 2 else ["" if mark == "second" else mark for mark in marks]
+
+
 def test_name(test: str, correction: str | None) -> str:
     """Return a test and its correction in words."""
     corrected = (
@@ -265,6 +271,18 @@ class Comparisons:
             else []
         )
 
+    def rows(self, keys: list[str], label: str, row_keys: Sequence[Any]) -> pd.DataFrame:
+        """Return the tests of a measure against the only baseline by the keys of rows, NaN for the baseline."""
+        tests = self.tests[self.tests["measure"] == label].set_index(keys)
+        return tests.reindex(pd.MultiIndex.from_tuples(row_keys) if len(keys) > 1 else [key for (key,) in row_keys])
+
+    def interval_note(self, topics: str) -> list[Sentence]:
+        """Return what the intervals of differences from the only baseline are."""
+        (baseline,) = self.signs
+        level = f"{100 * (1 - self.alpha):g} % confidence interval"
+        text = f"[ends] of the {level} of the difference from {baseline} (Student’s t, not corrected, {topics})."
+        return [Sentence(text)]
+
     def signs_by_row(self, keys: list[str], label: str) -> dict[Hashable, str]:
         """Return the signs of the baselines from which the values of a measure differ, by the keys of the row."""
         rows = self.tests[self.tests["significant"] & (self.tests["measure"] == label)]
@@ -303,11 +321,11 @@ def systems_by_group(groups: Mapping[str, Sequence[str]] | None, names: list[str
     return {group: members for group, members in result.items() if members}
 
 
-def _interval_ends(means: pd.DataFrame, label: str, ci: float, digits: int) -> list[str]:
-    """Return the ends of the intervals of a measure as text, '' where there are none."""
+def _interval_ends(table: pd.DataFrame, columns: Sequence[str], digits: int) -> list[str]:
+    """Return the ends of the intervals in two columns as text, '' where there are none."""
     return [
         "" if np.isnan(ends).any() else f"[{', '.join(fixed_point(end, digits) for end in ends)}]"
-        for ends in means[list(interval_columns(label, ci))].to_numpy(dtype=np.float64).tolist()
+        for ends in table[list(columns)].to_numpy(dtype=np.float64).tolist()
     ]
 
 
@@ -320,6 +338,7 @@ def means_table(
     ci: float | None = None,
     half_widths: Mapping[str, Sequence[str]] | None = None,
     comparisons: Comparisons | None = None,
+    differences: bool = False,
     groups: Mapping[str | None, Sequence[str]] | None = None,
     n_judged: int | None = None,
     by: Mapping[str, str] | None = None,
@@ -343,6 +362,8 @@ def means_table(
         The half widths of the intervals by measure, which are shown instead of their ends.
     comparisons : Comparisons, optional
         The comparisons with baselines.
+    differences : bool, default False
+        Whether to show the intervals of the differences from the only baseline, of measures that are averaged.
     groups : mapping of str or None to sequence of str, optional
         The systems of each section, for means without groups of topics.
     n_judged : int, optional
@@ -358,6 +379,8 @@ def means_table(
     row_keys = list(means[keys].itertuples(index=False, name=None))
     columns = [Column("", left=True, shorten=12)]
     signs = {} if comparisons is None else comparisons.signs
+    known = measures_by_label(perquery)
+    averaged = [head.label for head in heads if aggregate_is_mean(known[head.label])]
     cells = [[Cell(name, signs=signs.get(name, "").strip("†"))] for *_, name in row_keys]
     for head in heads:
         columns.append(Column(f"{head.short} ↓" if head.lower_is_better else head.short))
@@ -365,7 +388,7 @@ def means_table(
         marks: list[Mark] = [""] * len(values)
         for rows in [rows for _, rows in sections] if "group" in means else [np.arange(len(values))]:
             if not np.isnan(values[rows]).any():
-                for row, mark in zip(rows, best_marks(values[rows], head.lower_is_better), strict=True):
+                for row, mark in zip(rows, shown_marks(values[rows], head.lower_is_better), strict=True):
                     marks[row] = mark
         different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
         after: Sequence[str] = [""] * len(values)
@@ -373,7 +396,11 @@ def means_table(
             after = (
                 half_widths[head.label]
                 if half_widths
-                else _interval_ends(means, head.label, ci, digits[head.label])
+                else _interval_ends(means, interval_columns(head.label, ci), digits[head.label])
+            )
+        elif differences and comparisons is not None and head.label in averaged:
+            after = _interval_ends(
+                comparisons.rows(keys, head.label, row_keys), ("low", "high"), digits[head.label]
             )
         for row, key in enumerate(row_keys):
             text = fixed_point(values[row], digits[head.label])
@@ -385,12 +412,11 @@ def means_table(
     numbers = perquery.groupby("measure", sort=False)["qid"].nunique()
     counts = {head.short: int(numbers[head.label]) for head in heads}
     topics = _topics(counts) + (" in all" if by is not None else "")
-    legend = Sentence(
-        "Best value per column in bold, second best underlined.", in_text="* best value of the column"
-    )
+    shown = differences and ci is None and any(head.label in averaged for head in heads)
     notes = [
-        *([legend] if any(cell.mark for row in cells for cell in row) else []),
+        *_mark_notes({cell.mark for row in cells for cell in row}),
         *_interval_notes(ci, "± half the width" if half_widths else "[ends]", topics),
+        *(comparisons.interval_note(topics) if shown and comparisons is not None else []),
         *_sign_notes(comparisons, topics),
         *([] if comparisons is None else comparisons.detectable_note(heads, digits)),
         *_topics_notes(counts, perquery, n_judged),
@@ -417,6 +443,13 @@ def _sections(
 def _topics(counts: Mapping[str, int]) -> str:
     low, high = min(counts.values()), max(counts.values())
     return f"{low} topics" if low == high else f"{low}–{high} topics"
+
+
+def _mark_notes(marks: Set[str]) -> list[Sentence]:
+    """Return what the marks of cells mean."""
+    second = ", second best underlined" if "second" in marks else ""
+    legend = Sentence(f"Best value per column in bold{second}.", in_text="* best value of the column")
+    return [legend] if marks - {""} else []
 
 
 def _interval_notes(ci: float | None, form: str, topics: str) -> list[Sentence]:

@@ -154,8 +154,8 @@ def systems_table(
 ) -> SystemsTable:
     r"""Return a table of systems and measures, as in papers.
 
-    The best value of each measure is bold, the second best underlined. Measures for which lower is better are
-    marked by an arrow.
+    The best value of each measure is bold, the second best of three or more systems underlined. Measures for which
+    lower is better are marked by an arrow.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ def systems_table(
     -----
     Best and second best values are determined among all systems of the table by unrounded values, and by each
     measure's direction: of two values that print alike, only one may be bold. Systems tied for the best
-    value are all bold, and the next lower value is underlined. If all systems are tied, none is marked. Values
-    that differ by a rounding error (at most 1e-12 of the maximum) are tied.
+    value are all bold, and of three or more systems, those with the next lower value are underlined. If all systems
+    are tied, none is marked. Values that differ by a rounding error (at most 1e-12 of the maximum) are tied.
 
     Columns may be over different topics, as after ``evaluate(average_over='positive')``: a sentence below the table
     then states their numbers.
@@ -258,13 +258,13 @@ def systems_table(
      & AP & ESL $\downarrow$ \\
     \midrule
     dense\_v2 & \textbf{1.00} & \textbf{0.00} \\
-    BM25 & \underline{0.50} & \underline{1.00} \\
+    BM25 & 0.50 & 1.00 \\
     \bottomrule
     \end{tabular}
     <BLANKLINE>
     \smallskip
     \parbox{\linewidth}{\footnotesize\raggedright
-    Best value per column in bold, second best underlined.
+    Best value per column in bold.
     }
     \end{table}
     <BLANKLINE>

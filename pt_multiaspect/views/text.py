@@ -8,6 +8,7 @@ import textwrap
 import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
@@ -165,22 +166,26 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
 
 
 def _plain_rows(table: Table) -> list[Row]:
-    """Return rows whose cells have only a text and a mark; numbers with signs are aligned."""
+    """Return rows whose cells have only a text and a mark; numbers with signs or intervals are aligned."""
     rows = table.drawn_rows()
     if any(note.in_text for note in table.notes):
         rows = [_star_best(row) for row in rows]
-    plain = [row for row in rows if row.span == 1]
-    signs = [
-        max(
-            (len(cell.signs) for row in plain for cell in row.cells[at : at + 1] if isinstance(cell, Cell)),
-            default=0,
-        )
+    cells = [row.cells for row in rows if row.span == 1]
+    columns = [
+        [cell for row in cells for cell in row[at : at + 1] if isinstance(cell, Cell)]
         for at in range(len(table.columns))
     ]
+    rooms = [
+        [
+            max((len(part(cell)) for cell in column), default=0)
+            for part in (attrgetter("signs"), attrgetter("after"))
+        ]
+        for column in columns
+    ]
     return [
-        replace(row, cells=[_plain(cell, room) for cell, room in zip(row.cells, signs, strict=False)])
+        replace(row, cells=[_plain(cell, *room) for cell, room in zip(row.cells, rooms, strict=False)])
         if row.span == 1
-        else replace(row, cells=[_plain(cell, 0) for cell in row.cells])
+        else replace(row, cells=[_plain(cell) for cell in row.cells])
         for row in rows
     ]
 
@@ -196,12 +201,13 @@ def _star_best(row: Row) -> Row:
     )
 
 
-def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
+def _plain(cell: Cell | Bar | str, signs: int = 0, after: int = 0) -> Cell | Bar:
     if isinstance(cell, Bar):
         return cell
     if isinstance(cell, str):
         cell = Cell(cell)
-    return Cell(printable(replace(cell, signs=cell.signs.ljust(room)).whole), cell.mark)
+    padded = replace(cell, signs=cell.signs.ljust(signs), after=cell.after.rjust(0 if cell.text == "-" else after))
+    return Cell(printable(padded.whole), cell.mark)
 
 
 def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
