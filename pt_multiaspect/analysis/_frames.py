@@ -130,6 +130,37 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
     return rows_of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
 
 
+@dataclass(frozen=True)
+class OrientedValues:
+    """The values of measures of a long frame, multiplied by −1 if lower is better, and what its axes are."""
+
+    #: systems × topics × measures
+    values: Floats
+    #: −1 for measures of which lower is better, else 1.
+    signs: Floats
+    names: list[Any]
+    qids: list[Any]
+    labels: list[Any]
+    #: Measures or directions by label, None if unknown.
+    known: dict[str, Any]
+
+
+def read_oriented(
+    perquery: pd.DataFrame, measures: object, function: str, *, as_given: bool = False, least: int = 2
+) -> OrientedValues:
+    """Select measures of a long frame, as `select_measures`, convert it, as `matrix`, and apply `directions`."""
+    rows, by_label = select_measures(perquery, measures)
+    values, names, qids, labels = matrix(rows, as_given=as_given, least=least)
+    known = _known_measures(rows, labels, by_label)
+    signs = directions(rows, values, labels, known, function)
+    return OrientedValues(values * signs, signs, names, qids, labels, known)
+
+
+def _known_measures(perquery: pd.DataFrame, labels: list[Any], by_label: Mapping[str, Any]) -> dict[str, Any]:
+    """Return measures or directions by label: those given, then those of the record and the names."""
+    return {**({} if {*map(str, labels)} <= {*by_label} else measures_by_label(perquery)), **by_label}
+
+
 def directions_from_words(measures: Mapping[Any, Any]) -> dict[str, Direction]:
     """Return the directions of the labels that a mapping declares as 'higher' or 'lower'."""
     return {
@@ -211,7 +242,7 @@ def directions(
         better.
     """
     labels = list(map(str, measures))
-    known = {**({} if set(labels) <= set(by_label) else measures_by_label(perquery)), **by_label}
+    known = _known_measures(perquery, labels, by_label)
     warn_of_unknown_labels(function, perquery, known, labels, "higher is assumed to be better")
     signs = np.ones(len(measures))
     for column, label in enumerate(labels):

@@ -127,6 +127,27 @@ def unordered_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     return once, pair
 
 
+def check_correction(test: str, correction: str | None) -> None:
+    """Raise an error if a correction is unknown, is given for 'tukey', or lacks its package."""
+    if correction is None:
+        return
+    if test == "tukey":
+        raise MultiAspectError(
+            f"test='tukey' corrects for the number of pairs itself: omit correction={correction!r}"
+        )
+    choice("correction", *CORRECTIONS)(correction)
+    if correction not in ("bonferroni", "holm"):
+        _multitest(correction)
+
+
+def _multitest(correction: str) -> Any:
+    """Return the module of statsmodels with corrections."""
+    try:
+        return import_module("statsmodels.stats.multitest")
+    except ImportError as error:
+        raise ImportError(f"correction={correction!r} requires statsmodels: pip install statsmodels") from error
+
+
 def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:
     """Return the function that corrects the levels of a family of tests.
 
@@ -149,21 +170,14 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
     MultiAspectError
         If the correction is unknown, or is given for 'tukey'.
     """
+    check_correction(test, correction)
     if correction is None:
         return lambda levels: levels
-    if test == "tukey":
-        raise MultiAspectError(
-            f"test='tukey' corrects for the number of pairs itself: omit correction={correction!r}"
-        )
-    choice("correction", *CORRECTIONS)(correction)
     if correction == "bonferroni":
         return lambda levels: (levels * len(levels)).clip(max=1)
     if correction == "holm":
         return _holm
-    try:
-        multitest = import_module("statsmodels.stats.multitest")
-    except ImportError as error:
-        raise ImportError(f"correction={correction!r} requires statsmodels: pip install statsmodels") from error
+    multitest = _multitest(correction)
 
     def correct(levels: Floats) -> Floats:
         return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)

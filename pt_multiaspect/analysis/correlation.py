@@ -14,7 +14,7 @@ import pandas as pd
 from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, choices, warn_once
 from ..evaluation.long_frames import read_long_frame
-from ._frames import Floats, directions, matrix, select_measures
+from ._frames import Floats, read_oriented
 
 METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
 
@@ -144,9 +144,8 @@ def correlation(
     choice("rank_by", "mean", "query")(rank_by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    rows, by_label = select_measures(read_long_frame(perquery), measures)
-    values, _, qids, labels = matrix(rows)
-    values = values * directions(rows, values, labels, by_label, "correlation")
+    read = read_oriented(read_long_frame(perquery), measures, "correlation")
+    values, qids, labels = read.values, read.qids, read.labels
     best = None
     if top is not None:
         if rank_by == "query":

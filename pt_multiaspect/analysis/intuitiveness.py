@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Floats
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
-from ._frames import directions, matrix, select_measures
+from ._frames import read_oriented
 
 #: Values that differ by at most this, relative to the maximum of the measure, are tied (rounding errors).
 _TOLERANCE = 1e-12
@@ -213,17 +213,15 @@ def _read(
         raise MultiAspectError("gold: expected at least one measure of the frame, got none")
     if isinstance(measures, Sequence) and not isinstance(measures, str):
         measures = [*measures, *(label for label in golden if label not in map(str, measures))]
-    rows, by_label = select_measures(perquery, measures)
-    values, _, _, names = matrix(rows)
-    labels = list(map(str, names))
+    read = read_oriented(perquery, measures, function)
+    labels = list(map(str, read.labels))
     refuse_unknown(golden, labels, "measures of the frame", "gold")
     compared = [column for column, label in enumerate(labels) if label not in golden]
     if len(compared) < least:
         others = choices(labels[column] for column in compared) or "none"
         wanted = "two measures" if least > 1 else "one measure"
         raise MultiAspectError(f"expected at least {wanted} besides {choices(golden)}, got {others}")
-    values = values * directions(rows, values, names, by_label, function)
-    return values, labels, [labels.index(label) for label in golden], compared
+    return read.values, labels, [labels.index(label) for label in golden], compared
 
 
 def _signs(values: Floats) -> Iterator[Floats]:

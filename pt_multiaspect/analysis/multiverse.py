@@ -15,11 +15,11 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import proportion
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..evaluation.long_frames import read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, View, percent
-from ._frames import Direction, directions, matrix, select_measures
+from ._frames import Direction, read_oriented
 from ._pairs import pairs_of_runs, pairs_table, rest, rows_of_all, rows_per_pair, topics_by_group
 from ._significance import corrector, mean_differences, remove_rounding_errors, t_test_levels
 
@@ -219,27 +219,27 @@ def multiverse(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     correct = corrector("t", correction, alpha)
     frame = read_long_frame(perquery)
-    rows, by_label = select_measures(frame, measures)
-    values, names, qids, labels = matrix(rows)
-    labels = list(map(str, labels))
+    read = read_oriented(frame, measures, "multiverse")
+    values, labels = read.values, list(map(str, read.labels))
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two variants, got only {choices(labels)}")
     chosen = labels[0] if reference is None else str(reference)
     refuse_unknown([chosen], labels, "variants", "reference")
-    values = values * directions(rows, values, labels, by_label, "multiverse")
-    known = {**({} if set(labels) <= set(by_label) else measures_by_label(rows)), **by_label}
-    options = _options({label: known[label] for label in labels})
+    options = _options({label: read.known[label] for label in labels})
     same_as = _equal_variants(values, labels)
     in_order = frame["name"].unique().tolist()
-    first, second, sides = pairs_of_runs(names, in_order, baseline)
+    first, second, sides = pairs_of_runs(read.names, in_order, baseline)
     distinct = np.array([label not in same_as for label in labels])
-    variant_columns = {"measure": labels, "same_as": [same_as.get(label) for label in labels]}
+    variant_columns: dict[str, Sequence[Any]] = {
+        "measure": labels,
+        "same_as": [same_as.get(label) for label in labels],
+    }
     choice_columns = {"choice": [*options], "n_options": options.nunique().to_list()}
     column = labels.index(chosen)
     parts: dict[str, list[pd.DataFrame]] = {"pairs": [], "runs": [], "choices": [], "variants": []}
-    for keys, topics in topics_by_group(by, frame, qids):
+    for keys, topics in topics_by_group(by, frame, read.qids):
         variants = _variants(values[:, topics], first, second, ci, correct)
-        ranks = _ranks(values[:, topics].mean(axis=1), names, in_order, distinct, column)
+        ranks = _ranks(values[:, topics].mean(axis=1), read.names, in_order, distinct, column)
         effects = _main_effects(variants["difference"], options)
         pairs = {**keys, **sides}
         parts["pairs"].append(pd.DataFrame({**pairs, **_fractions(variants, distinct, column, alpha)}))

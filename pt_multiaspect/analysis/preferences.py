@@ -18,10 +18,10 @@ from ..evaluation.long_frames import read_long_frame
 from ..kernels.folds import repeated_folds
 from ..kernels.preferences import agreement_interval, mean_and_variance, sums_by_topic
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
-from ._frames import directions, matrix, select_measures
+from ._frames import read_oriented
 from ._pairs import pairs_of_runs, rows_of_all, topics_by_group
 from ._preferences import Preferences, credits_of, read_preferences
-from ._significance import correct_groups, corrector, remove_rounding_errors
+from ._significance import check_correction, correct_groups, remove_rounding_errors
 
 #: The folds and repetitions of cross-validation over topics.
 N_FOLDS, N_REPEATS = 5, 6
@@ -215,20 +215,18 @@ def preference_agreement(
     1      AP         3       1.00  0.14   1.0  0.00
     """
     ci, seed = proportion("ci")(ci), random_seed(seed)
-    corrector("t", correction, 0.05)
+    check_correction("t", correction)
     frame = read_long_frame(perquery)
-    rows, by_label = select_measures(frame, measures)
-    values, names, qids, labels = matrix(rows, least=1)
-    labels = list(map(str, labels))
+    oriented = read_oriented(frame, measures, "preference_agreement", least=1)
+    values, labels = oriented.values, list(map(str, oriented.labels))
     if reference is not None:
         refuse_unknown([str(reference)], labels, "measures", "reference")
-    values = values * directions(rows, values, labels, by_label, "preference_agreement")
-    read = read_preferences(preferences, names, qids)
+    read = read_preferences(preferences, oriented.names, oriented.qids)
     if not read.sign.any():
         raise MultiAspectError("preferences: expected at least one that is no tie")
     differences = remove_rounding_errors(values[read.a, read.topic] - values[read.b, read.topic], values)
     tables, best, pairs = [], [], []
-    groups = list(topics_by_group(by, frame, qids))
+    groups = list(topics_by_group(by, frame, oriented.qids))
     for keys, topics in groups:
         is_in = np.isin(read.topic, topics)
         group = _Agreement.of(read.rows(is_in), differences[is_in])

@@ -20,7 +20,7 @@ from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, tally, warn_once
 from ..io.runs import join, named_runs
-from ._frames import directions, matrix, select_measures
+from ._frames import read_oriented
 
 TIES = ("average", "first")
 
@@ -268,13 +268,13 @@ class _Best:
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
         choice("ties", *TIES)(ties)
-        perquery, by_label = select_measures(as_pandas(perquery), measures)
-        values, names, qids, self.measures = matrix(perquery, as_given=True)  # for ties='first'
-        self.n_topics = len(qids)
+        read = read_oriented(as_pandas(perquery), measures, function, as_given=True)  # for ties='first'
+        names, self.measures = read.names, read.labels
+        self.n_topics = len(read.qids)
         self._runs = _check_runs(runs, names)
         self.judgments = Judgments.of(qrels)
-        queries = _queries(self.judgments, qids)
-        parts = _parts(values, directions(perquery, values, self.measures, by_label, function), ties)
+        queries = _queries(self.judgments, read.qids)
+        parts = _parts(read.values, ties)
         #: The runs that are best for some topic, sorted by name so that sums do not depend on the order of
         #: `perquery`, with their weights, n_queries × measures (0 for queries that are not topics).
         self._part: dict[str, Floats] = {}
@@ -315,12 +315,11 @@ class _Best:
         return documents, total
 
 
-def _parts(values: Floats, signs: Floats, ties: str) -> Floats:
+def _parts(values: Floats, ties: str) -> Floats:
     """Return the weight of each run among the best runs, systems × topics × measures."""
-    oriented = signs * values
     highest = np.abs(values).max(axis=0)
     # Values that differ by rounding errors only are equal.
-    is_best: Bools = np.asarray(oriented >= oriented.max(axis=0) - _TOLERANCE * highest)
+    is_best: Bools = np.asarray(values >= values.max(axis=0) - _TOLERANCE * highest)
     if ties == "average":
         return np.asarray(is_best / is_best.sum(axis=0), dtype=np.float64)
     first = is_best.argmax(axis=0)

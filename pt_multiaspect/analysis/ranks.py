@@ -15,7 +15,7 @@ from .._typing import Floats, Ints
 from .._validation import count, proportion, random_seed
 from ..evaluation.long_frames import read_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View
-from ._frames import directions, matrix, select_measures
+from ._frames import read_oriented
 from ._pairs import topics_by_group
 from ._significance import mean_differences, remove_rounding_errors, resample_counts, slices, t_test_levels
 
@@ -179,20 +179,18 @@ def ranks(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     frame = read_long_frame(perquery)
-    rows, by_label = select_measures(frame, measures)
-    values, names, qids, labels = matrix(rows)
-    signs = directions(rows, values, labels, by_label, "ranks")
-    values = values * signs
+    read = read_oriented(frame, measures, "ranks")
+    values, names = read.values, read.names
     in_order = [names.index(name) for name in frame["name"].unique()]
     ordered = [names[row] for row in in_order]
     tables, consensus = [], []
-    for keys, topics in topics_by_group(by, frame, qids):
+    for keys, topics in topics_by_group(by, frame, read.qids):
         of_topics = values[:, topics]
         means = of_topics.mean(axis=1)
         low, high = _rank_intervals(of_topics, alpha)
         rank = 1 + (_signs(means[None], of_topics)[0] < 0).sum(axis=1)
-        for column, label in enumerate(labels):
-            statistics = {"mean": means * signs, "rank": rank, "low": low, "high": high}
+        for column, label in enumerate(read.labels):
+            statistics = {"mean": means * read.signs, "rank": rank, "low": low, "high": high}
             by_run = {name: table[in_order, column] for name, table in statistics.items()}
             tables.append(pd.DataFrame({**keys, "measure": label, "name": ordered, **by_run}))
         of_runs = _consensus(of_topics, ci, n_resamples, seed)

@@ -16,7 +16,7 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import choice, proportion
 from ..analysis._frames import directions, matrices
-from ..analysis._significance import TESTS, corrector
+from ..analysis._significance import TESTS, check_correction
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
 from ..evaluation import aggregate
@@ -272,8 +272,7 @@ def systems_table(
     choice("interval", *INTERVALS)(interval)
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
-    # Raises an error for unknown ones, also without a baseline.
-    corrector(test, None if test == "tukey" else correction, alpha)
+    check_correction(test, None if test == "tukey" else correction)
     perquery = as_pandas(perquery)
     systems, by_label = matrices(perquery, least=1)
     known, words = known_measures(perquery, measures)
