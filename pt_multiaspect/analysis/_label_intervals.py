@@ -336,54 +336,60 @@ class _TermIntervals:
     def values(self) -> Interval | None:
         """The intervals of the runs."""
         if self._linear is not None:
-            interval = self._of_weights(self._discounts)
+            interval = self._of_sums[0]
             for end in (interval.low, interval.high):
                 np.clip(end, None, self.base.RANGE[1], out=end)
             return interval
-        if self.base.PREFERS_EARLY:
-            return self._by_number()
-        return None
+        return self._by_number() if self.base.PREFERS_EARLY else None
+
+    @property
+    def pairs(self) -> Interval | None:
+        """The intervals of the pairs, of measures that are weighted sums of terms."""
+        return None if self._linear is None else self._of_sums[1]
 
     @cached_property
-    def pairs(self) -> Interval | None:
-        """The intervals of the pairs."""
-        if self._linear is None:
-            return None
-        return self._of_weights(self._discounts[self.owner.first] - self._discounts[self.owner.second])
-
-    def _of_weights(self, weights: Floats) -> Interval:
+    def _of_sums(self) -> tuple[Interval, Interval]:
+        """The intervals of the runs and the pairs, of which equal ones are computed once."""
+        owner, discounts = self.owner, self._discounts
         assert self.patterns is not None
-        assert self._linear is not None
-        levels, allowed = self._attainable
-        query, n_topics = self.owner.universe.pool_query, self.owner.universe.n_queries
-        result = Interval.unknown(len(weights), n_topics)
-        ends = np.searchsorted(query, np.arange(n_topics + 1)).tolist()
-        for topic in self.owner.open_topics.tolist():
-            start, end = ends[topic : topic + 2]
-            sets = allowed[self.patterns[0][start:end]]
-            used: Bools = np.append(True, sets[:, 1:].any(axis=0))
-            of_topic, sets = weights[:, start:end], sets[:, used]
-            if self._linear.ideal is None:
-                low, high = (
-                    levels[used][index]
-                    for index in (sets.argmax(axis=1), sets.shape[1] - 1 - sets[:, ::-1].argmax(axis=1))
-                )
-                norm = 1.0 if self._linear.norm is None else float(self._linear.norm[topic])
-                up, down = np.maximum(of_topic, 0.0), np.minimum(of_topic, 0.0)
-                result.low[:, topic] = (up @ low + down @ high) / norm
-                result.high[:, topic] = (up @ high + down @ low) / norm
-                result.exact[topic] = True
-                continue
-            ideal = self._linear.ideal
-            discounts = ideal.discount(np.arange(1, end - start + 1))
-            discounts = np.where(np.arange(end - start) < (ideal.depth or end), discounts, 0.0)
-            gains = AttainableGains(levels[used], sets, discounts)
-            found = highest_ratios(np.concatenate([of_topic, -of_topic]), gains)
-            highest, of_negative = np.split(found.value, 2)
-            result.high[:, topic], result.low[:, topic] = highest, -of_negative
-            result.exact[topic] = bool(found.exact.all())
-        result.low[:] += 0.0  # no negative zeros
+        allowed = self._attainable[1][self.patterns[0]]
+        n_topics = owner.universe.n_queries
+        n_pairs = len(owner.first) if owner.measure.IS_WEIGHTED_SUM else 0
+        ends = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
+        result = Interval.unknown(len(discounts), n_topics), Interval.unknown(n_pairs, n_topics)
+        for topic in owner.open_topics.tolist():
+            documents = np.arange(*ends[topic : topic + 2])
+            has_weight = discounts[:, documents].any(axis=0)
+            runs = discounts[:, documents[has_weight]]
+            run = pd.factorize(np.array([row.tobytes() for row in runs], dtype=object))[0]
+            runs = runs[np.unique(run, return_index=True)[1]]
+            codes = run[owner.first[:n_pairs]] * len(runs) + run[owner.second[:n_pairs]]
+            code, pair = np.unique(codes, return_inverse=True)
+            weights = np.concatenate([runs, runs[code // len(runs)] - runs[code % len(runs)]])
+            sets = allowed[np.append(documents[has_weight], documents[~has_weight])]
+            low, high, exact = self._extremes(topic, weights, sets)
+            for interval, row in zip(result, (run, len(runs) + pair), strict=True):
+                interval.low[:, topic], interval.high[:, topic] = low[row], high[row]
+                interval.exact[topic] = exact[row].all()
         return result
+
+    def _extremes(self, topic: int, weights: Floats, sets: Bools) -> tuple[Floats, Floats, Bools]:
+        """Return the extremes of weighted sums of a topic's gains, the first documents of which have a weight."""
+        assert self._linear is not None
+        used: Bools = np.append(True, sets[:, 1:].any(axis=0))
+        levels, sets, ideal = self._attainable[0][used], sets[:, used], self._linear.ideal
+        rank = np.arange(1, len(sets) + 1)
+        if ideal is None:
+            gains = AttainableGains(levels, sets[: weights.shape[1]], np.zeros(weights.shape[1]))
+            norm = 1.0 if self._linear.norm is None else float(self._linear.norm[topic])
+            up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+            low, high = levels[gains.lowest], levels[gains.highest]
+            low, high = (up @ low + down @ high) / norm, (up @ high + down @ low) / norm
+            return low + 0.0, high, np.ones(len(weights), dtype=np.bool_)
+        discounts = np.where(rank <= (ideal.depth or len(rank)), ideal.discount(rank), 0.0)
+        found = highest_ratios(np.concatenate([weights, -weights]), AttainableGains(levels, sets, discounts))
+        high, low = np.split(found.value, 2)
+        return 0.0 - low, high, np.logical_and(*np.split(found.exact, 2))  # no negative zeros
 
     def _by_number(self) -> Interval:
         """Return the extremes over the numbers of relevant documents without labels, the first or the last ones."""

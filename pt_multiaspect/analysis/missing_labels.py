@@ -23,6 +23,7 @@ from ..integration.parsing import parse_all
 from ..io.runs import NamedRuns, join
 from ..measures import Measure
 from ..measures.on import measure_on_relevance
+from ..strings.texts import Texts
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
 from ._expected_values import expected_values
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
@@ -220,7 +221,7 @@ def missing_labels(
             search = _search(measure, judgments, list(joined.values()), first, second)
             of_runs, of_pairs = search.compute()
             notes += _notes(label, search, of_runs, of_pairs, values)
-            notes += _note_of_single_run(label, measure, judgments, joined, of_runs)
+            notes += _note_of_single_run(label, judgments, joined, search, of_runs)
             try:
                 expected = expected_values(search, model, n_samples, seed)
             except MultiAspectError as error:
@@ -268,8 +269,8 @@ def _search(
     measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
 ) -> LabelIntervals:
     universe = join_universe(judgments, judgments.views(measure.spec), rankings, measure.cutoff)
-    cut = rankings if measure.cutoff is None else [run.cut(measure.cutoff) for run in rankings]
-    again = [Rankings(run.source, universe) for run in cut]
+    cutoff = measure.cutoff
+    again = [Rankings(run.source, universe) if cutoff is None else run.cut(cutoff, universe) for run in rankings]
     return LabelIntervals(measure, universe, again, first, second)
 
 
@@ -355,31 +356,27 @@ def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Inte
 
 
 def _note_of_single_run(
-    label: str, measure: Measure, judgments: Judgments, joined: dict[str, Rankings], of_runs: Interval
+    label: str, judgments: Judgments, joined: dict[str, Rankings], search: LabelIntervals, of_runs: Interval
 ) -> list[str]:
     """Return a note on a run that alone retrieves most of the documents without judgments."""
     if len(joined) < 3:
         return []
-    of_run = {name: set(_documents_without_labels(run, measure.cutoff)) for name, run in joined.items()}
-    times = pd.Series([pair for pairs in of_run.values() for pair in pairs], dtype=object).value_counts()
-    single = set(times.index[times == 1])
-    alone = {name: len(pairs & single) for name, pairs in of_run.items()}
-    name = max(alone, key=lambda name: alone[name])
-    if alone[name] <= _ALONE * len(times):
+    universe = search.universe
+    topics = judgments.query_positions(universe.qids)[universe.pool_query]
+    is_new = judgments.pairs.lookup(topics, Texts.from_strings(universe.docnos))[0] < 0
+    retrieved = np.array([np.bincount(run.hits.row, minlength=len(universe)) > 0 for run in search.rankings])
+    retrieved &= is_new
+    alone = (retrieved & (retrieved.sum(axis=0) == 1)).sum(axis=1)
+    row, n_new = int(alone.argmax()), int(is_new.sum())
+    if alone[row] <= _ALONE * n_new:
         return []
-    others = [other for other in joined if other != name]
-    nothing = np.zeros(0, dtype=np.intp)
-    without, _ = _search(measure, judgments, [joined[other] for other in others], nothing, nothing).compute()
-    rows = [row for row, other in enumerate(joined) if other != name]
-    before = Interval(of_runs.low[rows], of_runs.high[rows], of_runs.exact)
-    narrow, wide = (decimals(float((part.high - part.low).mean())) for part in (without, before))
-    documents = number_of(len(times), "document")
-    note = f"{label}: {name} alone retrieves {alone[name]} of {documents} without judgments. Without it, the "
-    return [note + f"intervals of the others would be {narrow} wide on average, rather than {wide}."]
-
-
-def _documents_without_labels(run: Rankings, cutoff: int | None) -> list[tuple[int, str]]:
-    query, rank, docnos = run.documents(cutoff)
-    judged = set(zip(run.hits.query.tolist(), run.hits.rank.tolist(), strict=True))
-    pairs = zip(query.tolist(), rank.tolist(), docnos.tolist(), strict=True)
-    return [(topic, docno) for topic, place, docno in pairs if (topic, place) not in judged]
+    rankings, nothing = list(joined.values()), np.zeros(0, dtype=np.intp)
+    others = rankings[:row] + rankings[row + 1 :]
+    without, _ = _search(search.measure, judgments, others, nothing, nothing).compute()
+    before = np.delete(of_runs.high - of_runs.low, row, axis=0)
+    narrow, wide = (decimals(float(width.mean())) for width in (without.high - without.low, before))
+    documents = number_of(n_new, "document")
+    note = (
+        f"{label}: {list(joined)[row]} alone retrieves {alone[row]} of {documents} without judgments. Without it, "
+    )
+    return [note + f"the intervals of the others would be {narrow} wide on average, rather than {wide}."]

@@ -171,15 +171,16 @@ class Rankings(Memo):
             order, query, rank = order[kept], query[kept], rank[kept]
         return query, rank, self._docnos.take(order).decode()
 
-    def cut(self, cutoff: int) -> Rankings:
-        """Return the rankings cut at rank `cutoff`, with documents below it not retrieved."""
+    def cut(self, cutoff: int, judgments: Judgments | None = None) -> Rankings:
+        """Return the rankings, or those of other judgments, without the documents below rank `cutoff`."""
         order = self._order
         rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[self._query[order]]
         kept = order[rank <= cutoff]
         queries, codes = np.unique(self._query[kept], return_inverse=True)
         scores = self._scores[kept]
         run = Run(self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64))
-        return Rankings(run, self.judgments, dtype=np.float64 if scores.dtype == np.float64 else np.float32)
+        dtype = np.float64 if scores.dtype == np.float64 else np.float32
+        return Rankings(run, judgments or self.judgments, dtype=dtype)
 
     @property
     def levels(self) -> Ints:

@@ -67,7 +67,7 @@ def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Divide element by element; the result is 0 where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.zeros(len(denominator)), where=denominator != 0)
+    return np.divide(numerator, denominator, out=np.zeros(denominator.shape), where=denominator != 0)
 
 
 def firsts(query: Ints) -> Ints:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
+from .hits import ratio
 
 __all__ = ["AttainableGains", "Extremes", "highest_ratios"]
 
@@ -96,13 +97,10 @@ class Extremes:
         The maximum, or a bound of it that is not attained.
     exact : ndarray of bool, shape (n_problems,)
         Whether it is the maximum.
-    level : ndarray of int, shape (n_problems, n_documents)
-        The level of each document for which the maximum is attained.
     """
 
     value: Floats
     exact: Bools
-    level: Ints
 
 
 def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
@@ -113,8 +111,9 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
 
     Parameters
     ----------
-    weights : ndarray of float, shape (n_problems, n_documents)
-        The discounts of the documents in a ranking, the difference of those of two rankings, or its negative.
+    weights : ndarray of float, shape (n_problems, n_weighted)
+        The discounts of the first documents in a ranking, the difference of those of two rankings, or its negative.
+        Further documents only matter to the ideal.
     gains : AttainableGains
         The gains of the documents.
 
@@ -123,72 +122,66 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     Extremes
         One maximum per problem.
     """
-    n_problems, n_documents = weights.shape
-    n_weighted = int((weights[:, gains.open] != 0).sum(axis=1).max(initial=0))
-    size = max(1, _BATCH // max(n_documents, (n_weighted + 1) * len(gains.levels), 1))
-    parts = [_Search(weights[first : first + size], gains).run() for first in range(0, n_problems, size)]
-    if not parts:
-        return Extremes(np.zeros(0), np.zeros(0, dtype=np.bool_), np.zeros((0, n_documents), dtype=np.intp))
-    return Extremes(
-        np.concatenate([part.value for part in parts]),
-        np.concatenate([part.exact for part in parts]),
-        np.concatenate([part.level for part in parts]),
+    has_weight = np.append(
+        (weights != 0).any(axis=0), np.zeros(len(gains.allowed) - weights.shape[1], dtype=np.bool_)
     )
+    weighted = gains.open[has_weight[gains.open]]
+    size = max(1, _BATCH // ((len(weighted) + 1) * len(gains.levels)))
+    batches = [weights[first : first + size] for first in range(0, len(weights), size)]
+    parts = [_Search(batch, weighted, gains).run() for batch in batches or [weights]]
+    return Extremes(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "exact")))
 
 
 class _Search:
-    """The search for the maxima of several problems."""
+    """The search for the maxima of several problems, in which the documents `weighted` are open."""
 
-    def __init__(self, weights: Floats, gains: AttainableGains) -> None:
-        self.weights, self.gains = weights, gains
+    def __init__(self, weights: Floats, weighted: Ints, gains: AttainableGains) -> None:
+        self.weights, self.weighted, self.gains = weights, weighted, gains
         self.level = np.arange(1, len(gains.levels))
-        # The open documents with a weight, the heaviest first: those that may have positive or negative weights.
-        weighted = gains.open[(weights[:, gains.open] != 0).any(axis=0)]
-        documents = weighted[np.argsort(-weights[:, weighted], axis=1, kind="stable")]
-        n_positive = int((weights[:, weighted] > 0).sum(axis=1).max(initial=0))
-        n_negative = int((weights[:, weighted] < 0).sum(axis=1).max(initial=0))
+        # The heaviest first: those that may have positive or negative weights.
+        of_weighted = weights[:, weighted]
+        order = np.argsort(-of_weighted, axis=1, kind="stable")
+        n_positive = int((of_weighted > 0).sum(axis=1).max(initial=0))
+        n_negative = int((of_weighted < 0).sum(axis=1).max(initial=0))
+        documents, ordered = weighted[order], np.take_along_axis(of_weighted, order, axis=1)
+        self.documents, self.heavy = documents[:, :n_positive], ordered[:, :n_positive]
         rest, self.light_documents = np.split(documents, [len(weighted) - n_negative], axis=1)
-        self.documents = documents[:, :n_positive]
-        self.heavy = np.take_along_axis(weights, self.documents, axis=1)
+        of_rest, self.light = np.split(ordered, [len(weighted) - n_negative], axis=1)
         rises = gains.levels[gains.highest] - gains.levels[gains.lowest]
-        self.rest_sum = (np.take_along_axis(weights, rest, axis=1) * rises[rest]).sum(axis=1)
-        self.base_sum = weights @ gains.levels[gains.lowest]
-        self.base_size = np.abs(weights) @ gains.levels[gains.lowest]
+        self.rest_sum = (of_rest * rises[rest]).sum(axis=1)
+        lowest = gains.levels[gains.lowest[: weights.shape[1]]]
+        self.base_sum, self.base_size = weights @ lowest, np.abs(weights) @ lowest
         self.base_counts = (gains.lowest[:, None] >= self.level).sum(axis=0)
-        self.chosen = np.tile(gains.lowest, (len(weights), 1))
         self.exact = np.ones(len(weights), dtype=np.bool_)
 
     def run(self) -> Extremes:
+        gains = self.gains
         self._start()  # all candidates of negative maxima, if the open documents have the same ends
-        negative = np.flatnonzero(self.best < 0)
-        ends = self.gains.lowest[self.gains.open], self.gains.highest[self.gains.open]
-        if any(len(np.unique(end)) > 1 for end in ends):
-            for problem in negative.tolist():
+        if any(len(np.unique(end[gains.open])) > 1 for end in (gains.lowest, gains.highest)):
+            for problem in np.flatnonzero(self.best < 0).tolist():
                 self._assign(problem)
-        self._branch(np.flatnonzero(self.best >= 0))
+        positive = np.flatnonzero(self.best >= 0)
+        if self.documents.shape[1]:
+            low, high = gains.lowest[self.weighted[0]], gains.highest[self.weighted[0]]
+            chain = (np.arange(len(gains.levels)) >= low) & (np.arange(len(gains.levels)) <= high)
+            if (gains.allowed[self.weighted] == chain).all():
+                self._raise(positive, slice(low, high))
+            else:
+                self._branch(positive)
         if not self.exact.all():
             bounded = ~self.exact
-            relaxed = highest_ratios(self.weights[bounded], self.gains.without_gaps())
+            relaxed = highest_ratios(self.weights[bounded], gains.without_gaps())
             self.best[bounded] = np.maximum(relaxed.value, self.best[bounded])
-        return Extremes(self.best + 0.0, self.exact, self.chosen)
-
-    def _offer(self, problem: Ints, value: Floats, level: Ints) -> None:
-        """Keep values that are higher than the best so far, and the levels of all documents that attain them."""
-        order = np.argsort(value, kind="stable")
-        problem, value, level = problem[order], value[order], level[order]
-        kept = np.flatnonzero(value > self.best[problem])
-        self.best[problem[kept]] = value[kept]  # the last, and highest, of a problem remains
-        self.chosen[problem[kept]] = level[kept]
+        return Extremes(self.best + 0.0, self.exact)
 
     def _value(self, problem: Ints, documents: Ints, level: Ints) -> Floats:
         """Return the values if some documents have these levels, and the others their lowest."""
         gains = self.gains
-        lowest = gains.lowest[documents]
-        weight = np.take_along_axis(self.weights[problem], documents, axis=1)
-        total = self.base_sum[problem] + (weight * (gains.levels[level] - gains.levels[lowest])).sum(axis=1)
-        ideal = gains.ideal(self._counts(documents, level))
-        values: Floats = np.divide(total, ideal, out=np.zeros(total.shape), where=ideal > 0)
-        return values
+        weight = self.heavy[problem, : documents.shape[1]]
+        rise = gains.levels[level] - gains.levels[gains.lowest[documents]]
+        return ratio(
+            self.base_sum[problem] + (weight * rise).sum(axis=1), gains.ideal(self._counts(documents, level))
+        )
 
     def _counts(self, documents: Ints, level: Ints) -> Ints:
         """Return the number of documents at or above each level; those not in `documents` are at their lowest."""
@@ -199,59 +192,63 @@ class _Search:
     def _start(self) -> None:
         """Try numbers of the heaviest open documents at their highest level, the others at their lowest."""
         gains, light = self.gains, self.light_documents
-        few = self._prefixes(self.documents, self.base_sum, self.base_counts)
+        few = self._prefixes(self.documents, self.heavy, self.base_sum, self.base_counts)
         raised = (gains.lowest[:, None] < self.level) & (self.level <= gains.highest[:, None])
-        of_light = raised[light].sum(axis=1, dtype=np.intp)
-        counts = self.base_counts + raised.sum(axis=0) - of_light
-        many = self._prefixes(light, self.base_sum + self.rest_sum, counts[:, None])
-        self.best = np.full(len(self.weights), -np.inf)
-        for value, documents, is_many in ((few, self.documents, False), (many, light, True)):
-            number = value.argmax(axis=1)
-            value = value[np.arange(len(value)), number]
-            better = np.flatnonzero(value > self.best)
-            is_raised = np.arange(documents.shape[1]) < number[better, None]
-            level = np.where(is_raised, gains.highest[documents[better]], gains.lowest[documents[better]])
-            chosen = np.tile(gains.highest if is_many else gains.lowest, (len(better), 1))
-            np.put_along_axis(chosen, documents[better], level, axis=1)
-            self.best[better], self.chosen[better] = value[better], chosen
+        counts = self.base_counts + raised.sum(axis=0) - raised[light].sum(axis=1, dtype=np.intp)
+        many = self._prefixes(light, self.light, self.base_sum + self.rest_sum, counts[:, None])
+        self.best = np.maximum(few.max(axis=1), many.max(axis=1))
 
-    def _prefixes(self, documents: Ints, total: Floats, counts: Ints) -> Floats:
+    def _prefixes(self, documents: Ints, weight: Floats, total: Floats, counts: Ints) -> Floats:
         """Return the values if the first documents of each problem rise to their highest level, for each number."""
         gains = self.gains
         low, high = gains.lowest[documents], gains.highest[documents]
-        weight = np.take_along_axis(self.weights, documents, axis=1)
-        zero = np.zeros((len(documents), 1))
         added = np.cumsum(weight * (gains.levels[high] - gains.levels[low]), axis=1)
-        totals = total[:, None] + np.concatenate([zero, added], axis=1)
+        totals = total[:, None] + np.append(np.zeros((len(documents), 1)), added, axis=1)
         raised = (low[:, :, None] < self.level) & (self.level <= high[:, :, None])
         more = np.zeros((len(documents), documents.shape[1] + 1, len(self.level)), dtype=np.intp)
         np.cumsum(raised, axis=1, out=more[:, 1:])
-        ideal = gains.ideal(counts + more)
-        values: Floats = np.divide(totals, ideal, out=np.zeros_like(totals), where=ideal > 0)
-        return values
+        return ratio(totals, gains.ideal(counts + more))
+
+    def _raise(self, problem: Ints, free: slice) -> None:
+        """Maximise ratios of at least 0 if all open documents with a weight have the same gains, without gaps."""
+        gains, sure = self.gains, self.base_counts[free]
+        total = np.append(np.zeros((len(problem), 1)), np.cumsum(self.heavy[problem], axis=1), axis=1)
+        cost = gains.cumulated[sure + np.arange(total.shape[1])[:, None]] - gains.cumulated[sure]
+        ideal, column = gains.ideal(self.base_counts), np.arange(len(sure))
+        while len(problem):
+            gained = total[:, :, None] - self.best[problem, None, None] * cost
+            largest = np.maximum(self.heavy[problem, 0], self.best[problem] * gains.discounts[0])
+            enough = gained.max(axis=1) - _TIE * largest[:, None]
+            first = np.minimum.accumulate((gained >= enough[:, None]).argmax(axis=1), axis=1)
+            numerator = self.base_sum[problem] + np.take_along_axis(total, first, axis=1) @ gains.steps[free]
+            value = ratio(numerator, ideal + cost[first, column] @ gains.steps[free])
+            better = value > self.best[problem]
+            problem, total = problem[better], total[better]
+            self.best[problem] = value[better]
 
     def _assign(self, problem: int) -> None:
         """Maximise a negative ratio, whose parametric problem is convex: each document has one of its ends."""
         from scipy.optimize import linear_sum_assignment
 
-        gains, weight = self.gains, self.weights[problem]
-        n_ranks = int((gains.discounts > 0).sum())
-        low, high = gains.levels[gains.lowest], gains.levels[gains.highest]
-        low = np.where(weight >= 0, high, low)
-        everything = np.arange(len(weight))[None]
+        gains = self.gains
+        weight = np.zeros(len(gains.allowed))
+        weight[: self.weights.shape[1]] = self.weights[problem]
+        discounts = gains.discounts[gains.discounts > 0]
+        high = gains.levels[gains.highest]
+        low = np.where(weight >= 0, high, gains.levels[gains.lowest])
         while self.best[problem] < 0:
-            factor = weight[:, None] - self.best[problem] * np.append(0.0, gains.discounts[:n_ranks])
+            factor = weight[:, None] - self.best[problem] * np.append(0.0, discounts)
             at_low, at_high = factor * low[:, None], factor * high[:, None]
             worth = np.maximum(at_low, at_high)
             rows, ranks = linear_sum_assignment(worth[:, 1:] - worth[:, :1], maximize=True)
             rank = np.zeros(len(weight), dtype=np.intp)
             rank[rows] = ranks + 1
-            is_high = at_high[everything[0], rank] > at_low[everything[0], rank]
-            level = np.where(is_high | (weight >= 0), gains.highest, gains.lowest)[None]
-            value = self._value(np.array([problem]), everything, level)
-            if value[0] <= self.best[problem]:
+            row = np.arange(len(weight))
+            gain = np.where(at_high[row, rank] > at_low[row, rank], high, low)
+            value = ratio(weight @ gain, np.sort(gain)[::-1] @ gains.discounts)
+            if value <= self.best[problem]:
                 return
-            self._offer(np.array([problem]), value, level)
+            self.best[problem] = value
 
     def _branch(self, problem: Ints) -> None:
         """Maximise ratios of at least 0."""
@@ -262,38 +259,30 @@ class _Search:
         low, high = gains.lowest[documents[problem]], gains.highest[documents[problem]]
         below, above = gains.neighbours
         n_nodes = np.zeros(len(self.weights), dtype=np.intp)
+        size = max(1, _BATCH // (n_heavy * len(gains.levels)))
         while len(problem):
+            rest = problem[size:], low[size:], high[size:]
+            problem, low, high = problem[:size], low[:size], high[:size]
             np.add.at(n_nodes, problem, 1)
-            surplus = n_nodes[problem] > MOST_NODES
-            if surplus.any():
-                self.exact[problem[surplus]] = False
-                kept = self.exact[problem]
-                problem, low, high = problem[kept], low[kept], high[kept]
-            size = max(1, _BATCH // (n_heavy * len(gains.levels)))
-            batches = [slice(first, first + size) for first in range(0, len(problem), size)]
-            scans = [self._scan(problem[batch], documents, low[batch], high[batch]) for batch in batches]
-            if not scans:
-                return
-            level, excess = (np.concatenate(column) for column in zip(*scans, strict=True))
-            of_node = documents[problem]
-            earlier = self.best[problem].copy()
-            fits = gains.allowed[of_node, level].all(axis=1)
-            for attempt in (below[of_node, level], above[of_node, level]):
-                value = np.concatenate([self._value(problem[b], of_node[b], attempt[b]) for b in batches])
-                whole = np.tile(gains.lowest, (len(problem), 1))
-                np.put_along_axis(whole, of_node, attempt, axis=1)
-                self._offer(problem, value, whole)
+            self.exact[problem[n_nodes[problem] > MOST_NODES]] = False
+            kept = self.exact[problem]
+            problem, low, high = problem[kept], low[kept], high[kept]
+            level, excess = self._scan(problem, documents, low, high)
+            of_node, earlier = documents[problem], self.best[problem]
+            for attempt in (below, above):
+                np.maximum.at(self.best, problem, self._value(problem, of_node, attempt[of_node, level]))
+            allowed = gains.allowed[of_node, level]
+            fits = allowed.all(axis=1)
             again = np.flatnonzero(fits & (self.best[problem] > earlier))
             split = np.flatnonzero(~fits & excess)
-            at = (~gains.allowed[of_node[split], level[split]]).argmax(axis=1)
-            lower, upper = high[split].copy(), low[split].copy()
-            row = np.arange(len(split))
+            row, at = np.arange(len(split)), allowed[split].argmin(axis=1)
+            lower, upper = high[split], low[split]
             lower[row, at] = below[of_node[split, at], level[split, at]]
             upper[row, at] = above[of_node[split, at], level[split, at]]
-            problem = np.concatenate([problem[again], problem[split], problem[split]])
+            problem = np.concatenate([problem[again], problem[split], problem[split], rest[0]])
             low, high = (
-                np.concatenate([low[again], low[split], upper]),
-                np.concatenate([high[again], lower, high[split]]),
+                np.concatenate([low[again], low[split], upper, rest[1]]),
+                np.concatenate([high[again], lower, high[split], rest[2]]),
             )
 
     def _scan(self, problem: Ints, documents: Ints, low: Ints, high: Ints) -> tuple[Ints, Bools]:
@@ -307,14 +296,14 @@ class _Search:
         gains, level = self.gains, self.level
         of_node = documents[problem]
         weight = self.heavy[problem, : documents.shape[1]]
-        ratio = self.best[problem][:, None]
+        best = self.best[problem]
         is_free = (low[:, :, None] < level) & (level <= high[:, :, None])
         sure = self._counts(of_node, low)
         number = np.cumsum(is_free, axis=1)
         cost = gains.cumulated[sure[:, None] + number] - gains.cumulated[sure][:, None]
-        gained = np.cumsum(np.where(is_free, weight[:, :, None], 0.0), axis=1) - ratio[:, :, None] * cost
+        gained = np.cumsum(np.where(is_free, weight[:, :, None], 0.0), axis=1) - best[:, None, None] * cost
         most = np.maximum(gained.max(axis=1), 0.0)
-        largest = np.maximum(np.abs(weight).max(axis=1), ratio[:, 0] * gains.discounts[0])
+        largest = np.maximum(np.abs(weight).max(axis=1), best * gains.discounts[0])
         enough = most - _TIE * largest[:, None]
         first = (gained >= enough[:, None]).argmax(axis=1)
         rises = is_free & (np.arange(weight.shape[1])[:, None] <= first[:, None]) & (enough > 0)[:, None]
@@ -324,5 +313,5 @@ class _Search:
         added = weight * (gains.levels[low] - lowest)
         total = self.base_sum[problem] + added.sum(axis=1) + most @ gains.steps
         ideal = gains.ideal(sure)
-        size = self.base_size[problem] + (np.abs(weight) * gains.levels[high]).sum(axis=1) + ratio[:, 0] * ideal
-        return reached, total - ratio[:, 0] * ideal > _ROUNDING * size
+        size = self.base_size[problem] + (np.abs(weight) * gains.levels[high]).sum(axis=1) + best * ideal
+        return reached, total - best * ideal > _ROUNDING * size
