@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from .._cached import cached_property
 from .._typing import Floats
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS, beir_columns
 from ..collection.frames import as_frame, is_frame, refuse_splits
@@ -21,7 +22,7 @@ from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .delimited_files import read_beir
 from .file_contents import Source, Text, as_text, load
 from .json_files import RepeatedKey, is_json, read_json, read_json_table
-from .prediction_files import read_predictions, warn_of_identical_ids
+from .prediction_files import Predictions, read_predictions, warn_of_identical_ids
 from .trec_lines import Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
 
 #: The remedy for a file with more label columns than aspects; the command line has a different one.
@@ -203,29 +204,74 @@ def read_run(
       qid docno  score
     0  q1    d3    0.5
     """
-    name, data, table = _load(source)
-    is_mteb = False
-    if is_json(data):
-        run, is_mteb, model = read_predictions(as_text(name, data), subset, split)
-        if drop_identical_ids is None:
-            warn_of_identical_ids(name, run, is_mteb)
-        rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
-        if model:
-            rows["name"] = model
-    else:
-        rows = _read_rows(name, data) if table is None else frame_of_run(name, table)
-        if drop_identical_ids is None and (rows["qid"] == rows["docno"]).any():
-            warn_of_identical_ids(name, Run.of(rows))
-    if not is_mteb and not (subset is None and split is None):
+    file = _RunFile(*_load(source), subset, split)
+    rows = file.format.read_rows(file)
+    if drop_identical_ids is None and (rows["qid"] == rows["docno"]).any():
+        warn_of_identical_ids(file.name, Run.of(rows), file.is_mteb)
+    if not file.is_mteb and not (subset is None and split is None):
         raise MultiAspectError(
-            f"{name}: expected predictions of MTEB, as a subset or split is chosen, got another file; omit both"
+            f"{file.name}: expected predictions of MTEB, as a subset or split is chosen, got another file; omit "
+            "both"
         )
     return rows[rows["qid"] != rows["docno"]].reset_index(drop=True) if drop_identical_ids else rows
 
 
-def _read_rows(name: str, data: bytes) -> pd.DataFrame:
+def load_run(source: Source) -> Run:
+    """Read a run like `read_run`, for the join with judgments."""
+    file = _RunFile(*_load(source))
+    run = file.format.load(file)
+    warn_of_identical_ids(file.name, run, file.is_mteb)
+    return run
+
+
+@dataclass(frozen=True, eq=False)
+class _RunFile:
+    """The content of a run file, or a frame."""
+
+    name: str
+    data: bytes
+    #: The table of a Parquet or Arrow file, or the frame; else None.
+    table: Any
+    #: The chosen part of predictions of MTEB.
+    subset: str | None = None
+    split: str | None = None
+
+    @property
+    def format(self) -> _RunFormat:
+        """The first format that the file has."""
+        return next(form for form in _RUN_FORMATS if form.matches(self))
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """The run of a JSON file."""
+        return read_predictions(as_text(self.name, self.data), self.subset, self.split)
+
+    @property
+    def is_mteb(self) -> bool:
+        """Whether the file has predictions of MTEB."""
+        return is_json(self.data) and self.predictions.is_mteb
+
+
+class _RunFormat(NamedTuple):
+    """A format of run files."""
+
+    matches: Callable[[_RunFile], bool]
+    #: Reads all columns, for `read_run`.
+    read_rows: Callable[[_RunFile], pd.DataFrame]
+    #: Reads what the join with judgments requires, for `load_run`.
+    load: Callable[[_RunFile], Run]
+
+
+def _prediction_rows(file: _RunFile) -> pd.DataFrame:
+    """Return the rows of a run in JSON."""
+    run, _, model = file.predictions
+    rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
+    return rows.assign(name=model) if model else rows
+
+
+def _line_rows(file: _RunFile) -> pd.DataFrame:
     """Return the rows of a run in a TREC file."""
-    metadata, text = split_metadata(as_text(name, data))
+    metadata, text = split_metadata(as_text(file.name, file.data))
     rows = _read_run_lines(text).frame().astype({"rank": np.int64})
     rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
     if metadata is not None:
@@ -244,20 +290,23 @@ def _load(source: Source | Any) -> tuple[str, bytes, Any]:
     return name, data, read_arrow(name, data)
 
 
-def load_run(source: Source) -> Run:
-    """Read a run like `read_run`, for the join with judgments."""
-    name, data, table = _load(source)
-    is_mteb = False
-    if is_json(data):
-        run, is_mteb, _ = read_predictions(as_text(name, data))
-    elif table is not None:
-        run = run_of_table(name, table)
-    else:
-        columns = _read_run_lines(split_metadata(as_text(name, data))[1], ("qid", "docno"))
-        query, qids = columns.codes["qid"]
-        run = Run(qids, query, columns.docnos, columns.numbers["score"])
-    warn_of_identical_ids(name, run, is_mteb)
-    return run
+def _load_lines(file: _RunFile) -> Run:
+    """Return the run in a TREC file."""
+    columns = _read_run_lines(split_metadata(as_text(file.name, file.data))[1], ("qid", "docno"))
+    query, qids = columns.codes["qid"]
+    return Run(qids, query, columns.docnos, columns.numbers["score"])
+
+
+#: The formats of runs; the last one is that of all other files.
+_RUN_FORMATS = (
+    _RunFormat(lambda file: is_json(file.data), _prediction_rows, lambda file: file.predictions.run),
+    _RunFormat(
+        lambda file: file.table is not None,
+        lambda file: frame_of_run(file.name, file.table),
+        lambda file: run_of_table(file.name, file.table),
+    ),
+    _RunFormat(lambda file: True, _line_rows, _load_lines),
+)
 
 
 def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
