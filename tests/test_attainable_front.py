@@ -360,6 +360,10 @@ def test_gaps_are_stated_and_true(monkeypatch) -> None:
         )
         assert 0 < short.max() <= gap < 0.05
     assert fine.points["gap"].max() < 1e-11
+
+
+def test_points_that_are_left_out_of_the_means_are_within_the_gap(monkeypatch) -> None:
+    rng = np.random.default_rng(6)
     small = wide(*([tuple(row) for row in rng.integers(0, 4, (6, 2)).tolist()] for _ in range(4)))
     exact = front_points(attainable_front(small, nDCG, aspects="a,b", kind="all"))
     monkeypatch.setattr(hull, "MOST_MEANS", {2: 60})

@@ -214,6 +214,16 @@ def test_decimals_are_numbers_and_times_are_not(form: As) -> None:
 
 
 @pytest.mark.skipif(pa is None, reason="requires PyArrow")
+def test_missing_decimals_of_arrow_are_missing() -> None:
+    """pandas reads no column of them as numbers."""
+    labels = [None, *(decimal.Decimal(f"{label}.0") for label in QRELS["label"][1:])]
+    column = pd.Series(labels, QRELS.index, dtype=pd.ArrowDtype(pa.decimal128(3, 1)))
+    read = ma.Judgments(QRELS.assign(label=column)).labels("relevance")
+    assert np.isnan(read[0])
+    assert read[1:].tolist() == QRELS["label"].tolist()[1:]
+
+
+@pytest.mark.skipif(pa is None, reason="requires PyArrow")
 def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
     """NumPy reads them as the last distinct value."""
     labels = pa.chunked_array([pa.array([0, 1, None, 1] * 3).dictionary_encode()])

@@ -144,7 +144,6 @@ def test_the_name_of_a_measure_is_not_that_of_a_weight(fusion: AspectFusion) -> 
     assert len(fusion.sweep(X, Y, QID, measures=measures, weights=np.int64(3))) == 3
 
 
-@pytest.mark.slow
 def test_sweeping_the_weights_evaluates_one_fit(fusion: AspectFusion) -> None:
     measures = {"cam": CAM(aspects=GRADES) @ 5, "relevance": "nDCG@5", "length": ma.ESL(wanted=1)}
     table = fusion.sweep(X, Y, QID, measures=measures, weights=5)
@@ -204,9 +203,15 @@ def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:
         fusion.sweep(X, Y, QID, measures=["CAM"])
     with pytest.raises(NotFittedError):
         clone(fusion).sweep(X, Y, QID, measures={"cam": "CAM"})
-    three = AspectFusion(Ridge()).fit(X, Y.assign(mood=Y["relevance"]), qid=QID)
     with pytest.raises(MultiAspectError, match=r"weights: expected.*at least 2, got 1"):
-        three.sweep(X, Y, QID, measures={"cam": "CAM"}, weights=1)
+        fusion.sweep(X, Y, QID, measures={"cam": "CAM"}, weights=1)
+
+
+def test_two_weights_are_the_aspects_alone(fusion: AspectFusion) -> None:
+    table = fusion.sweep(X, Y, QID, measures={"ndcg": "nDCG@5"}, weights=2)
+    assert table.filter(like="weight_").to_numpy().tolist() == [[0, 1], [1, 0]]
+    table = fusion.sweep(X, Y, QID, measures={"ndcg": "nDCG@5"})
+    assert table["weight_relevance"].tolist() == [step / 10 for step in range(11)]
 
 
 def test_a_grid_of_the_weights_of_three_aspects() -> None:
@@ -322,9 +327,10 @@ def test_predictions_of_masked_documents_are_refused(mask: float) -> None:
             return np.where(X[:, 0] > 1, mask, X[:, 0])
 
     message = re.escape(
-        f"relevance: expected predictions within ±1e+15, as they are standardised, got {mask} (row "
+        f"relevance: expected predictions within ±1e+15, as they are standardised, got {mask} "
+        f"(row {np.flatnonzero(X[:, 0] > 1)[0]})"
     )
-    masked = HEADS.assign(relevance=HEADS["relevance"].mask(HEADS["relevance"] > 6, mask))
+    masked = HEADS.assign(relevance=HEADS["relevance"].mask(X[:, 0] > 1, mask))
     fusion = AspectFusion("precomputed", aspects=GRADES).fit(HEADS, Y)
     trained = AspectFusion(Predicting(), aspects=GRADES).fit(X, Y, qid=QID)
     for call in (

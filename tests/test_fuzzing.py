@@ -357,6 +357,13 @@ def test_files_that_expand_beyond_measure(form: str, monkeypatch: pytest.MonkeyP
     assert peak < 8 << 20
 
 
+def test_large_files_that_expand_as_usual_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those beyond 256 MB, which are compared with their size only."""
+    monkeypatch.setattr(file_contents, "_EXPANSION_BYTES", 1 << 10)
+    lines = b"".join(b"q1 0 d%d 1\n" % document for document in range(5000))
+    assert len(ma.read_qrels(io.BytesIO(gzip.compress(lines)))) == 5000
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "content",

@@ -739,6 +739,9 @@ def test_directories_that_pyterrier_writes(tmp_path: Path) -> None:
         (tmp_path / name).write_text("name,AP\n")
     values = ma.evaluate(tmp_path, {"q1": {"d1": 1}}, ["AP"], progress=False)
     assert values["name"].tolist() == ["bm25"]
+    (tmp_path / "a.run").write_text("q1 Q0 d1 0 1.0 a\n")
+    (tmp_path / ".DS_Store").write_bytes(b"\xff")
+    assert ma.evaluate(tmp_path, {"q1": {"d1": 1}}, ["AP"], progress=False)["name"].tolist() == ["a.run", "bm25"]
     assert pick_run(str(tmp_path / "bm25.res.gz"), ["bm25", "pl2"], "--baseline") == "bm25"
 
 

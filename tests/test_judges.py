@@ -206,6 +206,9 @@ def test_means_that_nearly_all_reach_the_default_threshold_warn() -> None:
     with pytest.warns(ma.MultiAspectWarning, match=r"second grade.*100%.*threshold=3"):
         ma.from_long(long(rows), combine="mean", aspects={"correct": [1, 2, 3, 4, 5]})
     ma.from_long(long(rows), combine="mean", aspects={"correct": ma.Aspect([1, 2, 3, 4, 5], threshold=4)})
+    rows = [("q1", f"d{n}", "trust", judge, 1 + n % 2) for n in range(12) for judge in "ab"]
+    with pytest.warns(ma.MultiAspectWarning, match=r"second grade on, 1,.*100%.*threshold=1\)"):
+        ma.from_long(long(rows), combine="mean", aspects={"trust": 2})
 
 
 def test_majorities_of_two_judges_warn() -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ir_measures import ScoredDoc
 from strategies import examples, forget_warnings
 
 from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
@@ -56,6 +57,24 @@ def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
         values, evaluate(list(runs.items()), qrels, MEASURES, progress=False), check_exact=True
     )
     pd.testing.assert_frame_equal(values, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
+
+
+def test_generators_of_files_and_of_rows_are_read_as_their_lists(qrels, tmp_path):
+    files = [tmp_path / folder / "a.run" for folder in ("first", "second")]
+    for seed, file in enumerate(files):
+        file.parent.mkdir()
+        write(run_of(qrels, seed), file)
+    values = evaluate((file for file in files), qrels, "AP", progress=False)
+    assert values["name"].unique().tolist() == [str(file) for file in files]
+    pd.testing.assert_frame_equal(values, evaluate(files, qrels, "AP", progress=False))
+    (folder,) = evaluate((str(folder) for folder in [files[0].parent]), qrels, "AP", progress=False)[
+        "name"
+    ].unique()
+    assert folder == "a.run"
+    rows = [ScoredDoc(*row) for row in run_of(qrels, 0).itertuples(index=False)]
+    one = evaluate(iter(rows), qrels, "AP", progress=False)
+    pd.testing.assert_frame_equal(one, evaluate(rows, qrels, "AP", progress=False))
+    assert one["value"].tolist() == values["value"].tolist()[:4]
 
 
 @pytest.mark.slow

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import ir_measures
+import joblib
 import pandas as pd
 import pyterrier as pt
 import pytest
@@ -115,6 +117,22 @@ def test_each_pipeline_runs_once_per_call() -> None:
         assert [pipeline.times for pipeline in counted.values()] == [times] * len(counted)
     ma.explain(CAM_10, counted["first"], QRELS, "q1", topics=TOPICS)
     assert counted["first"].times == len(calls) + 1
+
+
+def test_pipelines_run_in_the_thread_of_the_caller_with_several_jobs() -> None:
+    """joblib asks for all but the first runs in other threads, in which SQLite and others refuse to work."""
+    threads = set()
+
+    class Threaded(Counted):
+        def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+            threads.add(threading.get_ident())
+            return super().transform(inp)
+
+    pipelines = {f"run {number}": Threaded(FIRST) for number in range(14)}
+    with joblib.parallel_config(backend="threading"):
+        values = ma.evaluate(pipelines, QRELS, "AP", topics=TOPICS, n_jobs=2, progress=False)
+    assert values["name"].unique().tolist() == list(pipelines)
+    assert threads == {threading.get_ident()}
 
 
 def test_qrels_are_read_before_pipelines_run() -> None:

@@ -597,6 +597,11 @@ def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
 # -- the directory ---------------------------------------------------------------------------------
 
 
+def test_directories_are_created_with_their_parents(qrels, runs, tmp_path):
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "new" / "deeper")
+    assert len(files(tmp_path / "new" / "deeper")) == len(runs)
+
+
 def test_directories_with_other_files_are_refused(qrels, runs, tmp_path):
     (tmp_path / "mine.npz").write_bytes(b"")
     with pytest.raises(MultiAspectError, match=r"out: expected an empty directory.* contains mine\.npz"):
