@@ -16,12 +16,11 @@ from report_world import MEASURES, NASTY, SCALES, SYSTEMS, Page, world
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
-from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power, weightings
+from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.measures.definitions import sentence
 from pt_multiaspect.reporting import page as pages
 from pt_multiaspect.reporting import payload
 from pt_multiaspect.reporting.payload import Extent, rankings_payload
-from pt_multiaspect.views import percent
 
 BASELINE = NASTY[0]
 
@@ -84,20 +83,7 @@ def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
             f"{values[label]:.4f} [{values[f'{label} 95% low']:.4f}, {values[f'{label} 95% high']:.4f}]"
             for label in labels
         ]
-        assert [re.sub(" +", " ", cell).strip() for cell in row[1:-1]] == shown
-
-
-def test_fractions_of_weightings_are_those_of_the_analysis(page, perquery):
-    labels = [f"nDCG@10 {name}" for name in SCALES]
-    pairs = weightings(perquery, measures=labels, baseline=list(SYSTEMS), n_resamples=1).pairs
-    expected = {(row["a"], row["b"]): percent(row["fraction"]) for row in pairs.to_dict("records")}
-    for (name, baseline), fraction in expected.items():
-        assert page.data["fractions"][SYSTEMS.index(baseline)][SYSTEMS.index(name)] == fraction
-    head, *rows = page.tables["table"]
-    assert head[-1] == "Weightings"
-    assert [row[-1] for row in rows] == [expected.get((name, BASELINE), "-") for name in SYSTEMS]
-    assert len(set(expected.values())) > 1
-    assert "Weightings: the percentage of all weightings" in page.text
+        assert [re.sub(" +", " ", cell).strip() for cell in row[1:]] == shown
 
 
 def test_the_best_values_are_those_of_each_direction(page, perquery):
@@ -398,9 +384,8 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
         single = ma.report(runs, qrels, aspects={"relevance": 2}, base="P@1", progress=False)
     assert single.labels == ["P@1 relevance", "AP", "RR"]
     assert "Not dominated on" not in Page(single.to_html()).text
-    assert Page(single.to_html()).data["fractions"] is None
-    assert "Weightings" not in Page(single.to_html()).text
-    assert [row[-1] for row in Page(several.to_html()).tables["table"]] == ["Weightings", "", ""]
+    assert "weights" in several.robustness.left_out
+    assert "aspects" in single.robustness.left_out
     alone = ma.report({"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=tmp_path / "alone.html")
     assert (alone.comparisons, alone.correlations, alone.power) == (None, None, None)
     page = Page((tmp_path / "alone.html").read_text(encoding="utf-8"))

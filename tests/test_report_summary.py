@@ -1,8 +1,9 @@
-"""The summary of reports: direction, sign, p-value, baseline, ties and weightings, against values by hand."""
+"""The summary of reports: direction, sign, interval, p-value, baseline, ties, against values by hand."""
 
 from __future__ import annotations
 
 import datetime
+import html
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from scipy.stats import ttest_rel
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MultiAspectError
 from pt_multiaspect.analysis import compare_with_baseline
-from pt_multiaspect.analysis.weightings import has_linear_weights
+from pt_multiaspect.views import decimals
 
 
 def frame(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
@@ -34,33 +35,43 @@ UP, LOW, SAME = [0.5, 0.6, 0.7, 0.6], [0.4, 0.45, 0.62, 0.51], [0.6, 0.5, 0.6, 0
 HIGHER, LOWER = {"X": "higher"}, {"X": "lower"}
 
 
+def ends_of(first: list[float], second: list[float], note: str = "") -> str:
+    low, high = ttest_rel(first, second).confidence_interval(0.95)
+    return f"95 % interval [{decimals(low)}, {decimals(high)}]{note}"
+
+
 def p_of(first: list[float], second: list[float]) -> str:
     return f"p = {ttest_rel(first, second).pvalue:#.3g}"
 
 
 def test_above_the_baseline() -> None:
     summary = ma.report(single(new=UP, old=LOW), measures=HIGHER, baseline="old").summary
-    assert summary == f"Over 4 topics, new is significantly above old on X (+0.1050, {p_of(UP, LOW)})."
+    assert (
+        summary
+        == f"Over 4 topics, new is significantly above old on X (+0.1050, {ends_of(UP, LOW)}, {p_of(UP, LOW)})."
+    )
 
 
 def test_lower_values_are_better() -> None:
     summary = ma.report(single(old=UP, new=LOW), measures=LOWER, baseline="old").summary
-    change = f"(−0.1050, {p_of(UP, LOW)})"
+    change = f"(−0.1050, {ends_of(LOW, UP)}, {p_of(UP, LOW)})"
     assert summary == f"Over 4 topics, new is significantly below old on X (lower is better) {change}."
 
 
 def test_below_the_baseline() -> None:
     summary = ma.report(single(new=LOW, old=UP), measures=HIGHER, baseline="old").summary
-    change = f"(−0.1050, {p_of(UP, LOW)})"
+    change = f"(−0.1050, {ends_of(LOW, UP)}, {p_of(UP, LOW)})"
     assert summary == f"Over 4 topics, no system is above old on X; the next, new, is significantly worse {change}."
 
 
 def test_nothing_is_significant() -> None:
     other = [0.9, 0.1, 0.9, 0.2]
     summary = ma.report(single(new=UP, old=other), measures=HIGHER, baseline="old").summary
-    assert summary == f"Over 4 topics, new is above old on X (+0.0750, {p_of(UP, other)}), but not significantly."
+    change = f"(+0.0750, {ends_of(UP, other)}, {p_of(UP, other)})"
+    assert summary == f"Over 4 topics, new is above old on X {change}, but not significantly."
     summary = ma.report(single(new=other, old=UP), measures=HIGHER, baseline="old").summary
-    assert f"the next, new, is not significantly worse (−0.0750, {p_of(UP, other)})" in summary
+    change = f"(−0.0750, {ends_of(other, UP)}, {p_of(UP, other)})"
+    assert f"the next, new, is not significantly worse {change}" in summary
     three = ma.report(single(new=UP, old=other, third=SAME), measures=HIGHER, baseline="old").summary
     assert three.endswith("None of the 2 other systems differs significantly from old.")
 
@@ -69,7 +80,8 @@ def test_the_best_system_is_compared_and_the_others_are_counted() -> None:
     values = single(a=[v - 0.2 for v in LOW], old=LOW, b=UP, c=[v + 0.001 for v in UP])
     report = ma.report(values, measures=HIGHER, baseline="old")
     tests = compare_with_baseline(report.perquery, "old").set_index("name")
-    assert f"c is significantly above old on X (+0.1060, p = {tests.loc['c', 'p']:#.3g})" in report.summary
+    ends = ends_of([v + 0.001 for v in UP], LOW, " (not corrected)")
+    assert f"c is significantly above old on X (+0.1060, {ends}, p = {tests.loc['c', 'p']:#.3g})" in report.summary
     assert tests["significant"].all()
     assert report.summary.endswith(
         "Of the 3 other systems, 2 are significantly better than old and 1 is significantly worse."
@@ -90,14 +102,14 @@ def test_systems_that_are_tied_for_what_is_compared() -> None:
     """Their p-values can differ from that of the system which is named."""
     values = single(a=UP, b=LOW, c=LOW[::-1])
     p = ma.report(values, measures=HIGHER).power.pairs["asl"].iloc[0] * 3
-    change = f"(+0.1050, p = {p:#.3g}, corrected for all pairs)"
+    change = f"(+0.1050, {ends_of(UP, LOW, ' (not corrected)')}, p = {p:#.3g}, corrected for all pairs)"
     expected = f"It is significantly above b, the next {change}; c has the same value as b."
     assert ma.report(values, measures=HIGHER).summary.endswith(expected)
     above = ma.report(single(a=LOW, b=UP, c=UP[::-1]), measures=HIGHER, baseline="a").summary
-    assert "b is significantly above a on X (+0.1050, p = " in above
+    assert "b is significantly above a on X (+0.1050, 95 % interval [0." in above
     assert "); c has the same value as b. Of the 2 other systems, 1 is significantly better" in above
     below = ma.report(single(a=UP, b=LOW, c=LOW[::-1]), measures=HIGHER, baseline="a").summary
-    assert "the next, b, is significantly worse (−0.1050, p = " in below
+    assert "the next, b, is significantly worse (−0.1050, 95 % interval [−0." in below
     assert "); c has the same value as b. Of " in below
     alone = ma.report(single(a=UP, b=LOW), measures=HIGHER).summary
     assert "corrected" not in alone
@@ -109,10 +121,11 @@ def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
     report = ma.report(values, measures=HIGHER)
     tests = compare_with_baseline(values, ["a", "b", "c"])
     p = tests[(tests["baseline"] == "b") & (tests["name"] == "a")]["p"].item()
-    change = f"(+0.0450, p = {p:#.3g}, corrected for all pairs)"
+    ends = ends_of(UP, [0.5, 0.55, 0.6, 0.57], " (not corrected)")
+    change = f"(+0.0450, {ends}, p = {p:#.3g}, corrected for all pairs)"
     assert f"It is above b, the next {change}, but not significantly." in report.summary
     lenient = ma.report(values, measures=HIGHER, alpha=0.3)
-    assert f"It is significantly above b, the next {change}." in lenient.summary
+    assert "It is significantly above b, the next (+0.0450, 70 % interval [0." in lenient.summary
 
 
 def test_one_system_states_its_value_and_interval() -> None:
@@ -137,41 +150,86 @@ def test_aggregates_that_are_not_means_have_no_difference() -> None:
 ASPECTS = {"a": {"r": [0.5, 0.6, 0.7], "c": [0.5, 0.4, 0.6]}, "b": {"r": [0.4, 0.4, 0.6], "c": [0.3, 0.2, 0.3]}}
 
 
-@pytest.mark.parametrize(
-    ("c", "clause"),
-    [
-        ([0.5, 0.4, 0.6], ", and above it under every weighting of the aspects"),
-        ([0.3, 0.2, 0.3], ", and above it under every weighting of the aspects but c alone"),
-        # The differences of the means are 0.4 / 3 and −0.1 / 3: the first outweighs above a weight of 0.2.
-        ([0.2, 0.2, 0.3], ", and above it under 80.0 % of the weightings of the aspects"),
-    ],
-)
-def test_weightings(c: list[float], clause: str) -> None:
-    values = ma.answers.combine(frame({**ASPECTS, "a": {**ASPECTS["a"], "c": c}}), {"CAM": CAM(aspects="r,c")})
-    report = ma.report(values, baseline="b")
-    assert report.aspects == {"r": "r", "c": "c"}
-    assert f"{clause}." in report.summary
-    assert " on CAM (" in report.summary
+def test_the_other_measures_are_named_by_what_was_found() -> None:
+    up, down = [0.5, 0.6, 0.7, 0.6], [0.1, 0.25, 0.22, 0.21]
+    values = frame(
+        {
+            "a": {"X": up, "gain": up, "loss": down, "cost": down, "noise": UP},
+            "b": {"X": down, "gain": down, "loss": up, "cost": up, "noise": [0.9, 0.1, 0.9, 0.2]},
+        }
+    )
+    words = {"X": "higher", "gain": "higher", "loss": "higher", "cost": "lower", "noise": "higher"}
+    better, worse = "significantly better on gain, cost", "significantly worse on loss"
+    expected = f" Other measures, a against b: {better}; {worse}; undecided on noise."
+    for baseline in ("b", None):
+        assert ma.report(values, measures=words, baseline=baseline).summary.endswith(expected)
 
 
-def test_weightings_are_left_out_of_measures_that_are_not_linear() -> None:
-    assert has_linear_weights(CAM @ 10)
-    assert not has_linear_weights(ma.MM @ 10)
-    assert not has_linear_weights(CAM(gate="relevance") @ 10)
-    assert not has_linear_weights(ma.TOMA @ 10)
-    assert not has_linear_weights(None)
-    values = ma.answers.combine(frame(ASPECTS), {"MM": ma.MM(aspects="r,c")})
-    assert "weighting" not in ma.report(values, baseline="b").summary
+WORLD = {
+    "a": {"r": UP, "c": LOW, "cost": [0.1, 0.2, 0.1, 0.3]},
+    "b": {"r": LOW, "c": [0.6, 0.5, 0.6, 0.6], "cost": [0.2, 0.1, 0.4, 0.1]},
+    "c": {"r": SAME, "c": [0.1, 0.3, 0.2, 0.5], "cost": [0.5, 0.4, 0.4, 0.5]},
+}
 
 
-def test_weightings_of_another_base_are_left_out() -> None:
-    qrels = {q: {"d1": {"relevance": 1, "trust": 0}, "d2": {"relevance": 0, "trust": 1}} for q in ("q1", "q2")}
-    runs = {"a": {q: {"d1": 2.0, "d2": 1.0} for q in qrels}, "b": {q: {"d2": 1.0} for q in qrels}}
-    scales = {"relevance": 1, "trust": 1}
-    same = ma.report(runs, qrels, CAM @ 10, aspects=scales, baseline="b", progress=False)
-    other = ma.report(runs, qrels, CAM @ 10, aspects=scales, baseline="b", base="P@1", progress=False)
-    assert "weightings of the aspects" in same.summary
-    assert "weighting" not in other.summary
+@pytest.mark.parametrize("baseline", ["c", None])
+@pytest.mark.parametrize("correction", ["holm", None])
+def test_how_far_it_holds_is_the_robustness_of_the_pair(baseline: str | None, correction: str | None) -> None:
+    values = ma.answers.combine(frame(WORLD).query("measure != 'cost'"), {"CAM": CAM(aspects="r,c")})
+    report = ma.report(values, baseline=baseline, correction=correction, alpha=0.1)
+    whole = ma.robustness(values, None, "CAM", baseline=baseline, correction=correction, alpha=0.1).table
+    means = values[values["measure"] == "CAM"].groupby("name")["value"].mean()
+    first, second = means.sort_values(ascending=False).index[:2]
+    pair = (first, second) if baseline is None else (means.drop(baseline).idxmax(), baseline)
+    expected = whole[(whole["a"] == pair[0]) & (whole["b"] == pair[1])].reset_index(drop=True)
+    assert set(expected["question"]) == {"topics", "aspects", "weights"}
+    pd.testing.assert_frame_equal(report.robustness.table, expected)
+    assert f"{pair[0]} " in report.summary
+    assert report.robustness.summary in " ".join(str(report).split())
+
+
+def test_how_far_it_holds_of_runs_has_variants_and_labels() -> None:
+    qrels = {f"q{n}": {f"d{d}": {"relevance": d % 3, "trust": (d + n) % 2} for d in range(5)} for n in range(4)}
+    runs = {
+        "up": {qid: {f"d{d}": d % 3 + d / 100 for d in range(6)} for qid in qrels},
+        "down": {qid: {f"d{d}": -d for d in range(6)} for qid in qrels},
+    }
+    measure = {"CAM@3": CAM(aspects={"relevance": 2, "trust": 1}) @ 3}
+    report = ma.report(runs, qrels, measure, baseline="down", progress=False)
+    expected = ma.robustness(runs, qrels, measure, baseline="down")
+    assert set(expected.table["question"]) == {"topics", "aspects", "weights", "variants", "labels"}
+    pd.testing.assert_frame_equal(report.robustness.table, expected.table)
+    page = report.to_html()
+    assert 'id="holding"' in page
+    for evidence in expected.table["evidence"]:
+        assert html.escape(evidence) in page
+
+
+def test_the_direction_of_criteria_that_name_no_measure_counts() -> None:
+    values = ma.answers.combine(frame(WORLD), {"CAM": CAM(aspects="r,c,cost")})
+    measures = {"CAM": CAM(aspects="r,c,cost"), "r": "higher", "c": "higher", "cost": "lower"}
+    found = ma.report(values, measures=measures, baseline="c").robustness
+    of_aspects = found.table.set_index("question")["evidence"]["aspects"]
+    means = pd.DataFrame(WORLD).map(np.mean)
+    pair = found.table["a"][0]
+    assert means.loc["cost", pair] < means.loc["cost", "c"]
+    assert "better on cost" in of_aspects
+    assert "weights" in found.left_out
+    found = ma.report(frame(WORLD), measures={"cost": "lower"}, baseline="c").robustness
+    assert found.table["difference"][0] < 0
+    assert "is better than c" in found.summary
+
+
+def test_without_a_difference_of_means_nothing_is_said_of_how_far_it_holds() -> None:
+    gmap = frame({"a": {"GMAP": [-1.0, -1.5, -1.2]}, "b": {"GMAP": [-2.0, -2.6, -2.1]}})
+    for report in (
+        ma.report(gmap, baseline="b"),
+        ma.report(single(a=UP, b=SAME), measures=HIGHER),  # equal means
+        ma.report(single(a=UP), measures=HIGHER),
+        ma.report(single(a=[0.5], b=[0.25]), measures=HIGHER, baseline="b"),
+    ):
+        assert report.robustness is None
+        assert 'id="holding"' not in report.to_html()
 
 
 def test_the_summary_is_about_the_first_given_measure() -> None:

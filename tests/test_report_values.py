@@ -175,7 +175,7 @@ def test_values_of_an_evaluation_keep_their_aspects() -> None:
     assert again.aspects == report.aspects
     assert again.summary == report.summary
     pd.testing.assert_frame_equal(again.systems, report.systems)
-    assert again._data["fractions"] == report._data["fractions"]
+    assert again._data["fronts"] == report._data["fronts"]
 
 
 def test_pages_are_the_same_again(values: pd.DataFrame) -> None:

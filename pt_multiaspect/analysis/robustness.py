@@ -85,7 +85,7 @@ class Robustness(View):
         table = self._of_all()
         pairs = list(table.groupby(["a", "b"], sort=False))
         if len(pairs) <= _IN_FULL:
-            return " ".join(f"{self._claim(rows.iloc[0])}: {_verdicts(rows)}." for _, rows in pairs)
+            return " ".join(f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for _, rows in pairs)
         counts = [
             f"{question} in {(rows['verdict'] == HOLDS).sum()} ({(rows['verdict'] == FAILS).sum()} not)"
             for question, rows in table[table["verdict"] != ""].groupby("question", sort=False)

@@ -16,6 +16,7 @@ import pandas as pd
 from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
+from ..analysis.robustness import Robustness
 from ..aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
@@ -33,6 +34,7 @@ from ..views import Block, Heading, Sentence, View
 from .answers import answers_payload
 from .columns import add_aspect_measures, drop_copies, report_measures
 from .figures import Figures, Options, check_baseline, rows_of_group, values_by_measure
+from .holding import robustness_of_pair
 from .page import page, vega
 from .payload import payload, rankings_payload
 from .summary import summary
@@ -198,7 +200,7 @@ def report(
         if not isinstance(scales, Aspects | None):
             raise MultiAspectError(f"aspects: expected the scales of the criteria, got names: {choices(scales)}")
         figures = figures_of_values(runs, measures, human, baseline, options, by, title, day, scales)
-        return _finish(figures, {}, answers, path)
+        return _finish(figures, robustness_of_pair(figures), {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or give values per "
@@ -242,16 +244,20 @@ def report(
     names_of_runs, _, _, values = values_by_measure(perquery)
     in_order = {name: named[name] for name in names_of_runs}
     rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, depth)
-    return _finish(figures, rankings, answers, path)
+    return _finish(figures, robustness_of_pair(figures, named, judgments), rankings, answers, path)
 
 
 def _finish(
-    figures: Figures, rankings: dict[str, Any], answers: object, path: str | PathLike[str] | None
+    figures: Figures,
+    robustness: Robustness | None,
+    rankings: dict[str, Any],
+    answers: object,
+    path: str | PathLike[str] | None,
 ) -> Report:
     """Return the report, and write its page."""
     names, qids, _, _ = values_by_measure(figures.perquery)
     shown = None if answers is None else answers_payload(answers, names, qids, figures.notes)
-    result = Report(figures, payload(figures, rankings, shown))
+    result = Report(figures, robustness, payload(figures, rankings, shown))
     if path is not None:
         result.to_html(path)
     return result
@@ -298,6 +304,8 @@ class Report(View):
     ----------
     figures : Figures
         The figures.
+    robustness : Robustness or None
+        What the difference depends on that the summary states.
     data : dict
         The data for the script of the page.
 
@@ -307,8 +315,10 @@ class Report(View):
         The title of the page, and the date below it.
     summary : str
         What was found, in a few sentences: the best system on the first of the given measures, compared with the
-        baseline (without one, with the next best system; p is then corrected for all pairs). If the measure
-        is linear in the weights of the aspects, also under which weightings the order remains.
+        baseline (without one, with the next best system; p is then corrected for all pairs), and the others on
+        which it is significantly better or worse.
+    robustness : Robustness or None
+        What that difference depends on, as returned by `robustness`; None if it is no difference of means.
     description : Description or None
         The description of judgments and runs, as returned by `describe`; None for values.
     perquery : DataFrame
@@ -338,15 +348,15 @@ class Report(View):
 
     Notes
     -----
-    Stability: provisional in `figures`, `data`. They are made for the page, and change with it.
+    Stability: provisional in `figures`, `robustness`, `data`. They are made for the page, and change with it.
 
     Examples
     --------
     See `report`.
     """
 
-    def __init__(self, figures: Figures, data: dict[str, Any]) -> None:
-        self._figures, self._data = figures, data
+    def __init__(self, figures: Figures, robustness: Robustness | None, data: dict[str, Any]) -> None:
+        self._figures, self._data, self.robustness = figures, data, robustness
         self.title, self.description, self.perquery = figures.title, figures.description, figures.perquery
         self.date, self.summary = figures.date, summary(figures)
         self.systems, self.notes, self.not_dominated = figures.systems, figures.notes, figures.not_dominated
@@ -372,6 +382,7 @@ class Report(View):
         return [
             Heading(self.title),
             Sentence(self.summary),
+            *([] if self.robustness is None else [Sentence(f"How far it holds: {self.robustness.summary}")]),
             means_table(
                 rows_of_group(figures.systems).drop(columns="group", errors="ignore"),
                 self.perquery,
@@ -383,4 +394,4 @@ class Report(View):
         ]
 
     def _page(self) -> str:
-        return page(self._figures, self._data, self.summary)
+        return page(self._figures, self.robustness, self._data, self.summary)

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .._version import __version__
+from ..analysis.robustness import Robustness
 from ..aspects import Aspects
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
 from ..measures.definitions import details, sentence
 from ..tables.content import test_name
-from ..views import Bar, Cells, Column, Table, asset, decimals, fixed_point, html_of, template
+from ..views import Bar, Cells, Column, Items, Sentence, Table, asset, decimals, fixed_point, html_of, template
 from .figures import FEWEST_OF_HEAT_MAPS, Figures
 from .payload import as_script
 
@@ -44,13 +46,15 @@ def vega() -> str:
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def page(figures: Figures, data: dict[str, Any], summary: str) -> str:
+def page(figures: Figures, robustness: Robustness | None, data: dict[str, Any], summary: str) -> str:
     """Return the page.
 
     Parameters
     ----------
     figures : Figures
         The figures.
+    robustness : Robustness or None
+        What the difference depends on that the summary states.
     data : dict
         The data for the script, see `payload`.
     summary : str
@@ -64,6 +68,7 @@ def page(figures: Figures, data: dict[str, Any], summary: str) -> str:
     scripts = [vega(), asset(__package__, "report.js")]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     sections = [
+        ("holding", "How far it holds", _holding_section(robustness)),
         ("judgments", "Judgments", _judgments_section(figures)),
         ("systems", "Systems", _systems_section(figures, data)),
         ("means", "Means", {"ci": f"{100 * figures.options.ci:g}"}),
@@ -93,6 +98,15 @@ def page(figures: Figures, data: dict[str, Any], summary: str) -> str:
 
 def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+
+
+def _holding_section(robustness: Robustness | None) -> dict[str, Any] | None:
+    """Return the template variables of the section How far it holds: the table of robustness, and its rules."""
+    if robustness is None:
+        return None
+    table = replace(robustness._as_table(), notes=[])
+    rules = Items([[Sentence(rule)] for rule in robustness.rules])
+    return {"notes": robustness.notes, "table": html_of([table]), "rules": html_of([rules])}
 
 
 def _judgments_section(figures: Figures) -> dict[str, Any] | None:
@@ -136,11 +150,6 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
             f"{number_of(len(data['queries']), 'topic')}{in_all}. "
             f"The comparisons of one measure form a family{another}."
         )
-    if data["fractions"] is not None:
-        against.append(
-            "Weightings: the percentage of all weightings of the aspects, each equally likely, under which the "
-            f"weighted mean of {', '.join(figures.aspects.values())} is higher than that of the baseline."
-        )
     if data["groups"]:
         notes.append(
             "The choice of topics applies to this table, the means, the chart of aspects and the table of topics; "
@@ -153,18 +162,9 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         "baseline": data["baseline"],
         "below": [(value, text) for value, text in below if value != "p" or tested],
         "rows": list(zip(*columns, strict=True)),
-        "weightings": _column_of_weightings(data),
         "notes": notes,
         "against": against,
     }
-
-
-def _column_of_weightings(data: dict[str, Any]) -> list[str] | None:
-    """Return the fractions of weightings against the first baseline, if the page has them."""
-    fractions, baseline = data["fractions"], data["baseline"]
-    if fractions is None:
-        return None
-    return [""] * len(fractions) if baseline is None else fractions[baseline]
 
 
 def _aspects_section(figures: Figures) -> dict[str, Any] | None:

@@ -20,18 +20,14 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 from ..analysis import PredictionPowered
-from ..analysis._significance import remove_rounding_errors
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silence_warnings
 from ..evaluation.aggregation import ALL
 from ..explanation.contributions import Contributions, Prefixes
-from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import as_measure
 from ..io.runs import join
-from ..kernels.weightings import positive_fraction
 from ..tables.content import shown_marks
-from ..views import percent
 from .figures import Figures, interval_values, rows_of_group, values_by_measure
 
 
@@ -110,26 +106,8 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
         "tests": None
         if compared is None or compared.empty
         else _tests_payload(compared, names, list(known), options.alpha),
-        "fractions": _fractions_of_weightings(figures, table),
         "fronts": {f"{x},{y}": rows for (x, y), rows in figures.fronts(table).items()},
     }
-
-
-def _fractions_of_weightings(figures: Figures, table: pd.DataFrame) -> list[list[str]] | None:
-    """Return the fraction of weightings of the aspects under which each system is better than each baseline.
-
-    None if there are fewer than two aspects or systems, or a measure is not averaged over topics.
-    """
-    labels = list(figures.aspects.values())
-    measures = [figures.measures[label] for label in labels]
-    if min(len(labels), len(table)) < 2 or not all(map(aggregate_is_mean, measures)):
-        return None
-    signs = [-1.0 if figures.lower[label] else 1.0 for label in labels]
-    means = table[labels].to_numpy(np.float64) * signs
-    differences = means[None] - means[:, None]  # baselines × systems × aspects
-    fractions = positive_fraction(remove_rounding_errors(differences, means[:, None]))
-    np.fill_diagonal(fractions, np.nan)
-    return [[percent(fraction) for fraction in row] for row in fractions.tolist()]
 
 
 def _estimates_payload(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:

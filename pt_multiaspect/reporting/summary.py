@@ -1,45 +1,43 @@
-"""The summary of a report: what it found, in a few sentences."""
+"""The summary of a report: what it found, in a few sentences, and how far it holds."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from ..analysis import weightings
+from ..analysis import compare_with_baseline
 from ..analysis._significance import corrector
-from ..analysis.weightings import has_linear_weights
-from ..errors import MultiAspectError, choices, number_of
+from ..errors import choices, number_of
 from ..integration.aggregators import aggregate_is_mean
-from ..tables.content import best_marks
-from ..views import decimals, percent
+from ..tables.content import Head, best_marks
+from ..views import decimals
 from .figures import Figures, interval_values, rows_of_group
-
-#: Relative tolerance for equal differences of means (rounding errors).
-_TOLERANCE = 1e-9
 
 
 def summary(figures: Figures) -> str:
-    """Return what the report found on its main measure, in a few sentences.
+    """Return what the report found, in a few sentences: on its main measure, and whether it is so on the others.
 
     The best system is compared with the baseline. Without one, it is compared with the next best system, and p is
     corrected for all pairs.
     """
-    head = next(head for head in figures.heads if head.label == figures.main)
-    table = rows_of_group(figures.systems)
-    names, means = table["name"].tolist(), table[head.label].to_numpy(dtype=np.float64)
-    if not np.isfinite(means).all():
-        return f"{head.short} is undefined for {choices(np.array(names)[~np.isfinite(means)])}."
+    head, table, means = _main(figures)
+    undefined = [name for name, mean in means.items() if not np.isfinite(mean)]
+    if undefined:
+        return f"{head.short} is undefined for {choices(undefined)}."
+    names, values = list(means), np.array(list(means.values()))
     superlative, above = ("lowest", "below") if head.lower_is_better else ("highest", "above")
     on = f"on {head.short}{' (lower is better)' if head.lower_is_better else ''}"
     topics = number_of(figures.perquery["qid"].nunique(), "topic")
     if len(names) == 1:
         return f"Over {topics}, {names[0]} has the value {_value(figures, table, head.label, 0)} {on}."
-    marks = best_marks(means, head.lower_is_better)
+    marks = best_marks(values, head.lower_is_better)
     best = [name for name, mark in zip(names, marks, strict=True) if mark == "best"]
     if not best:
-        return f"Over {topics}, the {len(names)} systems have the same value {on}, {decimals(means[0])}."
+        return f"Over {topics}, the {len(names)} systems have the same value {on}, {decimals(values[0])}."
     if figures.tests is not None and figures.baseline is not None:
-        text = _against_baseline(figures, table, figures.tests.comparisons, figures.baseline, above, on)
+        text = _against_baseline(figures, figures.tests.comparisons, figures.baseline, above, on)
         return f"Over {topics}, {text}"
     leader = (
         f"Over {topics}, {choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} value of "
@@ -47,8 +45,33 @@ def summary(figures: Figures) -> str:
     )
     if figures.tests is None or len(best) > 1:
         return leader
-    next_best = [name for name, mark in zip(names, marks, strict=True) if mark == "second"]
-    return f"{leader} {_against_next(figures, table, best[0], next_best, above)}"
+    return f"{leader} {_against_next(figures, best[0], above)}"
+
+
+def compared_pair(figures: Figures) -> tuple[str, str] | None:
+    """Return the system that the summary is about and the one it is compared with; None if it compares none."""
+    head, _, means = _main(figures)
+    if figures.tests is None or not np.isfinite(list(means.values())).all():
+        return None
+    rival = figures.baseline
+    if rival is not None:
+        return _best(head, {name: mean for name, mean in means.items() if name != rival})[0], rival
+    best = _best(head, means)
+    rest = {name: mean for name, mean in means.items() if name not in best}
+    return (best[0], _best(head, rest)[0]) if len(best) == 1 else None
+
+
+def _main(figures: Figures) -> tuple[Head, pd.DataFrame, dict[str, float]]:
+    """Return the head of the main measure, the aggregates over all topics, and those of the measure by system."""
+    head = next(head for head in figures.heads if head.label == figures.main)
+    table = rows_of_group(figures.systems)
+    return head, table, dict(zip(table["name"], table[head.label].astype(float), strict=True))
+
+
+def _best(head: Head, means: Mapping[str, float]) -> list[str]:
+    """Return the systems with the best value; all if their values are equal."""
+    marks = best_marks(np.array(list(means.values())), head.lower_is_better)
+    return [name for name, mark in zip(means, marks, strict=True) if mark == "best"] or list(means)
 
 
 def _value(figures: Figures, table: pd.DataFrame, label: str, row: int) -> str:
@@ -61,47 +84,44 @@ def _value(figures: Figures, table: pd.DataFrame, label: str, row: int) -> str:
     return f"{value} ({100 * figures.options.ci:g} % confidence interval {interval})"
 
 
-def _against_next(figures: Figures, table: pd.DataFrame, best: str, next_best: list[str], above: str) -> str:
+def _against_next(figures: Figures, best: str, above: str) -> str:
     """Return the difference between the best system and the next, and the further systems that equal the next."""
-    rival, *tied = next_best
-    p = _p_among_all_pairs(figures, best, rival)
-    change = _change(figures, table, best, rival, p)
+    head, table, means = _main(figures)
+    rival, *tied = _best(head, {name: mean for name, mean in means.items() if name != best})
+    _, p = _test(figures, head.label, best, rival)
+    change = _change(figures, best, rival, p)
     if figures.options.family_correction is not None and len(table) > 2:
         change += ", corrected for all pairs"
     significantly, unless = _significance_words(p < figures.options.alpha)
     return (
-        f"It is {significantly}{above} {rival}, the next ({change}){unless}"
-        f"{_weightings(figures, best, rival, above)}{_ties(tied, rival)}."
+        f"It is {significantly}{above} {rival}, the next ({change}){unless}{_ties(tied, rival)}."
+        f"{_others(figures, best, rival)}"
     )
 
 
-def _against_baseline(
-    figures: Figures, table: pd.DataFrame, comparisons: pd.DataFrame, baseline: str, above: str, on: str
-) -> str:
+def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str, above: str, on: str) -> str:
     """Return the difference between the best other system and the baseline, and the number of significant ones."""
-    head = next(head for head in figures.heads if head.label == figures.main)
-    means = dict(zip(table["name"], table[head.label].astype(float), strict=True))
-    candidates = [name for name in means if name != baseline]
-    marks = best_marks(np.array([means[name] for name in candidates]), head.lower_is_better)
-    top, *tied = [name for name, mark in zip(candidates, marks, strict=True) if mark == "best"] or candidates
-    tests = rows_of_group(comparisons)
-    tests = tests[(tests["measure"] == head.label) & (tests["baseline"] == baseline)].set_index("name")
-    change = _change(figures, table, top, baseline, float(tests.loc[top, "p"]))
-    significantly, unless = _significance_words(bool(tests.loc[top, "verdict"]))
+    head, _, means = _main(figures)
+    top, *tied = _best(head, {name: mean for name, mean in means.items() if name != baseline})
+    _, p = _test(figures, head.label, top, baseline)
+    change = _change(figures, top, baseline, p)
+    significantly, unless = _significance_words(p < figures.options.alpha)
     pair = best_marks(np.array([means[top], means[baseline]]), head.lower_is_better)
     if not any(pair):
         text, tied = f"no system is {above} {baseline} {on}", [top, *tied]
     elif pair[0] == "best":
-        text = (
-            f"{top} is {significantly}{above} {baseline} {on} ({change}){unless}"
-            f"{_weightings(figures, top, baseline, above)}"
-        )
+        text = f"{top} is {significantly}{above} {baseline} {on} ({change}){unless}"
     else:
         text = (
             f"no system is {above} {baseline} {on}; the next, {top}, is "
             f"{significantly or 'not significantly '}worse ({change})"
         )
-    return f"{text}{_ties(tied, top if any(pair) else baseline)}.{_counts(tests['verdict'], baseline)}"
+    tests = rows_of_group(comparisons)
+    verdicts = tests.loc[(tests["measure"] == head.label) & (tests["baseline"] == baseline), "verdict"]
+    return (
+        f"{text}{_ties(tied, top if any(pair) else baseline)}.{_others(figures, top, baseline)}"
+        f"{_counts(verdicts, baseline)}"
+    )
 
 
 def _significance_words(is_significant: bool) -> tuple[str, str]:
@@ -114,53 +134,56 @@ def _ties(names: list[str], name: str) -> str:
     return f"; {choices(names)} {'has' if len(names) == 1 else 'have'} the same value as {name}" if names else ""
 
 
-def _p_among_all_pairs(figures: Figures, a: str, b: str) -> float:
-    """Return the p-value of a pair of systems, corrected for all pairs."""
+def _test(figures: Figures, label: str, a: str, b: str) -> tuple[float, float]:
+    """Return the difference of two systems on a measure, and its p-value.
+
+    It is corrected for all comparisons with the baseline; without one, for all pairs of systems.
+    """
     assert figures.tests is not None
-    pairs = figures.tests.power.pairs
-    pairs = pairs[pairs["measure"] == figures.main]
-    options = figures.options
+    if figures.baseline is not None:
+        tests = rows_of_group(figures.tests.comparisons)
+        test = tests[(tests["measure"] == label) & (tests["baseline"] == b) & (tests["name"] == a)].iloc[0]
+        return float(test["difference"]), float(test["p"])
+    pairs, options = figures.tests.power.pairs, figures.options
+    pairs = pairs[pairs["measure"] == label]
     levels = corrector(options.test, options.family_correction, options.alpha)(pairs["asl"].to_numpy(np.float64))
-    is_pair = [{str(first), str(second)} == {a, b} for first, second in zip(pairs["a"], pairs["b"], strict=True)]
-    return float(levels[np.array(is_pair)][0])
+    sides = list(zip(pairs["a"].map(str), pairs["b"].map(str), strict=True))
+    row = next(row for row, pair in enumerate(sides) if set(pair) == {a, b})
+    return float(pairs["difference"].iloc[row]) * (1 if sides[row][0] == a else -1), float(levels[row])
 
 
-def _change(figures: Figures, table: pd.DataFrame, a: str, b: str, p: float) -> str:
-    """Return the difference of two means with its p-value; of other aggregates, both values."""
-    first, second = (float(table.loc[table["name"] == name, figures.main].iloc[0]) for name in (a, b))
+def _change(figures: Figures, a: str, b: str, p: float) -> str:
+    """Return the difference of two means with its interval and p-value; of other aggregates, both values."""
+    _, _, means = _main(figures)
     level = "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
     if not aggregate_is_mean(figures.measures[figures.main]):
-        return f"{decimals(first)} and {decimals(second)}, {level}"
-    return f"{'+' if first > second else ''}{decimals(first - second)}, {level}"
+        return f"{decimals(means[a])} and {decimals(means[b])}, {level}"
+    alpha, rows = figures.options.alpha, figures.perquery
+    rows = rows[(rows["measure"] == figures.main) & rows["name"].isin([a, b])]
+    test = compare_with_baseline(rows, b, alpha=alpha, correction=None).iloc[0]
+    is_family = figures.options.family_correction is not None and len(means) > 2
+    interval = f"{100 * (1 - alpha):g} % interval [{decimals(test['low'])}, {decimals(test['high'])}]"
+    interval += " (not corrected)" if is_family else ""
+    return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}"
 
 
-def _weightings(figures: Figures, better: str, worse: str, above: str) -> str:
-    """Return under which weightings of the aspects the order remains; '' unless the measure is linear in them."""
-    mean, labels = figures.measures[figures.main], list(figures.aspects.values())
-    if len(labels) < 2 or not has_linear_weights(mean):
+def _others(figures: Figures, a: str, b: str) -> str:
+    """Return on which other measures a system is significantly better or worse than another, or neither."""
+    labels: dict[str, list[str]] = {"better": [], "worse": [], "": []}
+    for head in figures.heads:
+        if head.label != figures.main:
+            labels[_verdict(figures, head.label, a, b)].append(head.short)
+    words = {"better": "significantly better on", "worse": "significantly worse on", "": "undecided on"}
+    parts = [f"{words[verdict]} {choices(names)}" for verdict, names in labels.items() if names]
+    return f" Other measures, {a} against {b}: {'; '.join(parts)}." if parts else ""
+
+
+def _verdict(figures: Figures, label: str, a: str, b: str) -> str:
+    """Return 'better' or 'worse' if a system differs significantly from another on a measure, else ''."""
+    difference, p = _test(figures, label, a, b)
+    if not difference or p >= figures.options.alpha:
         return ""
-    rows = figures.perquery[figures.perquery["name"].isin([better, worse])]
-    means = rows[rows["measure"] == figures.main].groupby("name")["value"].mean()
-    are_criteria = all(figures.measures[label] is None for label in labels)
-    try:
-        found = weightings(
-            rows,
-            mean,
-            measures=dict.fromkeys(labels, "higher") if are_criteria else None,
-            baseline=worse,
-            n_resamples=1,
-        )
-    except MultiAspectError:  # the aspects alone have another base than the measure, or other scales
-        return ""
-    difference, own = float(found.pairs["difference"].iloc[0]), abs(float(means[better] - means[worse]))
-    if abs(difference - own) > _TOLERANCE * float(rows["value"].abs().max()):
-        return ""
-    gains = found.aspects.set_index("aspect")["difference"]
-    fraction = percent(float(found.pairs["fraction"].iloc[0]))
-    if (gains < 0).any():
-        return f", and {above} it under {fraction} of the weightings of the aspects"
-    tied = list(gains.index[gains == 0])
-    return f", and {above} it under every weighting of the aspects{f' but {choices(tied)} alone' if tied else ''}"
+    return "better" if (difference > 0) != figures.lower[label] else "worse"
 
 
 def _counts(verdicts: pd.Series[str], baseline: str) -> str:

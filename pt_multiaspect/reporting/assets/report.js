@@ -90,9 +90,6 @@
         const estimate = powered && `${powered[0]} [${powered[1]}, ${powered[2]}]`;
         cell.querySelector("small").textContent = { powered: estimate, ends: interval, p, "": "" }[below];
       });
-      if (data.fractions !== null) {
-        row.cells[data.measures.length + 1].textContent = against === null ? "" : data.fractions[against][system];
-      }
     }
   };
 
