@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -262,6 +262,18 @@ def refuse_repeated(names: Iterable[Hashable], what: str, parameter: str = "") -
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise MultiAspectError(f"{_start(parameter)}expected distinct {what}, got several {choices(repeated)}")
+
+
+def refuse_none(items: Sized, what: str, parameter: str = "") -> None:
+    """Raise an error if there are no items."""
+    if not len(items):
+        raise MultiAspectError(f"{_start(parameter)}expected at least one {what}, got none")
+
+
+def refuse_single(names: Collection[object], what: str) -> None:
+    """Raise an error if there are fewer than two names."""
+    if len(names) < 2:
+        raise MultiAspectError(f"expected at least two {what}, got only {choices(names)}")
 
 
 def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> None:

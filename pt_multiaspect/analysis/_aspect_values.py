@@ -80,12 +80,6 @@ def read_aspects(
     return values, names, qids, aspects
 
 
-def check_several_aspects(aspects: list[str]) -> None:
-    """Raise an error if there are fewer than two aspects."""
-    if len(aspects) < 2:
-        raise MultiAspectError(f"expected at least two aspects, got only {choices(aspects)}")
-
-
 def rows_of_aspects(
     frame: pd.DataFrame, mean: AspectMean, measures: object
 ) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MultiAspectError, choices, refuse_unknown, shown, tally
+from ..errors import MultiAspectError, choices, refuse_none, refuse_single, refuse_unknown, shown, tally
 from ..evaluation.long_frames import KEYS, check_filled, measures_by_label, read_long_frame, warn_of_unknown_labels
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
@@ -69,15 +69,13 @@ def matrix(
     (['a', 'b'], ['q1', 'q2'], ['AP'])
     """
     perquery = read_long_frame(perquery)
-    if perquery.empty:
-        raise MultiAspectError("expected at least one row in the long frame, got none")
+    refuse_none(perquery, "row in the long frame")
     codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
     values = _read_values(perquery)
     names, qids, measures = levels
-    if len(names) < least:
-        raise MultiAspectError(f"expected at least two systems, got only {names[0]}")
-    if len(qids) < least:
-        raise MultiAspectError(f"expected at least two topics, got only {qids[0]}")
+    if least > 1:
+        refuse_single(names, "systems")
+        refuse_single(qids, "topics")
     shape = (len(names), len(qids), len(measures))
     cells = np.ravel_multi_index((codes[0], codes[1], codes[2]), shape)
     times = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
@@ -124,8 +122,7 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
             f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got "
             f"{shown(measures)}"
         )
-    if not measures:
-        raise MultiAspectError("measures: expected at least one measure of the frame, got none")
+    refuse_none(measures, "measure of the frame", "measures")
     by_label = {str(measure): measure for measure in measures if not isinstance(measure, str)}
     return rows_of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
 

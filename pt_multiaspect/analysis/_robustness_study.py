@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, refuse_unknown, silence_warnings
+from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, silence_warnings
 from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topics import check_all_topics
@@ -145,8 +145,7 @@ class Study:
     def __post_init__(self) -> None:
         rows = self.material.rows([])
         self.names: list[str] = rows["name"].unique().tolist()
-        if len(self.names) < 2:
-            raise MultiAspectError(f"expected at least two runs, got only {choices(self.names)}")
+        refuse_single(self.names, "runs")
         #: The runs that others are compared with: all if the best is chosen, so that all pairs are a family.
         self.against = self.names if self.baseline is None else read_baselines(self.baseline, self.names)
         self.lower = lower_is_better(self.material.measure)

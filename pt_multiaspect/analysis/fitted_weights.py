@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion, random_seed, real
 from ..aspects.aspects import Aspects
-from ..errors import MultiAspectError, number_of, refuse_unknown
+from ..errors import MultiAspectError, number_of, refuse_single, refuse_unknown
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..kernels.folds import repeated_folds
 from ..kernels.preference_weights import is_separable, logistic_weights, weighting_levels
@@ -21,14 +21,7 @@ from ..kernels.preferences import agreement_interval, sums_by_topic
 from ..kernels.weightings import weighted_sum
 from ..measures.means import CAM
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals, percent
-from ._aspect_values import (
-    N_SAMPLED,
-    check_several_aspects,
-    read_aspects,
-    read_mean,
-    rows_of_aspects,
-    simplex_points,
-)
+from ._aspect_values import N_SAMPLED, read_aspects, read_mean, rows_of_aspects, simplex_points
 from ._preferences import credits_of, read_preferences
 from ._significance import remove_rounding_errors, slices
 from .preferences import CROSS_VALIDATED, N_FOLDS, N_REPEATS
@@ -267,7 +260,7 @@ def fit_weights(
     frame = read_long_frame(perquery)
     mean = read_mean(None)
     values, names, qids, aspects = read_aspects(frame, mean, measures, "fit_weights")
-    check_several_aspects(aspects)
+    refuse_single(aspects, "aspects")
     every = read_preferences(preferences, names, qids)
     read = every.strict()
     differences = remove_rounding_errors(values[read.a, read.topic] - values[read.b, read.topic], values)

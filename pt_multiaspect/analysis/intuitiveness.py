@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
+from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, refuse_unknown
 from ._frames import read_oriented
 
 #: Values that differ by at most this, relative to the maximum of the measure, are tied (rounding errors).
@@ -209,8 +209,7 @@ def _read(
     perquery = as_pandas(perquery)
     golden = [gold] if isinstance(gold, str) else list(gold)
     refuse_repeated(golden, "measures", "gold")
-    if not golden:
-        raise MultiAspectError("gold: expected at least one measure of the frame, got none")
+    refuse_none(golden, "measure of the frame", "gold")
     if isinstance(measures, Sequence) and not isinstance(measures, str):
         measures = [*measures, *(label for label in golden if label not in map(str, measures))]
     read = read_oriented(perquery, measures, function)

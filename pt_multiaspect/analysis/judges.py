@@ -18,7 +18,7 @@ from ..collection.judged_answers import is_judged_answers, long_answers
 from ..collection.judgments import Judgments
 from ..collection.long_judgments import JUDGE, LongJudgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, number_of, warn_once
+from ..errors import MultiAspectError, choices, number_of, refuse_single, warn_once
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import lower_is_better
 from ..integration.declared import with_aspects
@@ -547,11 +547,9 @@ class Systems:
         self, runs: object, judged: LongJudgments, labels: Labels, measures: Mapping[str, Measure]
     ) -> None:
         named = named_runs(runs)
-        if len(named) < 2:
-            raise MultiAspectError(f"expected at least two runs, got only {choices(named)}")
+        refuse_single(named, "runs")
         self._judgments = Judgments(judged.to_wide(labels))
-        if self._judgments.n_queries < 2:
-            raise MultiAspectError(f"expected at least two topics, got only {choices(self._judgments.qids)}")
+        refuse_single(self._judgments.qids.tolist(), "topics")
         # Qrels that contain all grades, so that the inferred scales are complete.
         columns = [pd.Series(aspect.scale.grades, name=name) for name, aspect in judged.aspects.items()]
         grades = pd.concat(columns, axis=1)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import proportion
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import choices, refuse_single, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
@@ -221,8 +221,7 @@ def multiverse(
     frame = read_long_frame(perquery)
     read = read_oriented(frame, measures, "multiverse")
     values, labels = read.values, list(map(str, read.labels))
-    if len(labels) < 2:
-        raise MultiAspectError(f"expected at least two variants, got only {choices(labels)}")
+    refuse_single(labels, "variants")
     chosen = labels[0] if reference is None else str(reference)
     refuse_unknown([chosen], labels, "variants", "reference")
     options = _options({label: read.known[label] for label in labels})

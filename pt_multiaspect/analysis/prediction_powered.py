@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion, real
-from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, tally
+from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_unknown, tally
 from ..evaluation.aggregation import drop_missing
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
@@ -311,8 +311,7 @@ def _read(perquery: Any, title: str) -> pd.DataFrame:
     """Return a long frame without values that are NaN."""
     try:
         frame = read_long_frame(perquery)
-        if frame.empty:
-            raise MultiAspectError("expected at least one row in the long frame, got none")
+        refuse_none(frame, "row in the long frame")
         return drop_missing(frame, f"prediction_powered: {title}")
     except MultiAspectError as error:
         raise MultiAspectError(f"{title}: {error}") from None

@@ -12,7 +12,7 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import count, random_seed
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices, refuse_taken
+from ..errors import refuse_single, refuse_taken
 from ..kernels.pareto import is_on_front, names_of_dominating
 from ._frames import directions, matrix, select_measures
 
@@ -102,8 +102,7 @@ def system_front(
     perquery = as_pandas(perquery)
     rows, by_label = select_measures(perquery, measures)
     values, names, _, labels = matrix(rows)
-    if len(labels) < 2:
-        raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
+    refuse_single(labels, "measures")
     refuse_taken(map(str, labels), _COLUMNS, "a column of the result")
     signs = directions(rows, values, labels, by_label, "system_front")
     means = values.mean(axis=1)

@@ -15,14 +15,14 @@ from .._typing import Bools, Floats, Ints
 from .._validation import choice, count, proportion, random_seed, real
 from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, refuse_unknown, shown
+from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, shown
 from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
 from ..measures.means import AspectMean
 from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, View, percent
-from ._aspect_values import N_SAMPLED, check_several_aspects, read_aspects, read_mean, simplex_points
+from ._aspect_values import N_SAMPLED, read_aspects, read_mean, simplex_points
 from ._frames import matrix
 from ._pairs import pairs_of_runs, pairs_table, rest, rows_of_all, rows_per_pair, topics_by_group
 from ._significance import (
@@ -420,7 +420,7 @@ def _evaluate_world(
 
 def _weightings(mean: AspectMean, aspects: list[str], at_least: object, seed: int) -> tuple[Floats, Floats, Floats]:
     """Return the weights of the measure, the least ones, and the sampled weightings, weightings × aspects."""
-    check_several_aspects(aspects)
+    refuse_single(aspects, "aspects")
     least = _least_weights(at_least, aspects)
     weights = _weights(mean, aspects, least)
     draws = simplex_points(N_SAMPLED if has_linear_weights(mean) else N_EVALUATED, len(aspects), seed)

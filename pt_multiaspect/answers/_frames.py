@@ -15,7 +15,7 @@ from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
 from ..collection.columns import check_distinct_columns, read_labels
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_surrogates, shown, tally
+from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_none, refuse_surrogates, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import UNIT_SCORE, record_measures
 from ..io.file_contents import Text, as_text, load
@@ -32,8 +32,7 @@ _EVALUATED = "If it is a run or qrels, pass it to evaluate"
 def read_texts(source: Any) -> Iterator[Text]:
     """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
     items = source if isinstance(source, list | tuple) else [source]
-    if not items:
-        raise MultiAspectError("expected at least one file, got none")
+    refuse_none(items, "file")
     for item in items:
         for file in run_files(item) if isinstance(item, str | PathLike) else [item]:
             yield as_text(*load(file))

@@ -10,7 +10,7 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
-from ..errors import MultiAspectError, choices, errors_of, refuse_taken, refuse_unknown, tally
+from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_taken, refuse_unknown, tally
 from ..evaluation.long_frames import check_distinct, is_combined, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, parse_all, record_measures
@@ -98,8 +98,7 @@ def combine(
                 f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
             )
         names = criteria if measure.spec is None else list(measure.spec)
-        if not names:
-            raise MultiAspectError(f"{label}: expected at least one criterion in the frame, got none")
+        refuse_none(names, "criterion in the frame", label)
         refuse_unknown(names, known, "criteria of the frame", label)
         lower = [name for name in names if lower_is_better(known[name])]
         if lower:

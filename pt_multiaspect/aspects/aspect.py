@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._cached import cached_property
 from .._numbers import exact, number, numbers, spell
-from ..errors import MultiAspectError, choices, refuse_unknown, shown
+from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown, shown
 
 #: The highest top grade of a 0..n scale.
 LONGEST = 10**6
@@ -194,8 +194,7 @@ class Aspect:
         return f"[{choices(map(spell, values)) if values else ''}]"
 
     def _lowest_first(self, grades: tuple[float, ...]) -> tuple[float, ...]:
-        if not grades:
-            raise MultiAspectError("expected at least one grade, got none")
+        refuse_none(grades, "grade")
         if self._increase(grades):
             return grades if self.greater_is_better else grades[::-1]
         if not self.greater_is_better and self._increase(grades[::-1]):

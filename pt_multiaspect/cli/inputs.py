@@ -17,7 +17,7 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..collection.run import name_run_in_errors
-from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_taken, refuse_unknown
+from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_none, refuse_taken, refuse_unknown
 from ..evaluation import read_values
 from ..evaluation.aggregation import read_topic_names
 from ..evaluation.long_frames import measures_by_label
@@ -181,8 +181,7 @@ def read_runs(
                     f"{parent}-{label}={file}"
                 )
             runs[label] = seen[real] = file
-    if not runs:
-        raise MultiAspectError("expected at least one run, got none")
+    refuse_none(runs, "run")
     if STDIN in runs.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
     parts = {key: value for key, value in (("subset", subset), ("split", split)) if value is not None}

@@ -15,6 +15,7 @@ from ..aspects.parameter import AspectSpec
 from ..errors import (
     MultiAspectError,
     choices,
+    refuse_none,
     refuse_repeated,
     refuse_surrogates,
     refuse_unknown,
@@ -87,8 +88,7 @@ def answer_keys(
 ) -> pd.DataFrame:
     """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
     check_distinct_columns(frame, what)
-    if not len(frame):
-        raise MultiAspectError(f"{what}: expected at least one row, got none")
+    refuse_none(frame, "row", what)
     name = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS)
     qid = _key_column(frame, what, queries, *others)
     return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})

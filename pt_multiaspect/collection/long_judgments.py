@@ -17,7 +17,16 @@ from .._validation import choice
 from ..aspects.aspect import Aspect, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
-from ..errors import MultiAspectError, choices, number_of, refuse_repeated, refuse_unknown, tally, warn_once
+from ..errors import (
+    MultiAspectError,
+    choices,
+    number_of,
+    refuse_none,
+    refuse_repeated,
+    refuse_unknown,
+    tally,
+    warn_once,
+)
 from ..kernels import opinions
 from ..strings.identifiers import identifiers
 from .columns import (
@@ -283,8 +292,7 @@ class LongJudgments:
         judge_codes, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
         if judge is not None:
             judge_codes, judges = pd.factorize(identifiers(table[judge], _WHAT), sort=True)
-        if not len(table):
-            raise MultiAspectError(f"{_WHAT}: expected at least one row, got none")
+        refuse_none(table, "row", _WHAT)
         declared = _declared_scales(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
         position = np.array([ordered.index(name) for name in names])

@@ -17,7 +17,7 @@ from .._typing import Floats, Ints
 from ..aspects.names import Named, NameRegistry
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, refuse_repeated, shown
+from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, shown
 from ..strings.identifiers import identifiers
 from .files import groups_in_file
 from .names import group_names
@@ -329,8 +329,7 @@ def _dimension(name: str, rows: pd.DataFrame, groups: tuple[str, ...]) -> Dimens
     refuse_repeated(zip(rows["docno"], rows["group"], strict=True), "documents in each group", name)
     # Without a declared order, groups are sorted by name.
     groups = groups or tuple(sorted(rows["group"].unique()))
-    if not groups:
-        raise MultiAspectError(f"{name}: expected at least one group, got none")
+    refuse_none(groups, "group", name)
     position = pd.Index(groups, dtype=object).get_indexer(pd.Index(rows["group"]))
     rows = rows.assign(position=position)[rows["share"] > 0]
     unknown = rows[rows["position"] < 0]

@@ -9,7 +9,7 @@ from itertools import chain
 import ir_measures
 
 from ..bases.strings import with_quotes
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, refuse_none
 from .parsing import parse
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -54,8 +54,7 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
                 raise MultiAspectError(
                     f"the label {label!r} is given to two measures, {earlier} and {measure}; use distinct labels"
                 )
-    if not labelled:
-        raise MultiAspectError("expected at least one measure, such as nDCG@10, got none")
+    refuse_none(labelled, "measure, such as nDCG@10")
     return labelled
 
 

@@ -17,7 +17,7 @@ from ..bases.delegated import function_of
 from ..bases.pickling import pickle_with_code
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, refuse_taken, shown, warn_once
+from ..errors import MultiAspectError, choices, refuse_none, refuse_taken, shown, warn_once
 from ..measures import CAM, NLRE, NWCS, Measure
 from ..measures.on import measure_on_relevance
 from ..measures.registry import RESERVED
@@ -292,8 +292,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
                         f"two different measures have the label {label!r}; pass a mapping with distinct labels, "
                         "{'one': ..., 'other': ...}"
                     )
-    if not labelled:
-        raise MultiAspectError("expected at least one measure, got none")
+    refuse_none(labelled, "measure")
     return labelled
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import ir_measures
 
 from ..aspects.aspects import Aspects
-from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
+from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown, shown, warn_once
 from ..measures import CAM, MM, TOMA
 from ..measures.means import AspectMean
 from ..measures.terms import BasedMeasure
@@ -159,15 +159,13 @@ def option_name(option: object) -> str:
 def _named_options(parameter: str, given: Any) -> dict[str, Any]:
     """Return the options of a parameter by name."""
     if isinstance(given, Mapping) and not isinstance(given, Aspects) and _are_options(given):
-        if not given:
-            raise MultiAspectError(f"{parameter}: expected at least one option, got none")
+        refuse_none(given, "option", parameter)
         if parameter != "aspects":
             return {str(name): option for name, option in given.items()}
         return {str(name): _named_aspects(str(name), spec) for name, spec in given.items()}
     if not isinstance(given, list | tuple):
         return {option_name(given): given}
-    if not given:
-        raise MultiAspectError(f"{parameter}: expected at least one option, got none")
+    refuse_none(given, "option", parameter)
     for option in given:
         if _is_compound(option) and getattr(option, "name", None) is None:
             raise MultiAspectError(

@@ -24,7 +24,7 @@ from ..collection.overlap import (
 )
 from ..collection.rankings import Rankings
 from ..collection.run import Run, name_run_in_errors
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_none
 from .file_contents import NO_SUCH_FILE, Content, dataset_files, name_in_utf8
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
 from .prediction_files import model_in_file
@@ -156,8 +156,7 @@ def _check_names(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, obj
         names.add(name)
         yield name, run
         del run  # before the next one is read
-    if not names:
-        raise MultiAspectError("expected at least one run, got none")
+    refuse_none(names, "run")
 
 
 def _repeatable_file(name: str, run: object) -> object:

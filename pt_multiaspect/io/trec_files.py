@@ -17,7 +17,7 @@ from .._typing import Floats
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS, beir_columns
 from ..collection.frames import as_frame, is_frame, refuse_splits
 from ..collection.run import Run
-from ..errors import MultiAspectError, choices, shown, warn_of_run, warn_once
+from ..errors import MultiAspectError, choices, refuse_none, shown, warn_of_run, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .delimited_files import read_beir
 from .file_contents import Source, Text, as_text, load
@@ -426,8 +426,7 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
                 f"which are both the column {column!r}"
             )
         columns[aspect] = column
-    if not columns:
-        raise MultiAspectError("aspects: expected at least one name, such as 'relevance', got none")
+    refuse_none(columns, "name, such as 'relevance'", "aspects")
     return columns
 
 

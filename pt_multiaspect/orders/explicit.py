@@ -19,7 +19,7 @@ from ..aspects.aspects import Aspects
 from ..aspects.names import Named, NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
-from ..errors import MultiAspectError, choices, refuse_repeated, shown
+from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, shown
 from .order import TOLERANCE, Grades, TupleOrder, check_axes, gaps_to_best, numeric, scaled_aspects, times
 from .registered import distance_table, is_distance
 
@@ -41,8 +41,7 @@ def _read_pairs(
 ) -> tuple[list[tuple[Any, Any]], list[tuple[float, ...]]]:
     """Return the pairs of a label tuple and its weight, and their distinct tuples as numbers."""
     pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
-    if not pairs:
-        raise MultiAspectError("expected at least one label tuple for the order, got none")
+    refuse_none(pairs, "label tuple for the order")
     if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
         raise MultiAspectError(
             f"weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got {shown(pairs)}"
