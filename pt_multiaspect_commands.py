@@ -38,6 +38,7 @@ COMMANDS = {
         "axioms": "Search for counterexamples to properties of measures.",
     },
     "robustness": {"robustness": "Show what the difference between runs depends on."},
+    "fill": {"fill": "Fill missing labels of qrels."},
     "plot": {"plot": "Draw a figure of values per query."},
     "catalogue": {
         "measures": "List the measures, or show the help of one.",

@@ -17,11 +17,11 @@ from .._writing import write_file
 from ..aspects import Aspects
 from ..bases.strings import UnknownMeasureError
 from ..datasets import info, load, load_health, names
-from ..errors import MultiAspectError
 from ..measures import ALL, Param
 from ..measures.definitions import details, sentence
 from ..suites import suite
 from ..suites.catalogue import NOT_OFFERED, SUITES, required_settings
+from .fill import new_directory, qrels_lines
 from .options import OutputDirectory, complete_measure, option
 from .verb import verb
 
@@ -161,9 +161,7 @@ def datasets(name: str | None, folder: str | None) -> str:
         raise click.UsageError(
             f"expected a directory to write, as in: pt-multiaspect datasets {name} --output {name}"
         )
-    path = Path(folder).expanduser()
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise MultiAspectError(f"--output: expected a new or empty directory, got {folder}")
+    path = new_directory(folder)
     aspects, runs = _write_health(path) if name == "health" else _write_published(name, path)
     qrels = " ".join(f"{aspect}={folder}/{aspect}.qrels" for aspect in aspects)
     text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {folder}/scales.json"
@@ -230,20 +228,12 @@ def _write_collection(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs:
     folder.mkdir(parents=True, exist_ok=True)
     aspects.to_file(folder / "scales.json")
     for aspect in aspects:
-        column = "label" if aspect == "relevance" else aspect
-        rows = qrels[["qid", "docno", column]].itertuples(index=False, name=None)
-        _write_lines(folder / f"{aspect}.qrels", (f"{qid} 0 {docno} {label}" for qid, docno, label in rows))
+        write_file(folder / f"{aspect}.qrels", "".join(qrels_lines(qrels, aspect)))
     for name, run in runs.items():
         (folder / "runs").mkdir(exist_ok=True)
         rows = run[["qid", "docno", "rank", "score"]].itertuples(index=False, name=None)
-        _write_lines(
-            folder / "runs" / f"{name}.run",
-            (f"{qid} Q0 {docno} {rank + 1} {score!r} {name}" for qid, docno, rank, score in rows),
-        )
-
-
-def _write_lines(path: Path, lines: Any) -> None:
-    write_file(path, "".join(f"{line}\n" for line in lines))
+        lines = (f"{qid} Q0 {docno} {rank + 1} {score!r} {name}\n" for qid, docno, rank, score in rows)
+        write_file(folder / "runs" / f"{name}.run", "".join(lines))
 
 
 @verb(

@@ -56,20 +56,20 @@ class Significance:
 
 
 #: The options with one file per aspect.
-_QRELS, _HUMAN = "--qrels", "--human"
+_QRELS, _HUMAN, _LABELS = "--qrels", "--human", "--labels"
 
 #: The argument for standard input.
 STDIN = "-"
 
 
 class Command(click.Command):
-    """A command whose --qrels, --human and -m accept several values, as in ``--qrels relevance=a.txt cost=b.txt``.
+    """A command with options of several values, as in ``--qrels relevance=a.txt cost=b.txt``.
 
-    It does not overwrite its input, and its errors name options.
+    These are --qrels, --human, --labels and -m. It does not overwrite its input, and its errors name options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, where one --qrels, --human or -m may have several values."""
+        """Parse arguments, where one --qrels, --human, --labels or -m may have several values."""
         ctx.meta[ARGUMENTS] = list(args)
         try:
             self._check_hyphens(args)
@@ -173,8 +173,8 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written_file(output)
     title = max(param.opts, key=len)
-    names = ("qrels", "human", "runs", "judged", "answers", "aspects", "groups", "stances", "topic_groups")
-    for name in (*names, "values_file", "judges", "preferences"):
+    inputs = ("qrels", "human", "model_labels", "runs", "judged", "answers", "aspects", "groups", "stances")
+    for name in (*inputs, "topic_groups", "values_file", "judges", "preferences"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -210,7 +210,7 @@ def _files(path: str) -> set[Path]:
 
 
 def insert_options(args: list[str]) -> list[str]:
-    """Insert --qrels or --human before each further ASPECT=FILE, and -m before each further measure."""
+    """Insert the option of several values before each further value: ASPECT=FILE, or a measure."""
     result: list[str] = []
     following: tuple[str, Callable[[str], bool]] | None = None
     awaits_value = False
@@ -272,6 +272,7 @@ def explain_argument(argument: str) -> str:
 _SEVERAL: dict[str, Callable[[str], bool]] = {
     _QRELS: lambda arg: "=" in arg,
     _HUMAN: lambda arg: "=" in arg,
+    _LABELS: lambda arg: "=" in arg,
     "-m": looks_like_measure,
     "--measure": looks_like_measure,
 }
@@ -411,6 +412,15 @@ HUMAN = option(
     type=click.Path(),
     help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
     "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
+)
+LABELS = option(
+    _LABELS,
+    "model_labels",
+    multiple=True,
+    metavar="ASPECT=FILE...",
+    type=click.Path(),
+    help="Labels of a model, as for --qrels, to fill missing ones with; what they lack remains missing. Default: "
+    "labels are drawn from judged documents.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 STANCES = option(

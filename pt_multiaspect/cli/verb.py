@@ -52,9 +52,9 @@ RUN_PARAMETERS = tuple(str(param.name) for param in RUN_FILES)
 #: The names of the parameters that commands share and receive as `Inputs`; see `options`.
 _SHARED = frozenset(
     (
-        "qrels", "no_check", "human", "stances", "measures", "suite", "groups", "aspects", "average_over",
-        "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs", "values_file",
-        *RUN_PARAMETERS,
+        "qrels", "no_check", "human", "model_labels", "stances", "measures", "suite", "groups", "aspects",
+        "average_over", "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs",
+        "values_file", *RUN_PARAMETERS,
     )
 )  # fmt: skip
 
@@ -95,6 +95,11 @@ class Inputs:
         """The human judgments of some topics, with one column per aspect."""
         human = read_all_qrels(self.values["human"], "--human", check=not self.values["no_check"])
         return self._with_correctness(human)
+
+    @cached_property
+    def model_labels(self) -> pd.DataFrame:
+        """The labels of a model for some documents and aspects."""
+        return read_all_qrels(self.values["model_labels"], "--labels", check=False)
 
     def _with_correctness(self, qrels: pd.DataFrame) -> pd.DataFrame:
         """Return the qrels with correctness if there are stances."""
@@ -149,12 +154,12 @@ class Inputs:
         """Return the provenance of the values, without skipped runs, for the table with a digest."""
         judgments = Judgments.of(self.qrels)
         qrels: dict[str, object] = {}
-        for name in ("qrels", "human"):
+        for name in ("qrels", "human", "model_labels"):
             for item in self.values.get(name) or ():
                 aspects, _, path = ("", "", item) if os.path.exists(item) else item.rpartition("=")
                 key = aspects or "relevance"
                 given = Judgments.of(getattr(self, name)) if path == STDIN else path
-                qrels[key if name == "qrels" else f"human {key}"] = given
+                qrels[key if name == "qrels" else f"{name.removeprefix('model_')} {key}"] = given
         runs = self.runs if self.values.get("runs") else {}
         test = {"name": str(self.significance), "correction method": self.significance.correction}
         with silence_warnings():
@@ -162,7 +167,7 @@ class Inputs:
                 {name: run for name, run in runs.items() if name not in self.skipped},
                 qrels,
                 judgments,
-                self.measures,
+                self.measures if self.requested else {},
                 baseline=self.baseline,
                 test=None if self.baseline is None else test,
                 command=command,
@@ -171,13 +176,17 @@ class Inputs:
             )
 
 
+def command_line() -> str:
+    """Return the command line of this process."""
+    context = click.get_current_context()
+    return shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
+
+
 def _write_provenance(inputs: Inputs, shown: object, output: str) -> None:
     """Write the provenance of what an output file shows to a second file."""
-    context = click.get_current_context()
-    command = shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
     path, table = record_path(output), table_digest(shown.frame) if isinstance(shown, Sheet) else None
     try:
-        write_file(path, as_yaml(inputs.provenance(command, table)))
+        write_file(path, as_yaml(inputs.provenance(command_line(), table)))
         tell(f"wrote versions, digests, scales and measures to {path}")
     except OSError as error:
         tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")

@@ -44,6 +44,8 @@ WORDS = {
     "relevance,credibility=FILE",
     " of human in model, which has": " of --human in --qrels, which have",
     "Are human and model swapped": "Are --human and --qrels swapped",
+    "evaluate with gate=, so that nothing is missing; otherwise, pass judgments of a model as labels=": "evaluate "
+    "the measure with gate=, so that nothing is missing; otherwise, give judgments of a model with --labels",
     "this looks like qrels, not a run": "this looks like qrels, not a run: write --qrels ASPECT=FILE for each "
     "aspect",
     "this looks like a run, not qrels": "this looks like a run, not qrels: give runs after the other options, and "
@@ -81,7 +83,7 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
         r"\baverage_over='(\w+)'": r"--average-over \1",
         r"\b(strategy|test|correction|method)='(\w+)'": r"--\1 \2",
-        r"^(documents|trials|seed|base|format \w+|variants|preferences): ": r"--\1: ",
+        r"^(documents|trials|seed|base|format \w+|variants|preferences|labels): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
@@ -176,6 +178,7 @@ _REMEDIES = {
     "qid": ": give the id of a query",
     "shell": ": give bash, zsh or fish, as in pt-multiaspect completion bash",
     "output": ": give the file to write",
+    "folder": ": give the directory to write",
     "kind": ": give the kind of figure",
     "values_file": ": give a file of values, such as 'pt-multiaspect evaluate -q -o values.csv' writes",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -184,6 +184,11 @@ class Judgments(Memo):
     def of(cls, qrels: object) -> Judgments:
         """Return `qrels` if they are Judgments, else build Judgments from them."""
         return qrels if isinstance(qrels, Judgments) else cls(qrels)
+
+    @property
+    def attrs(self) -> dict[Hashable, Any]:
+        """The attributes of the frame of the qrels, such as what `fill_labels` has filled."""
+        return self._frame.attrs
 
     @property
     def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:

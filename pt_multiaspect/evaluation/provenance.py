@@ -28,6 +28,7 @@ from ..integration.provider import supports
 from ..io.file_contents import Content, as_text, load, observe_files
 from ..io.trec_files import split_metadata
 from .digests import content_digest, installed_versions
+from .filling import FILLED
 
 #: The end of the name of the file with the provenance of another one.
 SUFFIX = ".ir_metadata.yml"
@@ -217,7 +218,8 @@ def _entry(source: object, files: Mapping[str, dict[str, Any]]) -> dict[str, Any
     """Return what is recorded of a file, read here if it was not before; or a digest of an object in memory."""
     if not isinstance(source, str | os.PathLike):
         rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
-        return {"digest": content_digest(rows)}
+        filled = source.attrs.get(FILLED) if isinstance(source, Judgments) else None
+        return {"digest": content_digest(rows)} | ({FILLED: filled} if filled else {})
     path = _absolute(source)
     if path in files:
         return files[path]
@@ -231,6 +233,10 @@ def _file_entry(path: str, data: bytes, content: Content) -> dict[str, Any]:
     entry: dict[str, Any] = {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
     if b"ir_metadata.start" in content.data[:100]:
         entry["ir_metadata"], _ = split_metadata(as_text(*content))
+    record = Path(record_path(path))
+    own = _own_record(record) if record.is_file() else {}
+    if FILLED in own and own.get("sha256") == entry["sha256"]:
+        entry[FILLED] = own[FILLED]
     return entry
 
 

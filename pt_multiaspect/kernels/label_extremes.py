@@ -122,10 +122,8 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     Extremes
         One maximum per problem.
     """
-    has_weight = np.append(
-        (weights != 0).any(axis=0), np.zeros(len(gains.allowed) - weights.shape[1], dtype=np.bool_)
-    )
-    weighted = gains.open[has_weight[gains.open]]
+    weighted = gains.open[gains.open < weights.shape[1]]
+    weighted = weighted[(weights[:, weighted] != 0).any(axis=0)]
     size = max(1, _BATCH // ((len(weighted) + 1) * len(gains.levels)))
     batches = [weights[first : first + size] for first in range(0, len(weights), size)]
     parts = [_Search(batch, weighted, gains).run() for batch in batches or [weights]]

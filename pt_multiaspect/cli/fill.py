@@ -1,0 +1,88 @@
+"""The command ``fill``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from .._numbers import spell
+from .._writing import write_file
+from ..errors import MultiAspectError
+from ..evaluation.filling import FILLED, fill_labels
+from ..evaluation.provenance import as_yaml, record_files, record_path
+from .options import ASPECTS, LABELS, QRELS, OutputDirectory, option
+from .verb import Inputs, command_line, verb
+
+
+@verb(
+    r"""
+    Examples:
+      pt-multiaspect fill --qrels relevance=qrels.txt credibility=qcred.txt \
+        --no-check --aspects scales.json --depth 10 -o filled runs
+      pt-multiaspect fill --qrels relevance=qrels.txt credibility=qcred.txt \
+        --labels relevance=model.txt credibility=mcred.txt -o filled runs
+    """,
+    QRELS,
+    ASPECTS,
+    LABELS,
+    option(
+        "--depth",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Fill the first N documents of each run and topic, and all of the qrels. Default: all documents.",
+    ),
+    option(
+        "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the drawn labels. Default: 0."
+    ),
+    option(
+        "-o",
+        "--output",
+        "folder",
+        metavar="DIR",
+        required=True,
+        type=OutputDirectory("relevance.qrels"),
+        help="The directory to write, new or empty: ASPECT.qrels for each aspect, and beside it "
+        "ASPECT.qrels.ir_metadata.yml, which records how many labels are filled, by what, and from which files.",
+    ),
+    click.Argument(["runs"], nargs=-1, required=True, metavar="RUN...", type=click.Path()),
+)
+def fill(inputs: Inputs, depth: int | None, seed: int, folder: str) -> str:
+    """Fill the labels that documents of the qrels and of the runs lack, and write the qrels.
+
+    Labels are drawn from judged documents with the same known labels, preferably of the same topic, or are those of
+    --labels. Judged labels are never changed. One draw is one guess: compare several seeds.
+    """
+    path = new_directory(folder)
+    with record_files(inputs.files):
+        labels = inputs.model_labels if inputs.values["model_labels"] else "observed"
+        qrels = fill_labels(inputs.qrels, inputs.runs, labels, inputs.aspects, depth, seed)
+        record = inputs.provenance(command_line(), None)
+    path.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for aspect, filled in qrels.attrs[FILLED].items():
+        content = "".join(qrels_lines(qrels, aspect))
+        file = path / f"{aspect}.qrels"
+        own = record["pt_multiaspect"] | {"sha256": hashlib.sha256(content.encode()).hexdigest(), FILLED: filled}
+        write_file(file, content)
+        write_file(record_path(str(file)), as_yaml(record | {"pt_multiaspect": own}))
+        lines.append(f"wrote {folder}/{file.name}: {filled['filled']} labels filled, {filled['missing']} missing")
+    return "\n".join(lines)
+
+
+def new_directory(folder: str) -> Path:
+    """Return the path of a directory to write, after checking that nothing is in it."""
+    path = Path(folder).expanduser()
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise MultiAspectError(f"--output: expected a new or empty directory, got {folder}")
+    return path
+
+
+def qrels_lines(qrels: pd.DataFrame, aspect: str) -> Iterator[str]:
+    """Return the labels of an aspect as lines of a TREC file, without those that are missing."""
+    column = "label" if aspect == "relevance" and "label" in qrels.columns else aspect
+    rows = qrels[["qid", "docno", column]].dropna().itertuples(index=False, name=None)
+    return (f"{qid} 0 {docno} {spell(label)}\n" for qid, docno, label in rows)
