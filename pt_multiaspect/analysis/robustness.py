@@ -179,12 +179,12 @@ def _in_words(row: dict[Any, Any]) -> str:
 
 def _verdicts(rows: pd.DataFrame) -> str:
     """Return the questions of a pair by verdict."""
-    parts = []
-    for verdict, words in ((HOLDS, "holds for"), (FAILS, "does not hold for"), (UNDECIDED, "is undecided for")):
-        questions = rows.loc[rows["verdict"] == verdict, "question"].tolist()
-        if questions:
-            parts.append(f"{words} {join_names(questions)}")
-    return "; ".join(parts)
+    parts = [
+        f"{words} {join_names(questions)}"
+        for verdict, words in ((HOLDS, "holds for"), (FAILS, "does not hold for"), (UNDECIDED, "is undecided for"))
+        if (questions := rows.loc[rows["verdict"] == verdict, "question"].tolist())
+    ]
+    return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _verdict_table(table: pd.DataFrame, notes: Sequence[Sentence]) -> Table:

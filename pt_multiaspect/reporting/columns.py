@@ -58,7 +58,7 @@ def add_aspect_measures(
     Returns
     -------
     measures, labels
-        The measures, preceded by those of aspects, and the label of each aspect.
+        The measures, followed by those of aspects, and the label of each aspect.
     """
     added: dict[str, ir_measures.Measure] = {}
     labels: dict[str, str] = {}
@@ -72,7 +72,7 @@ def add_aspect_measures(
         if not given:
             added[label] = single
         labels[name] = label
-    return {**added, **measures}, labels
+    return {**measures, **added}, labels
 
 
 def drop_copies(

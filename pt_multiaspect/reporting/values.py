@@ -33,7 +33,10 @@ def figures_of_values(
     directions(perquery, array, labels, given if isinstance(measures, Mapping) else {}, "report")
     words = {label: measure for label, measure in given.items() if isinstance(measure, Direction)}
     by_label = {**measures_by_label(perquery), **given, **dict.fromkeys(words)}
-    perquery = perquery.reset_index(drop=True)
+    combined = [label for label, measure in by_label.items() if is_combined(measure)]
+    main = labels[0] if measures is not None or not combined else combined[0]
+    by_label = {main: by_label[main], **by_label}  # the first column, which is seen on narrow screens
+    perquery = rows_of_measures(perquery, list(by_label)).reset_index(drop=True)
     record_measures(perquery, by_label)
     check_columns(labels, {label: interval_columns(label, options.ci) for label in labels})
     check_baseline(baseline, names)
@@ -41,8 +44,6 @@ def figures_of_values(
     if human is not None:
         by_human = rows_of_measures(read_named_values(human), labels)
         record_measures(by_human, by_label)
-    combined = [label for label, measure in by_label.items() if is_combined(measure)]
-    main = labels[0] if measures is not None or not combined else combined[0]
     groups = {} if by is None else read_topic_groups(by, perquery)
     frames = {"values": perquery} | ({} if by_human is None else {"human values": by_human})
     record = provenance_of_values(
