@@ -20,8 +20,8 @@ from strategies import no_warnings
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On
 from pt_multiaspect.bases.strings import read_measure
-from pt_multiaspect.integration.literals import literal_value
 from pt_multiaspect.integration.parsing import as_measure, parse, parse_all
+from pt_multiaspect.integration.provider import literal_value
 from pt_multiaspect.measures import ALL
 
 NAMED = ma.Aspects({"relevance": 2, "credibility": 3}, name="strings-test")

@@ -13,9 +13,8 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
 from ..collection.judgments import Judgments
-from ..collection.label_draws import parse_labels
+from ..collection.label_draws import join_universe, parse_labels
 from ..collection.rankings import Rankings
-from ..collection.universe import join_universe
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean

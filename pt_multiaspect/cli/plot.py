@@ -14,7 +14,7 @@ from ..analysis import correlation, discriminative_power
 from ..analysis import weightings as compute_weightings
 from ..analysis._frames import select_measures
 from ..errors import choices
-from ..plots.saving import FORMATS, figure_bytes
+from ..plots.style import FORMATS, figure_bytes
 from .inputs import pick_measures, pick_run, read_value_file
 from .options import measure_option, option, output
 from .verb import Inputs, verb

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._cached import Memo
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import AspectSpec
 from ..errors import SWAPPED, MultiAspectError, choices, did_you_mean, number_of, refuse_unknown, tally, warn_once
-from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.order import inverse_permutation
 from ..strings.pairs import PairTable

@@ -1,4 +1,4 @@
-"""Labels for documents without some: drawn from documents that have all."""
+"""All documents of topics, and labels for those without some, drawn from documents that have all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hashlib import blake2b
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
@@ -14,6 +15,7 @@ from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, tally
 from ..strings.texts import Texts
 from .judgments import Judgments
+from .rankings import Rankings
 from .views import AspectView
 
 #: A donor of the topic is drawn with the probability n / (n + this), where n is the number of donors in the topic.
@@ -190,3 +192,38 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
+
+
+def join_universe(
+    judgments: Judgments, views: Sequence[AspectView], rankings: Sequence[Rankings], cutoff: int | None
+) -> Judgments:
+    """Return judgments of all documents of the qrels and of the runs, without labels where there are none.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The qrels.
+    views : sequence of AspectView
+        The aspects to keep, whose codes that mean "not judged" become missing labels.
+    rankings : sequence of Rankings
+        The runs.
+    cutoff : int, optional
+        The last rank whose documents are added.
+
+    Returns
+    -------
+    Judgments
+        The judgments, with the same queries.
+    """
+    retrieved = [run.documents(cutoff) for run in rankings]
+    query = np.concatenate([judgments.pool_query, *(part[0] for part in retrieved)])
+    pairs = pd.DataFrame(
+        {
+            "query_id": judgments.qids[query],
+            "doc_id": np.concatenate([judgments.docnos, *(part[2] for part in retrieved)]),
+        }
+    )
+    unlabelled = np.full(len(pairs) - len(judgments), np.nan)
+    labels = {view.name: np.concatenate([view.label, unlabelled]) for view in views}
+    once = ~pairs.duplicated()  # the qrels come first
+    return Judgments(pairs.assign(**labels)[once].reset_index(drop=True))

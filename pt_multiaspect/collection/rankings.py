@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._cached import Memo
 from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
-from ..kernels.memo import Memo
 from ..strings.order import Scores, heads, inverse_permutation, positions, query_starts
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words

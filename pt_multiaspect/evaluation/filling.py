@@ -12,8 +12,7 @@ from .._validation import count, random_seed
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
-from ..collection.label_draws import ObservedLabels, labels_of_model, parse_labels
-from ..collection.universe import join_universe
+from ..collection.label_draws import ObservedLabels, join_universe, labels_of_model, parse_labels
 from ..io.runs import NamedRuns, join
 
 #: The key of the record in ``attrs`` of filled qrels.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -9,6 +11,7 @@ from itertools import pairwise
 from typing import Any, TypeGuard
 
 import ir_measures
+import ir_measures.util
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
@@ -23,7 +26,6 @@ from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_q
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
-from .literals import install_literals
 
 
 class LastJudgments(threading.local):
@@ -202,3 +204,28 @@ def _warn_of_missing_values(measures: Iterable[AnyMeasure], qrels: pd.DataFrame,
             key=" ".join(without[:10]),
             group="no label of relevance",
         )
+
+
+def literal_value(node: ast.expr | None) -> Any:
+    """Return the value of a literal in a measure's name, as `ir_measures.util._ast_to_value` does.
+
+    Raises
+    ------
+    ValueError
+        If the node is neither a number, text, constant nor a dict of these; the message is that of ir-measures.
+    """
+    if isinstance(node, ast.Constant) and not isinstance(node.value, bytes) and node.value is not ...:
+        return node.value
+    if isinstance(node, ast.Dict):
+        return dict(zip(map(literal_value, node.keys), map(literal_value, node.values), strict=True))
+    raise ValueError(ir_measures.util._AST_PARSE_ERROR.format("values must be str, float, int, bool, etc."))
+
+
+def install_literals() -> None:
+    """Let ir-measures parse names with a cutoff or parameters where its own function cannot."""
+    if sys.version_info < (3, 14):
+        return
+    try:
+        ir_measures.util.parse_measure("P@1")
+    except AttributeError:  # ast.Num
+        ir_measures.util._ast_to_value = literal_value

@@ -9,11 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._cached import cached_property
+from .._cached import Memo, cached_property
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
 from .hits import descending, positions, sums
-from .memo import Memo
 
 
 class Source(Protocol):

@@ -1,7 +1,8 @@
-"""Colours, texts, axes, legends and labels of points shared by the plots."""
+"""Colours, texts, axes, legends, labels of points and files, shared by the plots."""
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -326,3 +327,28 @@ def _hits(points: Floats, box: Floats, margin: float) -> int:
 def _overlap(first: Floats, second: Floats) -> bool:
     """Return whether two boxes overlap."""
     return bool((first[:2] < second[2:]).all() and (second[:2] < first[2:]).all())
+
+
+#: The formats of files, and the metadata without which they would contain the time.
+FORMATS: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {}, "svg": {"Date": None}}
+
+
+def figure_bytes(draw: Callable[[], object], format: str) -> bytes:
+    """Return a figure as a file that is the same each time, and whose text can be searched and edited.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws on a new figure, which is closed.
+    format : {'pdf', 'png', 'svg'}
+        The format of the file.
+    """
+    pyplot = import_pyplot()
+    pyplot.switch_backend("agg")  # without a window
+    content = io.BytesIO()
+    # TrueType instead of Type 3, which publishers refuse.
+    with pyplot.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "pt-multiaspect"}):
+        draw()
+        pyplot.savefig(content, format=format, dpi=300, metadata=FORMATS[format])
+        pyplot.close()
+    return content.getvalue()
