@@ -110,37 +110,27 @@ __all__ = [
 __all__ += measures.__all__
 
 
-#: Names that are imported on first use, with their modules, as evaluating a run does not need them.
+#: Modules with the names that are imported from them on first use, as evaluating a run does not need them.
 __getattr__ = lazy_attributes(
     __name__,
     {
-        "Description": "description",
-        "Explanation": "explanation",
-        "Report": "reporting",
-        "Robustness": "analysis.robustness",
-        "accelerate": "integration.accelerating",
-        "Suite": "suites",
-        "SystemsTable": "tables",
-        "analysis": "analysis",
-        "answers": "answers",
-        "cite": "tables",
-        "describe": "description",
-        "explain": "explanation",
-        "fill_labels": "evaluation.filling",
-        "from_long": "collection.long_judgments",
-        "largest_differences": "explanation",
-        "plots": "plots",
-        "report": "reporting",
-        "robustness": "analysis.robustness",
-        "suite": "suites",
-        "testing": "testing",
-        "systems_table": "tables",
-        "to_latex": "tables",
-        "to_styler": "tables",
-        "variants": "integration.variants",
-        "with_readability": "readability",
-    }
-    | dict.fromkeys(model_selection.__all__, "model_selection"),
+        "analysis": ["analysis"],
+        "analysis.robustness": ["Robustness", "robustness"],
+        "answers": ["answers"],
+        "collection.long_judgments": ["from_long"],
+        "description": ["Description", "describe"],
+        "evaluation.filling": ["fill_labels"],
+        "explanation": ["Explanation", "explain", "largest_differences"],
+        "integration.accelerating": ["accelerate"],
+        "integration.variants": ["variants"],
+        "model_selection": model_selection.__all__,
+        "plots": ["plots"],
+        "readability": ["with_readability"],
+        "reporting": ["Report", "report"],
+        "suites": ["Suite", "suite"],
+        "tables": ["SystemsTable", "cite", "systems_table", "to_latex", "to_styler"],
+        "testing": ["testing"],
+    },
 )
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 
-def lazy_attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__`` that imports the names in `homes` lazily from modules of `package`.
+def lazy_attributes(package: str, names_by_module: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__`` that imports names on first use from these modules of `package`.
 
     A name that is also the name of its module refers to that module.
     """
+    homes = {name: module for module, names in names_by_module.items() for name in names}
 
     def attribute(name: str) -> Any:
         if name in homes:

@@ -19,10 +19,10 @@ __all__ = ["Comparison", "Explanation", "explain", "largest_differences", "regis
 __getattr__ = lazy_attributes(
     __name__,
     {
-        "Comparison": ".results.comparison",
-        "Explanation": ".results.explanation",
-        "explain": "explanation",
-        "largest_differences": "differences",
+        ".results.comparison": ["Comparison"],
+        ".results.explanation": ["Explanation"],
+        "differences": ["largest_differences"],
+        "explanation": ["explain"],
     },
 )
 

@@ -5,21 +5,21 @@ Names are imported on first use, so importing the package does not import scikit
 
 from __future__ import annotations
 
+from itertools import chain
+
 from .._lazy import lazy_attributes
 
-_HOMES = {
-    "AspectFusion": "fusion",
-    "AspectRanker": "ranker",
-    "RepeatedQueryKFold": "repeats",
-    "RerankingEvaluator": "rerankers",
-    "aggregate_labels": "labels",
-    "metric_for": "boosters",
-    "paired_interval": "repeats",
-    "pareto_front": "front",
-    "ranking_score": "scorer",
-    "ranking_scorer": "scorer",
+_NAMES = {
+    "boosters": ["metric_for"],
+    "front": ["pareto_front"],
+    "fusion": ["AspectFusion"],
+    "labels": ["aggregate_labels"],
+    "ranker": ["AspectRanker"],
+    "repeats": ["RepeatedQueryKFold", "paired_interval"],
+    "rerankers": ["RerankingEvaluator"],
+    "scorer": ["ranking_score", "ranking_scorer"],
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(chain.from_iterable(_NAMES.values()))
 
-__getattr__ = lazy_attributes(__name__, _HOMES)
+__getattr__ = lazy_attributes(__name__, _NAMES)
