@@ -14,6 +14,7 @@ from scipy.stats import ttest_rel
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA
 from pt_multiaspect.analysis import compare_with_baseline, multiverse
+from pt_multiaspect.analysis._pairs import share, significant_share
 from pt_multiaspect.integration.variants import one_choice_variants
 
 SCALES = {"relevance": 2, "credibility": 3}
@@ -278,7 +279,7 @@ def test_groups_of_topics(perquery: pd.DataFrame) -> None:
     groups = {f"q{number}": "even" if number % 2 == 0 else "odd" for number in range(8)}
     result = multiverse(perquery, by=groups)
     assert list(result.pairs["group"].unique()) == ["even", "odd", "all"]
-    assert " of 3 pairs have the same order" in result.summary
+    assert " of 3 pairs ha" in result.summary
     assert result.summary == multiverse(perquery).summary
     whole = multiverse(perquery)
     rows = result.pairs[result.pairs["group"] == "all"].drop(columns="group").reset_index(drop=True)
@@ -298,9 +299,9 @@ def test_lower_is_better() -> None:
     result = multiverse(frame, measures={"first": ma.ESL, "second": "lower"})
     assert result.pairs["better"].item() == 1
     assert result.runs.set_index("name")["rank"].to_dict() == {"a": 1, "b": 2}
-    assert "1 of 1 pairs have the same order under all of these" in result.summary
+    assert "1 of 1 pair has the same order under all of these" in result.summary
     opposite = multiverse(frame, measures={"first": ma.ESL, "second": "higher"})
-    assert "0 of 1 pairs have the same order" in opposite.summary
+    assert "0 of 1 pair have the same order" in opposite.summary
 
 
 @pytest.mark.parametrize(
@@ -317,6 +318,19 @@ def test_lower_is_better() -> None:
 def test_bad_calls(perquery: pd.DataFrame, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ma.MultiAspectError, match=message):
         multiverse(perquery, **options)
+
+
+@pytest.mark.parametrize(
+    ("kept", "n_significant", "expected"),
+    [
+        (0, 0, "No difference is significant (p < 0.05)."),
+        (1, 1, "1 of 1 significant difference (p < 0.05) remains significant, with the same sign, under all."),
+        (0, 2, "0 of 2 significant differences (p < 0.05) remain significant, with the same sign, under all."),
+    ],
+)
+def test_sentences_have_the_right_number(kept: int, n_significant: int, expected: str) -> None:
+    assert significant_share(kept, n_significant, "p < 0.05", "under all") == expected
+    assert share(1, 2, "pair", "has", "have") == "1 of 2 pairs has"
 
 
 def test_text_and_html(perquery: pd.DataFrame) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
+from ..errors import number_of
 from ..evaluation.aggregation import ALL, read_topic_groups
 from ..views import Cell, Column, Table, decimals
 from .baseline import read_baselines
@@ -116,6 +117,20 @@ def pairs_table(
     ]
     heads = [*(Column(key, left=True, shorten=12) for key in keys), *columns]
     return Table(heads, rows, elsewhere=elsewhere, most=MAX_SHOWN)
+
+
+def share(number: int, total: int, noun: str, one: str, several: str) -> str:
+    """Return how many of all do what the verb says, in the singular or plural: '1 of 2 pairs has'."""
+    return f"{number} of {number_of(total, noun)} {one if number == 1 else several}"
+
+
+def significant_share(kept: int, n_significant: int, level: str, under: str) -> str:
+    """Return how many of the significant differences remain so under other conditions, in a sentence."""
+    if not n_significant:
+        return f"No difference is significant ({level})."
+    verb = "remains" if kept == 1 else "remain"
+    of_all = f"{kept} of {number_of(n_significant, 'significant difference')}"
+    return f"{of_all} ({level}) {verb} significant, with the same sign, {under}."
 
 
 def rest(pairs: pd.DataFrame) -> str:

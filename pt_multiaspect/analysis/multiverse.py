@@ -14,13 +14,22 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import proportion
-from ..errors import choices, refuse_single, refuse_unknown
+from ..errors import choices, number_of, refuse_single, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, View, percent
 from ._frames import Direction, read_oriented
-from ._pairs import pairs_of_runs, pairs_table, rest, rows_of_all, rows_per_pair, topics_by_group
+from ._pairs import (
+    pairs_of_runs,
+    pairs_table,
+    rest,
+    rows_of_all,
+    rows_per_pair,
+    share,
+    significant_share,
+    topics_by_group,
+)
 from ._significance import corrector, mean_differences, remove_rounding_errors, t_test_levels
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
@@ -85,10 +94,11 @@ class Multiverse(View):
         unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
         tested = pairs[pairs["p"] < self.alpha]
         kept = (tested[["significantly_better", "significantly_worse"]].max(axis=1) == 1).sum()
+        level = f"p < {self.alpha:g} by {self.reference}"
         return (
-            f"{n_variants} variants, {n_variants - n_same} with distinct values. {unanimous} of {len(pairs)} "
-            f"pairs have the same order under all of these. Of {len(tested)} pairs with p < {self.alpha:g} by "
-            f"{self.reference}, {kept} have it under all, and with the same sign."
+            f"{number_of(n_variants, 'variant')}, {n_variants - n_same} with distinct values. "
+            f"{share(unanimous, len(pairs), 'pair', 'has', 'have')} the same order under all of these. "
+            f"{significant_share(kept, len(tested), level, 'under all of these')}"
         )
 
     @property

@@ -24,7 +24,16 @@ from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, View, percent
 from ._aspect_values import N_SAMPLED, read_aspects, read_mean, simplex_points
 from ._frames import matrix
-from ._pairs import pairs_of_runs, pairs_table, rest, rows_of_all, rows_per_pair, topics_by_group
+from ._pairs import (
+    pairs_of_runs,
+    pairs_table,
+    rest,
+    rows_of_all,
+    rows_per_pair,
+    share,
+    significant_share,
+    topics_by_group,
+)
 from ._significance import (
     corrector,
     mean_differences,
@@ -101,13 +110,13 @@ class Weightings(View):
         fraction = pairs["fraction"]
         changing, undecided = ((fraction > low) & (fraction < 1 - low) for low in (0.0, 0.1))
         tested = pairs[pairs["p"] < self.alpha]
-        fragile = int((tested["fraction_significant"] < 0.95).sum())
+        kept = int((tested["fraction_significant"] >= 0.95).sum())
         allowed, these = ("", "all") if self.within is None else (" that the preferences allow", "these")
+        level = f"p < {self.alpha:g} under the weights of the measure"
         return (
-            f"{changing.sum()} of {len(pairs)} pairs of runs change their order under some weighting{allowed}, "
-            f"{undecided.sum()} for between a tenth and nine tenths of {these} weightings. Of {len(tested)} pairs "
-            f"with p < {self.alpha:g} under the weights of the measure, {fragile} have it, with the same sign, "
-            "under fewer than 95 % of weightings."
+            f"{share(changing.sum(), len(pairs), 'pair', 'changes its', 'change their')} order under some weighting"
+            f"{allowed}, {undecided.sum()} for between a tenth and nine tenths of {these} weightings. "
+            f"{significant_share(kept, len(tested), level, f'under at least 95 % of {these} weightings')}"
         )
 
     @property
