@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,22 +33,33 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The extremes of several rankings or pairs of rankings, rows × topics; NaN if nothing is known."""
+    """The extremes of several rankings or pairs of rankings; NaN if nothing is known."""
 
-    low: Floats
-    high: Floats
+    #: The low and the high end, 2 × rows × topics.
+    ends: Floats
     #: Whether they are attained, per topic.
     exact: Bools
 
     @classmethod
     def unknown(cls, n_rows: int, n_topics: int) -> Interval:
-        nothing = np.full((n_rows, n_topics), np.nan)
-        return cls(nothing, nothing.copy(), np.zeros(n_topics, dtype=np.bool_))
+        return cls(np.full((2, n_rows, n_topics), np.nan), np.zeros(n_topics, dtype=np.bool_))
 
-    def fill(self, topic: Ints, other: Interval) -> None:
-        """Replace the extremes of some topics by those of another interval of all topics."""
-        self.low[:, topic], self.high[:, topic] = other.low[:, topic], other.high[:, topic]
-        self.exact[topic] = other.exact[topic]
+    @property
+    def low(self) -> Floats:
+        """The minima, rows × topics."""
+        low: Floats = self.ends[0]
+        return low
+
+    @property
+    def high(self) -> Floats:
+        """The maxima, rows × topics."""
+        high: Floats = self.ends[1]
+        return high
+
+    def fill(self, topics: Bools, ends: Floats, exact: Bools) -> None:
+        """Replace the extremes of some topics by those of arrays of all topics."""
+        self.ends[..., topics] = ends[..., topics]
+        self.exact[topics] = exact[topics]
 
 
 class LabelIntervals:
@@ -136,115 +148,72 @@ class LabelIntervals:
 
     def compute(self) -> tuple[Interval, Interval]:
         """Return the intervals of the values and of the differences."""
-        n_topics, everything = self.universe.n_queries, np.arange(self.universe.n_queries)
-        values = Interval.unknown(len(self.rankings), n_topics)
-        pairs = Interval.unknown(len(self.first), n_topics)
-        at_lowest = self.at_lowest
-        open_topic = np.zeros(n_topics, dtype=np.bool_)
-        open_topic[self.open_topics] = True
-        certain = np.ones(n_topics, dtype=np.bool_)
-        values.fill(np.flatnonzero(~open_topic), Interval(at_lowest, at_lowest, certain))
-        if self.measure.never_falls:
-            values.fill(everything, Interval(at_lowest, self._values(self._all_at(-1)), certain))
+        n_topics, first, second = self.universe.n_queries, self.first, self.second
+        values, pairs = (Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first)))
+        is_open, certain = np.isin(np.arange(n_topics), self.open_topics), np.ones(n_topics, dtype=np.bool_)
+        lowest, never_falls = self.at_lowest, self.measure.never_falls
+        highest = self._values(self._all_at(-1)) if never_falls else lowest
+        values.fill(~is_open | never_falls, np.stack([lowest, highest]), certain)
+        difference = lowest[first] - lowest[second]
+        pairs.fill(~is_open, np.stack([difference, difference]), certain)
         if self._terms is not None:
-            self._combine(self._terms, values, pairs)
-        unknown = open_topic & ~(values.exact & pairs.exact)
-        for topic, labels in self._enumerable(unknown):
-            self._enumerate(topic, labels, values, pairs)
-        difference = at_lowest[self.first] - at_lowest[self.second]
-        pairs.fill(np.flatnonzero(~open_topic), Interval(difference, difference, certain))
-        rest = np.flatnonzero(open_topic & ~pairs.exact)
-        low = values.low[self.first] - values.high[self.second]
-        high = values.high[self.first] - values.low[self.second]
-        bounded = rest[np.isnan(pairs.low[:, rest]).any(axis=0)]
-        pairs.fill(bounded, Interval(low, high, np.zeros(n_topics, dtype=np.bool_)))
-        size = np.maximum(np.abs(values.high[self.first]), np.abs(values.high[self.second]))
-        for bound in (pairs.low, pairs.high):
-            bound[np.abs(bound) <= ROUNDING * size] = 0.0
+            self._combine(self._terms, is_open, values, pairs)
+        self._enumerate(is_open & ~(values.exact & pairs.exact), values, pairs)
+        bounds = np.stack([values.low[first] - values.high[second], values.high[first] - values.low[second]])
+        pairs.fill(~pairs.exact & np.isnan(pairs.low).any(axis=0), bounds, ~certain)
+        size = np.maximum(np.abs(values.high[first]), np.abs(values.high[second]))
+        pairs.ends[np.abs(pairs.ends) <= ROUNDING * size] = 0.0
         return values, pairs
 
-    def _combine(self, parts: list[_TermIntervals], values: Interval, pairs: Interval) -> None:
+    def _combine(self, parts: list[_TermIntervals], is_open: Bools, values: Interval, pairs: Interval) -> None:
         """Combine the intervals of terms whose missing labels are separate, topic by topic."""
-        measure = self.measure
-        separate = self._are_separate(parts)
-        weights = np.stack([part.term.weight for part in parts])
-        of_runs = [part.values for part in parts]
-        if all(interval is not None for interval in of_runs) and measure.IS_INCREASING:
-            known = [interval for interval in of_runs if interval is not None]
-            low, high = (
-                np.stack(
-                    [
-                        measure.combine(np.stack([getattr(interval, end)[row] for interval in known]), weights)
-                        for row in range(len(self.rankings))
-                    ]
-                )
-                for end in ("low", "high")
-            )
-            exact = np.all([interval.exact for interval in known], axis=0)
-            topics = np.flatnonzero(separate & ~values.exact)
-            values.fill(topics, Interval(low, high, exact))
-        of_pairs = [part.pairs for part in parts] if measure.IS_WEIGHTED_SUM else [None]
-        known = [interval for interval in of_pairs if interval is not None]
-        if len(known) == len(of_pairs):
-            low, high = (
-                np.sum([getattr(interval, end) * w for interval, w in zip(known, weights, strict=True)], axis=0)
-                for end in ("low", "high")
-            )
-            exact = np.all([interval.exact for interval in known], axis=0)
-            pairs.fill(np.flatnonzero(separate), Interval(low, high, exact))
+        measure, weights = self.measure, np.stack([part.term.weight for part in parts])
+        readers = np.zeros((len(self.names), self.universe.n_queries), dtype=np.intp)
+        for part in parts:
+            for row in part.aspects:
+                readers[row, self.universe.pool_query[self.missing[row] & part.is_open]] += 1
+        separate = is_open & (readers <= 1).all(axis=0)  # no missing label matters to several terms
+        for target, name, is_combined in (
+            (values, "values", measure.IS_INCREASING),
+            (pairs, "pairs", measure.IS_WEIGHTED_SUM),
+        ):
+            intervals: list[Any] = [getattr(part, name) for part in parts] if is_combined else [None]
+            if None in intervals:
+                continue
+            ends = np.stack([interval.ends for interval in intervals])
+            if target is values:
+                flat = measure.combine(ends.reshape(len(parts), -1), np.tile(weights, 2 * len(self.rankings)))
+                ends = flat.reshape(ends.shape[1:])
+            else:
+                ends = (ends * weights[:, None, None]).sum(axis=0)
+            exact = np.all([interval.exact for interval in intervals], axis=0)
+            target.fill(separate & ~target.exact, ends, exact)
 
     @cached_property
     def _terms(self) -> list[_TermIntervals] | None:
         """The terms, or None if their weights depend on labels or there are too many label tuples."""
         terms = self.measure.terms(self._lowest) if self.measure.has_fixed_weights else []
         parts = [_TermIntervals(self, number, term) for number, term in enumerate(terms)]
-        if not parts or any(part.patterns is None for part in parts):
-            return None
-        return parts
+        return None if not parts or any(part.n_tuples > _MOST_TUPLES for part in parts) else parts
 
-    def _are_separate(self, parts: list[_TermIntervals]) -> Bools:
-        """Return a mask of the topics in which no missing label matters to several terms."""
-        readers = np.zeros((len(self.names), self.universe.n_queries), dtype=np.intp)
-        for part in parts:
-            for row in part.aspects:
-                matters = self.missing[row] & part.is_open
-                topics = np.unique(self.universe.pool_query[matters])
-                readers[row, topics] += 1
-        return np.asarray((readers <= 1).all(axis=0), dtype=np.bool_)
-
-    # -- enumeration ------------------------------------------------------------------------------------
-
-    def _enumerable(self, unknown: Bools) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-        """Yield topics with few completions, and their missing labels as aspects and rows."""
+    def _enumerate(self, topics: Bools, values: Interval, pairs: Interval) -> None:
+        """Evaluate all completions of topics that have few."""
         total = 0
-        for topic in np.flatnonzero(unknown).tolist():
+        for topic in np.flatnonzero(topics).tolist():
             rows = np.flatnonzero(self.universe.pool_query == topic)
-            holes = [
-                (name, row)
-                for name, missing in zip(self.names, self.missing, strict=True)
-                for row in rows[missing[rows]].tolist()
-            ]
-            number = prod(len(self.grades[name]) for name, _ in holes)
-            if number <= MOST_OF_TOPIC and total + number <= MOST_OF_ALL:
-                total += number
-                yield topic, holes
-
-    def _enumerate(self, topic: int, holes: list[tuple[str, int]], values: Interval, pairs: Interval) -> None:
-        completions = np.array(list(product(*(self.grades[name] for name, _ in holes))))
-        depths = [int(run.hits.n_ret[topic]) for run in self.rankings]
-        if len(completions) * max(depths) > _MOST_ROWS:
-            return
-        rows = np.flatnonzero(self.universe.pool_query == topic)
-        lowest = self.lowest_labels(rows)
-        labels = {name: np.tile(label, (len(completions), 1)) for name, label in lowest.items()}
-        for column, (name, row) in enumerate(holes):
-            labels[name][:, row - rows[0]] = completions[:, column]
-        table = self.values_of_copies(np.array([topic]), labels)[:, :, 0]
-        differences = table[self.first] - table[self.second]
-        for interval, rows_of in ((values, table), (pairs, differences)):
-            if len(rows_of):
-                interval.low[:, topic], interval.high[:, topic] = rows_of.min(axis=1), rows_of.max(axis=1)
-            interval.exact[topic] = True
+            holes = np.argwhere(self.missing[:, rows]).tolist()
+            grades = [self.grades[self.names[aspect]] for aspect, _ in holes]
+            number, depth = prod(map(len, grades)), max(int(run.hits.n_ret[topic]) for run in self.rankings)
+            if number > min(MOST_OF_TOPIC, MOST_OF_ALL - total) or number * depth > _MOST_ROWS:
+                continue
+            total += number
+            labels = {name: np.tile(label, (number, 1)) for name, label in self.lowest_labels(rows).items()}
+            for completion, (aspect, column) in zip(np.array(list(product(*grades))).T, holes, strict=True):
+                labels[self.names[aspect]][:, column] = completion
+            table = self.values_of_copies(np.array([topic]), labels)[:, :, 0]
+            for interval, found in ((values, table), (pairs, table[self.first] - table[self.second])):
+                interval.ends[..., topic] = found.min(axis=1), found.max(axis=1)
+                interval.exact[topic] = True
 
 
 class _TermIntervals:
@@ -258,31 +227,34 @@ class _TermIntervals:
         self.form = term.base.additive(term.target)
 
     @cached_property
-    def patterns(self) -> tuple[Ints, Floats, list[Ints]] | None:
-        """The label tuples that documents may have: the pattern of each document, tuples, and those of patterns."""
+    def _options(self) -> tuple[Ints, list[list[Any]]]:
+        """The pattern of known labels of each document, and the labels on each aspect that patterns allow."""
         owner = self.owner
         labels = np.stack([owner.labels[owner.names[row]] for row in self.aspects], axis=1)
         distinct, pattern = np.unique(np.where(np.isnan(labels), np.inf, labels), axis=0, return_inverse=True)
+        grades = [owner.grades[owner.names[row]] for row in self.aspects]
         options = [
-            [
-                owner.grades[owner.names[row]] if np.isinf(label) else [label]
-                for row, label in zip(self.aspects, known, strict=True)
-            ]
+            [of_aspect if np.isinf(label) else [label] for of_aspect, label in zip(grades, known, strict=True)]
             for known in distinct
         ]
-        if sum(prod(map(len, option)) for option in options) > _MOST_TUPLES:
-            return None
-        tuples = [np.array(list(product(*option)), dtype=np.float64) for option in options]
-        ends = np.cumsum([0, *map(len, tuples)])
-        members = [np.arange(start, end) for start, end in pairwise(ends.tolist())]
-        return np.asarray(pattern.reshape(-1), dtype=np.intp), np.concatenate(tuples), members
+        return np.asarray(pattern.reshape(-1), dtype=np.intp), options
+
+    @property
+    def n_tuples(self) -> int:
+        """The number of label tuples that documents may have."""
+        return sum(prod(map(len, option)) for option in self._options[1])
+
+    @cached_property
+    def _tuples(self) -> tuple[Floats, Ints]:
+        """The label tuples that documents may have, pattern by pattern, and their patterns."""
+        tuples = [np.array(list(product(*option)), dtype=np.float64) for option in self._options[1]]
+        return np.concatenate(tuples), np.repeat(np.arange(len(tuples)), [len(rows) for rows in tuples])
 
     @cached_property
     def _gains(self) -> Floats:
         """The gain of each tuple, all in the same unit."""
         owner = self.owner
-        assert self.patterns is not None
-        tuples = self.patterns[1]
+        tuples = self._tuples[0]
         frame = pd.DataFrame({"query_id": "q", "doc_id": [f"d{row:07d}" for row in range(len(tuples))]})
         frame = frame.assign(**dict.fromkeys(owner.universe.label_names, np.nan))
         for row, name in enumerate(owner.names):
@@ -299,20 +271,15 @@ class _TermIntervals:
     @cached_property
     def _attainable(self) -> tuple[Floats, Bools]:
         """All gains, with 0, and a mask of those that each pattern can have."""
-        assert self.patterns is not None
         levels = np.unique(np.append(self._gains, 0.0))
-        code = np.searchsorted(levels, self._gains)
-        allowed = np.zeros((len(self.patterns[2]), len(levels)), dtype=np.bool_)
-        for row, members in enumerate(self.patterns[2]):
-            allowed[row, code[members]] = True
+        allowed = np.zeros((len(self._options[1]), len(levels)), dtype=np.bool_)
+        allowed[self._tuples[1], np.searchsorted(levels, self._gains)] = True
         return levels, allowed
 
     @cached_property
     def is_open(self) -> Bools:
         """A mask of the documents whose gain is not known."""
-        assert self.patterns is not None
-        several: Bools = self._attainable[1].sum(axis=1) > 1
-        return several[self.patterns[0]]
+        return np.asarray((self._attainable[1].sum(axis=1) > 1)[self._options[0]], dtype=np.bool_)
 
     @cached_property
     def _linear(self) -> Linear | None:
@@ -337,8 +304,7 @@ class _TermIntervals:
         """The intervals of the runs."""
         if self._linear is not None:
             interval = self._of_sums[0]
-            for end in (interval.low, interval.high):
-                np.clip(end, None, self.base.RANGE[1], out=end)
+            np.minimum(interval.ends, self.base.RANGE[1], out=interval.ends)
             return interval
         return self._by_number() if self.base.PREFERS_EARLY else None
 
@@ -351,14 +317,13 @@ class _TermIntervals:
     def _of_sums(self) -> tuple[Interval, Interval]:
         """The intervals of the runs and the pairs, of which equal ones are computed once."""
         owner, discounts = self.owner, self._discounts
-        assert self.patterns is not None
-        allowed = self._attainable[1][self.patterns[0]]
+        allowed = self._attainable[1][self._options[0]]
         n_topics = owner.universe.n_queries
         n_pairs = len(owner.first) if owner.measure.IS_WEIGHTED_SUM else 0
-        ends = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
+        starts = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
         result = Interval.unknown(len(discounts), n_topics), Interval.unknown(n_pairs, n_topics)
         for topic in owner.open_topics.tolist():
-            documents = np.arange(*ends[topic : topic + 2])
+            documents = np.arange(*starts[topic : topic + 2])
             has_weight = discounts[:, documents].any(axis=0)
             runs = discounts[:, documents[has_weight]]
             run = pd.factorize(np.array([row.tobytes() for row in runs], dtype=object))[0]
@@ -367,13 +332,12 @@ class _TermIntervals:
             code, pair = np.unique(codes, return_inverse=True)
             weights = np.concatenate([runs, runs[code // len(runs)] - runs[code % len(runs)]])
             sets = allowed[np.append(documents[has_weight], documents[~has_weight])]
-            low, high, exact = self._extremes(topic, weights, sets)
+            ends, exact = self._extremes(topic, weights, sets)
             for interval, row in zip(result, (run, len(runs) + pair), strict=True):
-                interval.low[:, topic], interval.high[:, topic] = low[row], high[row]
-                interval.exact[topic] = exact[row].all()
+                interval.ends[..., topic], interval.exact[topic] = ends[:, row], exact[row].all()
         return result
 
-    def _extremes(self, topic: int, weights: Floats, sets: Bools) -> tuple[Floats, Floats, Bools]:
+    def _extremes(self, topic: int, weights: Floats, sets: Bools) -> tuple[Floats, Bools]:
         """Return the extremes of weighted sums of a topic's gains, the first documents of which have a weight."""
         assert self._linear is not None
         used: Bools = np.append(True, sets[:, 1:].any(axis=0))
@@ -381,30 +345,28 @@ class _TermIntervals:
         rank = np.arange(1, len(sets) + 1)
         if ideal is None:
             gains = AttainableGains(levels, sets[: weights.shape[1]], np.zeros(weights.shape[1]))
-            norm = 1.0 if self._linear.norm is None else float(self._linear.norm[topic])
-            up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
             low, high = levels[gains.lowest], levels[gains.highest]
-            low, high = (up @ low + down @ high) / norm, (up @ high + down @ low) / norm
-            return low + 0.0, high, np.ones(len(weights), dtype=np.bool_)
+            up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+            norm = 1.0 if self._linear.norm is None else float(self._linear.norm[topic])
+            exact = np.ones(len(weights), dtype=np.bool_)
+            return np.stack([up @ low + down @ high, up @ high + down @ low]) / norm + 0.0, exact
         discounts = np.where(rank <= (ideal.depth or len(rank)), ideal.discount(rank), 0.0)
-        found = highest_ratios(np.concatenate([weights, -weights]), AttainableGains(levels, sets, discounts))
-        high, low = np.split(found.value, 2)
-        return 0.0 - low, high, np.logical_and(*np.split(found.exact, 2))  # no negative zeros
+        found = highest_ratios(np.concatenate([-weights, weights]), AttainableGains(levels, sets, discounts))
+        ends = found.value.reshape(2, -1)
+        exact = np.logical_and(*found.exact.reshape(2, -1))
+        return np.stack([0.0 - ends[0], ends[1]]), exact  # no negative zeros
 
     def _by_number(self) -> Interval:
         """Return the extremes over the numbers of relevant documents without labels, the first or the last ones."""
-        owner = self.owner
-        assert self.patterns is not None
-        pattern, tuples, members = self.patterns
-        positive = self._gains > 0
-        yes = np.array([rows[positive[rows].argmax()] for rows in members])[pattern]
-        no = np.array([rows[positive[rows].argmin()] for rows in members])[pattern]
+        owner, pattern, (tuples, of_tuple) = self.owner, self._options[0], self._tuples
+        # A tuple that is relevant and one that is not, where there is one.
+        chosen = np.tile(np.searchsorted(of_tuple, np.arange(len(self._options[1]))), (2, 1))
+        for row, mask in enumerate((self._gains > 0, self._gains <= 0)):
+            chosen[row, of_tuple[mask]] = np.flatnonzero(mask)
+        yes, no = chosen[:, pattern]
         n_topics, query = owner.universe.n_queries, owner.universe.pool_query
-        result = Interval(
-            np.full((len(owner.rankings), n_topics), np.inf),
-            np.full((len(owner.rankings), n_topics), -np.inf),
-            np.ones(n_topics, dtype=np.bool_),
-        )
+        result = Interval.unknown(len(owner.rankings), n_topics)
+        result.exact[:] = True
         for row, run in enumerate(owner.rankings):
             rank = np.full(len(query), np.iinfo(np.intp).max)
             rank[run.hits.row] = run.hits.rank
@@ -413,13 +375,11 @@ class _TermIntervals:
             size = np.bincount(query[opened], minlength=n_topics)
             place = np.arange(len(opened)) - (np.cumsum(size) - size)[query[opened]]
             for number in range(int(size.max(initial=0)) + 1):
-                ends = (result.high, place < number), (result.low, place >= size[query[opened]] - number)
-                for end, chosen in ends:
+                masks = (place >= size[query[opened]] - number, place < number)
+                for end, better, is_relevant in zip(result.ends, (np.fmin, np.fmax), masks, strict=True):
                     code = np.where(self.is_open, no, yes)
-                    code[opened[chosen]] = yes[opened[chosen]]
-                    value = self._evaluate(run, tuples[code])
-                    better = np.maximum if end is result.high else np.minimum
-                    end[row] = better(end[row], value)
+                    code[opened[is_relevant]] = yes[opened[is_relevant]]
+                    end[row] = better(end[row], self._evaluate(run, tuples[code]))
         return result
 
     def _evaluate(self, run: Rankings, labels: Floats) -> Floats:
