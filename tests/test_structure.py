@@ -71,6 +71,37 @@ def test_what_asks_is_seen(words: str, line: str) -> None:
     assert re.search(QUESTIONS[words][0], line)
 
 
+#: Maximum number of lines of the body of a function, without its signature and docstring.
+LONGEST = 50
+
+
+def long_functions(source: str) -> list[tuple[str, int, int]]:
+    """The functions with too long a body: names, numbers of the first lines, and numbers of lines."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            size = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+            found += [(node.name, node.lineno, size)] if size > LONGEST else []
+    return found
+
+
+def test_no_function_is_long() -> None:
+    places = [
+        f"{path.relative_to(PACKAGE).as_posix()}:{line}: {name}, {size} lines"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for name, line, size in long_functions(path.read_text(encoding="utf-8"))
+    ]
+    assert places == [], f"expected at most {LONGEST} lines: split by what they decide"
+
+
+def test_long_functions_are_seen() -> None:
+    documented = 'def f(\n    a,\n):\n    """Text.\n\n    More.\n    """\n'
+    assert long_functions(documented) == []
+    assert long_functions(documented + "    # Why.\n" + LONGEST * "    a += 1\n") == []
+    assert long_functions("class C:\n    def f(self):\n" + 51 * "        a += 1\n") == [("f", 2, 51)]
+
+
 #: Functions and names of whole numbers, by which lists and words may be multiplied.
 NUMBERS = re.compile(r"(len|max|min|round)\(.*\)|n|n_\w+|gap")
 

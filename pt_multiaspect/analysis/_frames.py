@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from .._typing import Floats
 from ..errors import MultiAspectError, choices, refuse_none, refuse_single, refuse_unknown, shown, tally
 from ..evaluation.long_frames import KEYS, check_filled, measures_by_label, read_long_frame, warn_of_unknown_labels
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError
-from ._frames import Floats
-
-Ints = npt.NDArray[np.intp]
 
 TESTS = ("bootstrap", "permutation", "t", "tukey")
 

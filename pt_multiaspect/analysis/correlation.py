@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from .._typing import Floats
 from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, choices, warn_once
 from ..evaluation.long_frames import read_long_frame
-from ._frames import Floats, read_oriented
+from ._frames import read_oriented
 
 METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
 

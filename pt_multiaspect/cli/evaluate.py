@@ -124,22 +124,8 @@ def evaluate(
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
     names it in the table. Measures may follow the runs, where no file has such a name.
     """
-    as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
-    per_query = {"-q": perquery, f"--format {inputs.format}": as_lines}
-    of_means = {"--ci": ci, "--judged": judged, "--by": by is not None}
-    means_only = {"--baseline": baseline is not None, **of_means}
-    refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
-    refuse_together({"--judged": judged}, {"--by": by is not None}, "{} is over all topics: omit it, or {}")
-    without_human = {**per_query, **of_means, "--sort": sort is not None, **dict.fromkeys(inputs.tests_given, True)}
-    refuse_together(without_human, {"--human": bool(inputs.values["human"])}, HUMAN_EXCLUDES)
-    if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
-        raise MultiAspectError(
-            "--human estimates means over all judged topics: which topics are positive depends on who judges; use "
-            "--average-over judged"
-        )
-    if baseline is None and inputs.tests_given:
-        raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
-    labels = list(inputs.measures)
+    _check_options(inputs, perquery, baseline, ci, judged, sort)
+    by, labels = inputs.by, list(inputs.measures)
     if baseline is not None:
         baseline = inputs.baseline = pick_run(baseline, list(inputs.runs), "--baseline")
         if len(inputs.runs) < 2:
@@ -166,7 +152,7 @@ def evaluate(
         means = pd.concat(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
         )
-    if as_lines:
+    if inputs.format in VALUE_FORMATS:
         sheet: Sheet | str = format_values(values if perquery else values.iloc[:0], means, inputs.format)
     elif perquery:
         sheet = per_query_sheet(values, means, labels)
@@ -186,6 +172,27 @@ def evaluate(
             advice=[] if suite is None else [see],
         )
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
+
+
+def _check_options(
+    inputs: Inputs, perquery: bool, baseline: str | None, ci: bool, judged: bool, sort: str | None
+) -> None:
+    """Raise an error for options that exclude or require others."""
+    has_groups = {"--by": inputs.by is not None}
+    per_query = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
+    of_means = {"--ci": ci, "--judged": judged, **has_groups}
+    means_only = {"--baseline": baseline is not None, **of_means}
+    refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
+    refuse_together({"--judged": judged}, has_groups, "{} is over all topics: omit it, or {}")
+    without_human = {**per_query, **of_means, "--sort": sort is not None, **dict.fromkeys(inputs.tests_given, True)}
+    refuse_together(without_human, {"--human": bool(inputs.values["human"])}, HUMAN_EXCLUDES)
+    if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
+        raise MultiAspectError(
+            "--human estimates means over all judged topics: which topics are positive depends on who judges; use "
+            "--average-over judged"
+        )
+    if baseline is None and inputs.tests_given:
+        raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
 
 
 def estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..analysis._frames import Floats
+from .._typing import Floats
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices
 from .style import LIGHT, SMALL, add_colour_bar, axes_or_new, colours_of, distinct_texts, format_fixed, text_colour

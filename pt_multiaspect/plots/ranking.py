@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._numbers import spell
+from .._typing import Floats
 from .._validation import count
-from ..analysis._frames import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments

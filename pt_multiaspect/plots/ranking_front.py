@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from ..analysis import AttainableFront
-from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
+from .._typing import Floats
 from ..analysis import rank_correlation
-from ..analysis._frames import Floats, directions, matrix, rows_of_measures, select_measures
+from ..analysis._frames import directions, matrix, rows_of_measures, select_measures
 from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._numbers import number
+from .._typing import Floats
 from ..errors import MultiAspectError, tally
 from .inputs import check_option, kind
 
 Model: TypeAlias = Literal["arctan", "step"]
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def _arctan(scores: Floats, threshold: float) -> Floats:

@@ -17,7 +17,6 @@ from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
 from ..analysis.robustness import Robustness
-from ..aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
 from ..description import describe
@@ -32,7 +31,7 @@ from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables.content import decimals_by_label, means_table, test_name
 from ..views import Block, Heading, Sentence, View
 from .answers import answers_payload
-from .columns import add_aspect_measures, drop_copies, report_measures
+from .columns import drop_copies, read_columns
 from .figures import Figures, Options, check_baseline, rows_of_group, values_by_measure
 from .holding import robustness_of_pair
 from .page import page, vega
@@ -190,16 +189,8 @@ def report(
     options = _options(test, correction, alpha, n_resamples, seed, ci)
     day = _day(date)
     if is_long_frame(runs):
-        for name, unused in (("qrels", qrels), ("topics", topics)):
-            if unused is not None:
-                raise MultiAspectError(
-                    f"{name}: expected None, as runs is a frame of values; omit {name}, and give measures by name, "
-                    "as measures="
-                )
-        scales = parse_aspects(aspects)
-        if not isinstance(scales, Aspects | None):
-            raise MultiAspectError(f"aspects: expected the scales of the criteria, got names: {choices(scales)}")
-        figures = figures_of_values(runs, measures, human, baseline, options, by, title, day, scales)
+        _refuse_unused(qrels=qrels, topics=topics)
+        figures = figures_of_values(runs, measures, human, baseline, options, by, title, day, aspects)
         return _finish(figures, robustness_of_pair(figures), {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
@@ -214,11 +205,7 @@ def report(
     named = {name: as_repeatable(run) for name, run in given_runs}
     check_baseline(baseline, named)
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
-    # Columns without names, as in tuples, are named after the aspects.
-    chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
-    names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
-    given = report_measures(measures, spec, names)
-    columns, labels = add_aspect_measures(given, base, spec, chosen)
+    given, columns, labels = read_columns(measures, base, spec, judgments)
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = drop_copies(perquery, labels, base, given)
@@ -245,6 +232,16 @@ def report(
     in_order = {name: named[name] for name in names_of_runs}
     rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, depth)
     return _finish(figures, robustness_of_pair(figures, named, judgments), rankings, answers, path)
+
+
+def _refuse_unused(**arguments: object) -> None:
+    """Raise an error for arguments that a frame of values takes the place of."""
+    for name, argument in arguments.items():
+        if argument is not None:
+            raise MultiAspectError(
+                f"{name}: expected None, as runs is a frame of values; omit {name}, and give measures by name, as "
+                "measures="
+            )
 
 
 def _finish(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..aspects.parameter import AspectSpec
+from ..collection.judgments import Judgments
 from ..errors import errors_of
 from ..evaluation.long_frames import measures_by_label
 from ..integration.declared import default_measures, with_aspects
@@ -17,26 +18,34 @@ from ..integration.parsing import parse_all, record_measures
 from ..measures import On
 
 
-def report_measures(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str, ir_measures.Measure]:
-    """Return the measures by label, on the declared scales.
+def read_columns(
+    measures: Any, base: Any, aspects: AspectSpec, judgments: Judgments
+) -> tuple[dict[str, ir_measures.Measure], dict[str, ir_measures.Measure], dict[str, str]]:
+    """Return the measures of a report, with those of the single aspects.
 
     Parameters
     ----------
     measures : measure, str, sequence of these, mapping or None
         As in `pt_multiaspect.evaluate`. By default TOMA, CAM and MM at 10, or AP and RR if there is one aspect.
+    base : measure or str
+        The measure of single aspects.
     aspects : Aspects, tuple of str or None
         The scales of measures that declare none, or the columns of measures that name none.
-    names : list of str
-        The aspects of the judgments.
+    judgments : Judgments
+        The judgments.
 
     Returns
     -------
-    dict of str to Measure
+    given, columns, labels
+        The measures that are given by label, these followed by those of aspects, and the label of each aspect.
     """
-    chosen = [name for name in names if aspects is None or name in aspects]
-    if measures is not None:
-        return with_aspects(parse_all(measures), aspects, names)
-    return with_aspects(default_measures(chosen), aspects, names)
+    judged = list(judgments.label_names)
+    # Columns without names, as in tuples, are named after the aspects.
+    chosen = judged if aspects is None else [view.name for view in judgments.views(aspects)]
+    names = chosen if len(chosen) == len(judged) else judged
+    given = default_measures(chosen) if measures is None else parse_all(measures)
+    given = with_aspects(given, aspects, names)
+    return given, *add_aspect_measures(given, base, aspects, chosen)
 
 
 def add_aspect_measures(

@@ -7,6 +7,8 @@ from typing import Any
 
 from ..analysis._frames import Direction, directions, matrix, rows_of_measures, select_measures
 from ..aspects import Aspects
+from ..aspects.parameter import parse_aspects
+from ..errors import MultiAspectError, choices
 from ..evaluation import check_columns, interval_columns
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import COLUMNS, is_combined, labels_of_aspects, measures_by_label, read_named_values
@@ -24,9 +26,12 @@ def figures_of_values(
     by: object,
     title: str,
     date: str,
-    scales: Aspects | None,
+    aspects: object,
 ) -> Figures:
     """Return the figures of values per topic."""
+    scales = parse_aspects(aspects)
+    if not isinstance(scales, Aspects | None):
+        raise MultiAspectError(f"aspects: expected the scales of the criteria, got names: {choices(scales)}")
     several = measures is None or (isinstance(measures, Sequence | Mapping) and not isinstance(measures, str))
     perquery, given = select_measures(read_named_values(values), measures if several else [measures])
     array, names, _, labels = matrix(perquery, as_given=True, least=1)

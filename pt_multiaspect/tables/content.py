@@ -11,8 +11,8 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Ints
-from ..analysis._frames import Direction, Floats, by_measure, directions_from_words, topics_differ
+from .._typing import Floats, Ints
+from ..analysis._frames import Direction, by_measure, directions_from_words, topics_differ
 from ..analysis.baseline import compare_with_baseline
 from ..analysis.detectable import detectable_difference
 from ..aspects import Aspects
@@ -385,11 +385,7 @@ def means_table(
     for head in heads:
         columns.append(Column(f"{head.short} ↓" if head.lower_is_better else head.short))
         values = means[head.label].to_numpy(dtype=np.float64)
-        marks: list[Mark] = [""] * len(values)
-        for rows in [rows for _, rows in sections] if "group" in means else [np.arange(len(values))]:
-            if not np.isnan(values[rows]).any():
-                for row, mark in zip(rows, shown_marks(values[rows], head.lower_is_better), strict=True):
-                    marks[row] = mark
+        marks = _marks_by_row(values, sections if "group" in means else _sections(means, None), head)
         different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
         after: Sequence[str] = [""] * len(values)
         if ci is not None:
@@ -426,6 +422,16 @@ def means_table(
         *_group_notes(by, comparisons),
     ]
     return Table(columns, lines, most=len(lines), notes=notes)
+
+
+def _marks_by_row(values: Floats, sections: Sequence[tuple[str | None, Ints]], head: Head) -> list[Mark]:
+    """Return the marks of the values that are best in their section, none where some are missing."""
+    marks: list[Mark] = [""] * len(values)
+    for _, rows in sections:
+        if not np.isnan(values[rows]).any():
+            for row, mark in zip(rows, shown_marks(values[rows], head.lower_is_better), strict=True):
+                marks[row] = mark
+    return marks
 
 
 def _sections(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..._typing import Floats
 from ...aspects.aspects import Aspects
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
@@ -17,7 +18,6 @@ from ...errors import MultiAspectError, choices
 from ...measures import Measure
 from ...orders import Order
 from ...orders.order import scaled_aspects
-from .._frames import Floats
 from ._worlds import Asked, Position, Space, Variant, Worlds
 
 #: Maximum number of label tuples whose order is checked; if there are more, this many are sampled.

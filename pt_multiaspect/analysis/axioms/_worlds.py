@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._numbers import number
+from ..._typing import Bools
 from ...aspects.aspect import Scale
 from ...aspects.aspects import Aspects
 
-Bools = npt.NDArray[np.bool_]
 #: Grade indices (0 is the lowest grade): worlds × documents × aspects, with documents in ranking order.
 Worlds = npt.NDArray[np.intp]
 #: The documents, aspects or constants that a trial compares.

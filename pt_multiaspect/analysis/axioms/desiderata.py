@@ -9,13 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from ..._numbers import spell
-from .._frames import Floats
+from ..._typing import Bools, Floats
 from ._asking import Bound
 from ._report import RankedWorld, format_score
 from ._worlds import (
     Alike,
     Asked,
-    Bools,
     Chains,
     Multisets,
     OneAlike,

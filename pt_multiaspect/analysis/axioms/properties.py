@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._frames import Floats
+from ..._typing import Bools, Floats
 from ._asking import Bound
 from ._report import RankedWorld
-from ._worlds import Asked, Bools, Position, Source, Space, Worlds
+from ._worlds import Asked, Position, Source, Space, Worlds
 
 #: Scores that differ by at most this are equal.
 TOLERANCE = 1e-9
