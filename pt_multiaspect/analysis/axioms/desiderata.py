@@ -41,6 +41,9 @@ class PartialOrder(Property):
         "than a tuple that is not better on any aspect."
     )
     source = Multisets()
+    relation = (
+        "the document of A is better than that of B on one aspect and worse on none. A should not score lower"
+    )
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return all ordered pairs of documents."""
@@ -50,12 +53,6 @@ class PartialOrder(Property):
         """Compare rankings of one document each, of which one is better than the other."""
         better, worse = position
         return is_better(worlds, better, worse), [Asked(worlds, (better,)), Asked(worlds, (worse,))]
-
-    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
-        """Return the expected relation."""
-        return (
-            "the document of A is better than that of B on one aspect and worse on none. A should not score lower"
-        )
 
     def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
         """Check that label tuples do not weigh less than tuples that are worse on one aspect."""
@@ -147,6 +144,7 @@ class Swap(Property):
         "on none) moves up does not raise the score."
     )
     source = Sequences()
+    relation = "B swaps ranks {0} and {1} of A and moves the worse document up. B should not score higher"
     observed = "does"
 
     def positions(self, space: Space, n: int) -> list[Position]:
@@ -157,11 +155,6 @@ class Swap(Property):
         """Compare the ranking with that in which a worse document moves up."""
         (i, j), n = position, worlds.shape[1]
         return is_better(worlds, i, j), [Asked(worlds, order_with_swap(n)), Asked(worlds, order_with_swap(n, i, j))]
-
-    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
-        """Return the expected relation."""
-        i, j = (rank + 1 for rank in position)
-        return f"B swaps ranks {i} and {j} of A and moves the worse document up. B should not score higher"
 
 
 class Attainable(Property):
@@ -201,6 +194,7 @@ class OneAttainable(Attainable):
 
     name = "1 attainable"
     statement = "In every world in which some order of all documents scores above 0, the best order scores 1."
+    relation = "this is the best order of these documents. It should score 1"
     end = 1
     least_documents = 1
 
@@ -208,10 +202,6 @@ class OneAttainable(Attainable):
         """Return the highest score minus 1, for worlds with a positive score."""
         best = scores.max(axis=1)
         return best - 1.0, ~(best <= TOLERANCE)
-
-    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
-        """Return the expected score."""
-        return "this is the best order of these documents. It should score 1"
 
 
 class ZeroAttainable(Attainable):
@@ -221,6 +211,7 @@ class ZeroAttainable(Attainable):
     statement = (
         "In every world whose documents do not all have the same labels, the worst order of all documents scores 0."
     )
+    relation = "this is the worst order of these documents. It should score 0"
     end = -1
 
     @staticmethod
@@ -230,10 +221,6 @@ class ZeroAttainable(Attainable):
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
         """Return minus the lowest score."""
         return -scores.min(axis=1), np.ones(len(scores), dtype=np.bool_)
-
-    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
-        """Return the expected score."""
-        return "this is the worst order of these documents. It should score 0"
 
 
 class LargerErrors(Property):
@@ -248,6 +235,7 @@ class LargerErrors(Property):
     strict = True
     least_documents = 3
     source = Chains()
+    relation = "B swaps ranks {0} and {2} of the ideal ranking, A only ranks {0} and {1}. B should score lower"
 
     def positions(self, space: Space, n: int) -> list[Position]:
         """Return all triples of ranks."""
@@ -258,11 +246,6 @@ class LargerErrors(Property):
         (i, j, k), n = position, worlds.shape[1]
         valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
         return valid, [Asked(worlds, order_with_swap(n, i, j)), Asked(worlds, order_with_swap(n, i, k))]
-
-    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
-        """Return the expected relation."""
-        i, j, k = (rank + 1 for rank in position)
-        return f"B swaps ranks {i} and {k} of the ideal ranking, A only ranks {i} and {j}. B should score lower"
 
 
 class HighErrors(Property):
@@ -407,6 +390,7 @@ class WellDefined(Property):
     )
     least_documents = 1
     source = Alike()
+    relation = "a ranking of documents with the same labels should have a score in the range of the measure"
     shown = (0,)
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
@@ -420,10 +404,6 @@ class WellDefined(Property):
         with np.errstate(invalid="ignore"):
             defined = np.isfinite(scores) & (scores >= low - TOLERANCE) & (scores <= high + TOLERANCE)
         return np.where(defined[:, 0], 0.0, -1.0), np.ones(len(scores), dtype=np.bool_)
-
-    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
-        """Return the expected relation."""
-        return "a ranking of documents with the same labels should have a score in the range of the measure"
 
     def observed_relation(self, scores: Sequence[float], tied: bool) -> str:
         """Return the score."""

@@ -39,6 +39,8 @@ class Property(ABC):
     #: Number of documents in a ranking beyond those of its world.
     surplus: ClassVar[int] = 0
     source: ClassVar[Source]
+    #: The expected relation between the rankings shown, with the ranks of the position as {0}, {1} and so on.
+    relation: ClassVar[str]
     #: Indices of the rankings that are shown in an example.
     shown: ClassVar[tuple[int, ...]] = (0, 1)
     #: Columns of the ranking that should score higher, and of the other one.
@@ -63,9 +65,9 @@ class Property(ABC):
         """
         return scores[:, self.better] - scores[:, self.worse], np.ones(len(scores), dtype=np.bool_)
 
-    @abstractmethod
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation between the rankings A, B, … shown."""
+        return self.relation.format(*(rank + 1 for rank in position))
 
     def observed_relation(self, scores: Sequence[float], tied: bool) -> str:
         """Return the observed relation."""
