@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,9 @@ _FEW = 0.5
 #: The columns of intervals.
 _ENDS = ("low", "high")
 
+#: Number of bootstrap samples of the intervals of Krippendorff's α.
+_RESAMPLES = 1000
+
 
 def judge_agreement(
     frame: object,
@@ -48,6 +52,8 @@ def judge_agreement(
     judge: str = JUDGE,
     aspects: object = None,
     level: str = "ordinal",
+    ci: float | None = None,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Compute Krippendorff's α of the judges for each criterion.
 
@@ -63,12 +69,17 @@ def judge_agreement(
         omitted.
     level : {'ordinal', 'nominal', 'interval'}, default 'ordinal'
         The level of measurement: the distance of two labels is their distance in ranks, 1, or their difference.
+    ci : float in (0, 1), optional
+        The confidence level of intervals. By default, there are none.
+    seed : int, default 0
+        Random seed of the intervals.
 
     Returns
     -------
     DataFrame
         One row per criterion: ``aspect``; ``alpha``, at most 1, 0 for agreement as by chance, NaN if all labels are
-        equal or no document has two; ``n_documents``, ``n_judges`` and ``n_labels``, the numbers of (query,
+        equal or no document has two; with `ci`, ``low`` and ``high``, the ends of its interval, NaN for fewer than
+        two topics; ``n_documents``, ``n_judges`` and ``n_labels``, the numbers of (query,
         document) pairs with at least two labels, and of their judges and labels, and ``n_single``, the number of
         pairs with one label, on which α does not depend.
 
@@ -91,6 +102,8 @@ def judge_agreement(
     of one reliability matrix. With a skewed distribution, such as 95 % of the labels equal, α may be low although
     judges agree on most documents.
 
+    Intervals are percentile intervals of 1000 bootstrap samples of the topics, whose documents are kept together.
+
     References
     ----------
     Krippendorff: Content Analysis: An Introduction to Its Methodology. Sage, 3rd ed. 2013, ch. 12.
@@ -109,6 +122,7 @@ def judge_agreement(
     0  fluent  0.8203            5         3        14         0
     """
     choice("level", *_LEVELS)(level)
+    ci, seed = None if ci is None else proportion("ci")(ci), random_seed(seed)
     frame = materialise(frame)
     table = to_pandas(frame)
     if table is not None and is_judged_answers(table.columns):
@@ -122,39 +136,76 @@ def judge_agreement(
         n_labels = np.bincount(judged.pair[aspect_rows], minlength=judged.n_pairs)
         kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]
-        alpha = krippendorff_alpha(name, pair, grade, aspect.scale.grades, level)
+        agreement = Agreement.of(name, pair, grade, aspect.scale.grades, level)
+        topic = pd.factorize(judged.qids)[0][np.unique(pair)]
         rows.append(
-            (
-                name,
-                alpha,
-                int((n_labels > 1).sum()),
-                len(np.unique(judged.judge[kept])),
-                len(kept),
-                int((n_labels == 1).sum()),
-            )
+            {
+                "aspect": name,
+                "alpha": agreement.alpha,
+                **({} if ci is None else dict(zip(_ENDS, agreement.interval(topic, ci, seed), strict=True))),
+                "n_documents": int((n_labels > 1).sum()),
+                "n_judges": len(np.unique(judged.judge[kept])),
+                "n_labels": len(kept),
+                "n_single": int((n_labels == 1).sum()),
+            }
         )
-    return pd.DataFrame(rows, columns=["aspect", "alpha", "n_documents", "n_judges", "n_labels", "n_single"])
+    return pd.DataFrame(rows)
 
 
-def krippendorff_alpha(name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> float:
-    """Return Krippendorff's α of the labels ``grades[grade]`` of pairs, each of which has several."""
+@dataclass(frozen=True)
+class Agreement:
+    """Krippendorff's α of the labels of several judges."""
+
+    alpha: float
+    #: The number of labels of each grade, one row per document.
+    counts: Ints
+    grades: Floats
+    level: str
+
+    @classmethod
+    def of(cls, name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> Agreement:
+        """Return the agreement on the labels ``grades[grade]`` of pairs, each of which has several."""
+        _library()
+        used, value = np.unique(grade, return_inverse=True)
+        units, unit = np.unique(pair, return_inverse=True)
+        if len(units) * len(used) ** 2 > _LARGEST:
+            raise MultiAspectError(
+                f"{name}: {len(used)} distinct labels of {len(units)} documents are too many for Krippendorff's α; "
+                "round the labels to fewer grades"
+            )
+        counts = np.bincount(unit * len(used) + value, minlength=len(units) * len(used))
+        counts = counts.reshape(len(units), len(used))
+        if len(used) < 2:
+            why = "all labels are equal" if len(used) else "no document has labels of two judges"
+            warn_once(f"Krippendorff's α of {name} is undefined: {why}", key=f"alpha of {name}: {why}")
+        return cls(_alpha(counts, grades[used], level), counts, grades[used], level)
+
+    def interval(self, topic: Ints, ci: float, seed: int) -> tuple[float, float]:
+        """Return the interval of α over topics, given the topic of each document; NaN if it is undefined."""
+        n_topics = len(np.unique(topic))
+        if n_topics < 2 or np.isnan(self.alpha):
+            return np.nan, np.nan
+        rng, codes = np.random.default_rng(seed), pd.factorize(topic)[0]
+        alphas = []
+        for _ in range(_RESAMPLES):
+            times = np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics)
+            alphas.append(_alpha(np.repeat(self.counts, times[codes], axis=0), self.grades, self.level))
+        low, high = np.nanquantile(alphas, [(1 - ci) / 2, (1 + ci) / 2])
+        return float(low), float(high)
+
+
+def _alpha(counts: Ints, grades: Floats, level: str) -> float:
+    """Return Krippendorff's α of the numbers of labels by document and grade, NaN if all labels are equal."""
+    if (counts.sum(axis=0) > 0).sum() < 2:
+        return float("nan")
+    return float(_library().alpha(value_counts=counts, value_domain=grades, level_of_measurement=level))
+
+
+def _library() -> Any:
     try:
-        krippendorff = import_module("krippendorff")
+        return import_module("krippendorff")
     except ImportError as error:
         raise ImportError('judge_agreement requires krippendorff: pip install "pt-multiaspect[judges]"') from error
-    used, value = np.unique(grade, return_inverse=True)
-    units, unit = np.unique(pair, return_inverse=True)
-    if len(used) < 2:
-        why = "all labels are equal" if len(used) else "no document has labels of two judges"
-        warn_once(f"Krippendorff's α of {name} is undefined: {why}", key=f"alpha of {name}: {why}")
-        return float("nan")
-    if len(units) * len(used) ** 2 > _LARGEST:
-        raise MultiAspectError(
-            f"{name}: {len(used)} distinct labels of {len(units)} documents are too many for Krippendorff's α; "
-            "round the labels to fewer grades"
-        )
-    counts = np.bincount(unit * len(used) + value, minlength=len(units) * len(used)).reshape(len(units), len(used))
-    return float(krippendorff.alpha(value_counts=counts, value_domain=grades[used], level_of_measurement=level))
 
 
 @dataclass(frozen=True, repr=False)

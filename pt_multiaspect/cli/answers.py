@@ -9,6 +9,7 @@ import click
 import pandas as pd
 
 from .. import reporting
+from ..analysis import judge_agreement
 from ..answers import argue_scores, combine, from_criteria, nugget_scores, rubric_scores
 from ..answers._frames import read_answers
 from ..aspects import Aspects
@@ -21,7 +22,7 @@ from ..integration.parsing import RECORD, record_measures
 from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, estimates_sheet, means_sheet, per_query_sheet
 from .inputs import pick_run
 from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, measure_option, option, output, refuse_together
-from .tables import SUFFIXES
+from .tables import SUFFIXES, Sheet
 from .verb import Inputs, verb
 
 
@@ -53,6 +54,11 @@ from .verb import Inputs, verb
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
     *SIGNIFICANCE,
     option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (a report always does)."),
+    option(
+        "--agreement",
+        is_flag=True,
+        help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 % intervals.",
+    ),
     option("--title", default="Evaluation of answers", metavar="TEXT", help="The title of a report."),
     TABLE[0],
     output(
@@ -69,6 +75,7 @@ def answers(
     perquery: bool,
     baseline: str | None,
     ci: bool,
+    agreement: bool,
     title: str,
 ) -> object:
     """Score judged answers.
@@ -78,6 +85,12 @@ def answers(
     scales of --aspects: one column each, or rows with criterion and score, and judge if there are several.
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
+    if agreement:
+        of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, "--ci": ci}
+        of_scores |= {"--by": inputs.values["topic_groups"] is not None, "--baseline": baseline is not None}
+        refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
+        found = judge_agreement(read_answers(list(judged), "answers"), aspects=inputs.aspects, ci=CONFIDENCE)
+        return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
     values = _scores(judged, inputs.aspects, combined)
     human = _scores(inputs.values["human"], inputs.aspects, combined) if inputs.values["human"] else None
     file = inputs.values["topic_groups"]

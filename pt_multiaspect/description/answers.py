@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._numbers import spell
 from .._typing import Bools
-from ..analysis.judges import krippendorff_alpha
+from ..analysis.judges import Agreement
 from ..answers._frames import answer_title, read_answers
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
@@ -32,7 +32,7 @@ from ..collection.views import AspectView
 from ..errors import choices, number_of
 from ..views import percent
 from . import rules
-from .figures import Figures, Finding
+from .figures import AGREEMENT, Figures, Finding
 from .scales import Judged, JudgedAnswers, read_judged
 
 #: A criterion hardly distinguishes systems if this fraction of at least this many answers has its best grade.
@@ -194,7 +194,7 @@ def find_disagreement(figures: Figures) -> Iterator[Finding]:
             yield Finding("note", name, text, '# pip install "pt-multiaspect[judges]"')
             continue
         levels, level = np.unique(labels[several], return_inverse=True)
-        alpha = krippendorff_alpha(name, answer[several], level, levels, "ordinal")
+        alpha = Agreement.of(name, answer[several], level, levels, "ordinal").alpha
         if alpha < _LOW_ALPHA:
             deviation = (labels - grouped.transform("mean").to_numpy())[several]
             by_judge = pd.Series(deviation).groupby(rows["judge"].to_numpy()[several]).mean()
@@ -202,7 +202,7 @@ def find_disagreement(figures: Figures) -> Iterator[Finding]:
             which = f"; {by_judge.index[far]} deviates most, by {by_judge.iloc[far]:+.2g} in the mean"
             text = f"judges disagree: Krippendorff's alpha is {alpha:.2f}, and {shares}"
             text += which if len(by_judge) > 1 else ""
-            yield Finding("warning", name, text, "ma.analysis.judge_agreement(judged)")
+            yield Finding("warning", name, text, AGREEMENT)
 
 
 #: The rules in the order of findings with equal severity.

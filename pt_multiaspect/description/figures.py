@@ -129,6 +129,10 @@ class Figures:
         return f"qrels[{self.judged.columns.get(name, name)!r}]"
 
 
+#: The remedy of disagreeing judges, which has a command.
+AGREEMENT = "ma.analysis.judge_agreement(judged)"
+
+
 @dataclass(frozen=True)
 class Finding:
     """A finding, with its remedy."""

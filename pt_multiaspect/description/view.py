@@ -15,7 +15,7 @@ from .._numbers import spell
 from ..aspects import Aspects
 from ..errors import choices, number_of
 from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, fixed_point, percent
-from .figures import Figures, declaration
+from .figures import AGREEMENT, Figures, declaration
 from .scales import records
 
 #: Scales with more labels are drawn in ranges of labels.
@@ -74,6 +74,8 @@ def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list
 
 def _code(remedy: str, in_shell: bool) -> Sentence | Code:
     """Return a remedy; with `in_shell`, without calls of `describe`, which the report is the result of."""
+    if in_shell and remedy == AGREEMENT:
+        return Code("pt-multiaspect answers JUDGED --agreement")
     call = re.fullmatch(r"ma\.describe\(\w+\)\.(labels|contingency)(.*)", remedy) if in_shell else None
     if call is None:
         return Code(remedy)

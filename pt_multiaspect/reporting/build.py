@@ -34,6 +34,7 @@ from .answers import answers_payload
 from .columns import drop_copies, read_columns
 from .figures import Figures, Options, check_baseline, rows_of_group, values_by_measure
 from .holding import robustness_of_pair
+from .judges import answers_blocks
 from .page import page, vega
 from .payload import payload, rankings_payload
 from .summary import summary
@@ -254,7 +255,8 @@ def _finish(
     """Return the report, and write its page."""
     names, qids, _, _ = values_by_measure(figures.perquery)
     shown = None if answers is None else answers_payload(answers, names, qids, figures.notes)
-    result = Report(figures, robustness, payload(figures, rankings, shown))
+    blocks = [] if answers is None else answers_blocks(answers, figures)
+    result = Report(figures, robustness, blocks, payload(figures, rankings, shown))
     if path is not None:
         result.to_html(path)
     return result
@@ -303,6 +305,8 @@ class Report(View):
         The figures.
     robustness : Robustness or None
         What the difference depends on that the summary states.
+    answers : sequence of Block
+        What the page says of answers and their judges.
     data : dict
         The data for the script of the page.
 
@@ -345,15 +349,18 @@ class Report(View):
 
     Notes
     -----
-    Stability: provisional in `figures`, `robustness`, `data`. They are made for the page, and change with it.
+    Stability: provisional in `figures`, `robustness`, `answers`, `data`. They are made for the page, and change
+    with it.
 
     Examples
     --------
     See `report`.
     """
 
-    def __init__(self, figures: Figures, robustness: Robustness | None, data: dict[str, Any]) -> None:
-        self._figures, self._data, self.robustness = figures, data, robustness
+    def __init__(
+        self, figures: Figures, robustness: Robustness | None, answers: Sequence[Block], data: dict[str, Any]
+    ) -> None:
+        self._figures, self._answers, self._data, self.robustness = figures, answers, data, robustness
         self.title, self.description, self.perquery = figures.title, figures.description, figures.perquery
         self.date, self.summary = figures.date, summary(figures)
         self.systems, self.notes, self.not_dominated = figures.systems, figures.notes, figures.not_dominated
@@ -391,4 +398,4 @@ class Report(View):
         ]
 
     def _page(self) -> str:
-        return page(self._figures, self.robustness, self._data, self.summary)
+        return page(self._figures, self.robustness, self._answers, self._data, self.summary)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -25,7 +26,20 @@ from ..aspects.wording import in_words
 from ..errors import choices, number_of
 from ..measures.definitions import details, sentence
 from ..tables.content import test_name
-from ..views import Bar, Cells, Column, Items, Sentence, Table, asset, decimals, fixed_point, html_of, template
+from ..views import (
+    Bar,
+    Block,
+    Cells,
+    Column,
+    Items,
+    Sentence,
+    Table,
+    asset,
+    decimals,
+    fixed_point,
+    html_of,
+    template,
+)
 from .figures import FEWEST_OF_HEAT_MAPS, Figures
 from .payload import as_script
 
@@ -46,7 +60,9 @@ def vega() -> str:
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def page(figures: Figures, robustness: Robustness | None, data: dict[str, Any], summary: str) -> str:
+def page(
+    figures: Figures, robustness: Robustness | None, answers: Sequence[Block], data: dict[str, Any], summary: str
+) -> str:
     """Return the page.
 
     Parameters
@@ -55,6 +71,8 @@ def page(figures: Figures, robustness: Robustness | None, data: dict[str, Any], 
         The figures.
     robustness : Robustness or None
         What the difference depends on that the summary states.
+    answers : sequence of Block
+        The content of the section on answers and judges.
     data : dict
         The data for the script, see `payload`.
     summary : str
@@ -70,6 +88,7 @@ def page(figures: Figures, robustness: Robustness | None, data: dict[str, Any], 
     sections = [
         ("holding", "How far it holds", _holding_section(robustness)),
         ("judgments", "Judgments", _judgments_section(figures)),
+        ("answers", "Answers", {"view": html_of(answers)} if answers else None),
         ("systems", "Systems", _systems_section(figures, data)),
         ("means", "Means", {"ci": f"{100 * figures.options.ci:g}"}),
         ("aspects", "Aspects" if figures.aspects else "Pairs of measures", _aspects_section(figures)),

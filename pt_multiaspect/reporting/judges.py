@@ -1,0 +1,150 @@
+"""How labels of answers became values, and how much the judges agree: a section of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._numbers import spell
+from ..analysis import judge_agreement
+from ..answers import combine, from_criteria
+from ..answers._frames import read_answers
+from ..aspects import Aspect
+from ..collection.judged_answers import CriterionLabels, read_criteria
+from ..collection.long_judgments import COMBINATIONS
+from ..errors import MultiAspectError, choices, join_names, number_of, silence_warnings
+from ..evaluation.long_frames import is_combined
+from ..orders.order import grade_values
+from ..views import Block, Cell, Cells, Column, Sentence, Table, decimals
+from .figures import Figures
+from .summary import compared_pair
+
+#: Relative tolerance for equal values (rounding errors of means).
+_TOLERANCE = 1e-9
+
+#: The confidence level of the agreement.
+_CONFIDENCE = 0.95
+
+#: The declared scale of each criterion, None without.
+Scales = Mapping[str, Aspect | None]
+
+
+def answers_blocks(answers: object, figures: Figures) -> list[Block]:
+    """Return what is to be said of answers that are judged by criteria; nothing of others.
+
+    Parameters
+    ----------
+    answers : DataFrame, list of dicts, path, or list of paths
+        As for `report`.
+    figures : Figures
+        The figures, in which the criteria are labels without a measure.
+    """
+    with silence_warnings():  # which the conversion to values has given
+        try:
+            _, found = read_criteria(read_answers(answers, "answers"), None, "answers")
+        except MultiAspectError:  # of nuggets, for example
+            return []
+        criteria = {name: labels for name, labels in found.items() if figures.measures.get(name, "") is None}
+        if not criteria:
+            return []
+        scales = {name: None if figures.scales is None else figures.scales.get(name) for name in criteria}
+        rows = _long_rows(criteria)
+        judges = [judge for judge in pd.unique(rows["judge"]) if judge]
+        blocks: list[Block] = [*map(Sentence, _conversions(scales)), Sentence(_extent(rows, judges))]
+        if rows.duplicated(["name", "qid", "criterion"]).any():
+            blocks += [Sentence(_combination(rows, scales, figures)), *_agreement(rows, scales)]
+        return blocks + (_by_judge(rows, scales, judges, figures) if len(judges) > 1 else [])
+
+
+def _long_rows(criteria: Mapping[str, CriterionLabels]) -> pd.DataFrame:
+    """Return one row per label, with the columns that `from_criteria` reads."""
+    parts = [
+        labels.rows[["name", "qid", "judge", "repetition"]].assign(criterion=name, score=labels.column.to_numpy())
+        for name, labels in criteria.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _conversions(scales: Scales) -> Iterator[str]:
+    """Yield how the labels of the criteria became values, criteria with the same scale together."""
+    names: dict[str, list[str]] = {}
+    for name, aspect in scales.items():
+        text = "values in [0, 1], as given"
+        if aspect is not None and aspect.grades is not None:
+            grades, values = (
+                choices(map(spell, array)) for array in (aspect.scale.grades, grade_values(aspect.scale))
+            )
+            text = f"the labels {grades} became the values {values}"
+        names.setdefault(text, []).append(name)
+    for text, of_text in names.items():
+        yield f"{join_names(of_text)}: {text}."
+
+
+def _extent(rows: pd.DataFrame, judges: Sequence[str]) -> str:
+    """Return how many labels there are, and of whom."""
+    n_answers = len(rows[["name", "qid"]].drop_duplicates())
+    by = f" by {number_of(len(judges), 'judge')} ({choices(judges)})" if judges else ""
+    repeated = rows["repetition"].nunique()
+    repetitions = f" in {number_of(repeated, 'repetition')}" if repeated > 1 else ""
+    return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}."
+
+
+def _combination(rows: pd.DataFrame, scales: Scales, figures: Figures) -> str:
+    """Return how several labels of an answer were combined, by what gives the values of the report."""
+    keys = ["name", "qid", "measure"]
+    for method in ("mean", *COMBINATIONS):
+        try:
+            values = from_criteria(rows, aspects=scales, combine_judges=method)
+        except MultiAspectError:  # ties of majorities
+            continue
+        both = figures.perquery.astype(dict.fromkeys(keys, str)).merge(values, on=keys)
+        if np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE):
+            return f"Several labels of an answer are combined by their {method}."
+    return "The values are not those that from_criteria makes of these labels: check labels and scales."
+
+
+def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
+    """Return the agreement of the labels of each criterion."""
+    if find_spec("krippendorff") is None:
+        return [
+            Sentence("The agreement of judges requires krippendorff:", code='pip install "pt-multiaspect[judges]"')
+        ]
+    found = judge_agreement(rows, aspects=scales, ci=_CONFIDENCE)
+    cells: list[Cells] = [
+        [row["aspect"], Cell(decimals(row["alpha"]), after=_interval(row)), str(row["n_documents"])]
+        for row in found.to_dict("records")
+    ]
+    columns = [Column("criterion", left=True), Column("agreement"), Column("answers with several labels")]
+    note = f"Agreement: Krippendorff’s α, with its {100 * _CONFIDENCE:g} % interval over topics."
+    return [Table(columns, cells, most=len(cells), notes=[Sentence(note)])]
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    return "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
+
+
+def _by_judge(rows: pd.DataFrame, scales: Scales, judges: Sequence[str], figures: Figures) -> list[Block]:
+    """Return the difference of the pair of the summary by the labels of each judge."""
+    pair, main = compared_pair(figures), figures.measures[figures.main]
+    if pair is None or not (main is None or is_combined(main)):
+        return []
+    cells: list[Cells] = [["all", _difference(figures.perquery, figures.main, pair)]]
+    for judge in judges:
+        try:
+            values = from_criteria(rows[rows["judge"] == judge], aspects=scales)
+            values = values if main is None else combine(values, {figures.main: main})
+            cells.append([judge, _difference(values, figures.main, pair)])
+        except (MultiAspectError, KeyError):  # a criterion or a run has no label of this judge
+            cells.append([judge, "not all answers"])
+    head = f"{pair[0]} − {pair[1]} on {figures.main}"
+    return [Table([Column("labels of", left=True), Column(head)], cells, most=len(cells))]
+
+
+def _difference(values: pd.DataFrame, label: str, pair: tuple[str, str]) -> str:
+    """Return the difference of the means of two runs."""
+    means = values[values["measure"] == label].groupby("name")["value"].mean().to_dict()
+    return decimals(means[pair[0]] - means[pair[1]])

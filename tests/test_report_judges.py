@@ -1,0 +1,172 @@
+"""The section Answers of a report, and the agreement of judges in the shell, against values by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect.analysis import judge_agreement
+from pt_multiaspect.cli import main
+from pt_multiaspect.views import decimals, text_of
+
+SCALES = ma.Aspects({"faithful": [1, 2, 3, 4, 5], "complete": [1, 2, 3, 4, 5]})
+CAM = {"CAM": ma.CAM(aspects="faithful,complete")}
+
+
+def labels(judges: str = "ab", seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"q{topic}", name, criterion, judge, int(rng.integers(1, 6)))
+        for topic in range(8)
+        for name in ("long", "short", "third")
+        for criterion in SCALES
+        for judge in judges
+    ]
+    return pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
+
+
+def said(judged: pd.DataFrame, values: pd.DataFrame, **options: Any) -> str:
+    """The section, in one line."""
+    report = ma.report(values, answers=judged, aspects=SCALES, baseline="short", **options)
+    return " ".join(text_of(report._answers, 1000).split())
+
+
+def scores(judged: pd.DataFrame, combine: str = "mean") -> pd.DataFrame:
+    return ma.answers.combine(ma.answers.from_criteria(judged, aspects=SCALES, combine_judges=combine), CAM)
+
+
+def test_labels_judges_agreement_and_each_judge_alone() -> None:
+    pytest.importorskip("krippendorff")
+    judged = labels()
+    values = scores(judged)
+    text = said(judged, values)
+    assert "faithful and complete: the labels 1, 2, 3, 4, 5 became the values 0, 0.25, 0.5, 0.75, 1." in text
+    assert "96 labels of 24 answers by 2 judges (a, b)." in text
+    assert "Several labels of an answer are combined by their mean." in text
+    for row in judge_agreement(judged, aspects=SCALES, ci=0.95).to_dict("records"):
+        ends = f"[{decimals(row['low'])}, {decimals(row['high'])}]"
+        assert f"{row['aspect']} {decimals(row['alpha'])} {ends} 24" in text
+    report = ma.report(values, answers=judged, aspects=SCALES, baseline="short")
+    best = report.robustness.table["a"][0]
+    assert f"labels of {best} − short on CAM" in text
+    for judge in "ab":
+        of_judge = judged[judged["judge"] == judge].pivot_table(
+            index="system", values="score", aggfunc=lambda given: ((given - 1) / 4).mean()
+        )["score"]
+        assert f" {judge} {decimals(of_judge[best] - of_judge['short'])}" in text
+
+
+@pytest.mark.parametrize("method", ["median", "majority"])
+def test_the_combination_is_the_one_that_gives_the_values(method: str) -> None:
+    judged = labels("abc", seed=4)
+    judged.loc[judged["judge"] == "c", "score"] = judged.loc[judged["judge"] == "a", "score"].to_numpy()
+    text = said(judged, scores(judged, method))
+    # The majority of two equal labels of three is their median.
+    assert "Several labels of an answer are combined by their median." in text
+
+
+def test_values_of_other_labels_are_doubted() -> None:
+    judged = labels()
+    assert "The values are not those that from_criteria makes of these labels" in said(
+        judged, scores(labels(seed=1))
+    )
+
+
+def test_one_label_per_answer_and_criteria_without_grades() -> None:
+    judged = labels("a").drop(columns="judge").assign(score=lambda rows: rows["score"] / 5)
+    values = ma.answers.combine(ma.answers.from_criteria(judged), CAM)
+    report = ma.report(values, answers=judged, baseline="short")
+    text = " ".join(text_of(report._answers, 1000).split())
+    assert text == "faithful and complete: values in [0, 1], as given. 48 labels of 24 answers."
+
+
+@pytest.mark.filterwarnings("ignore:from_criteria. on 8 topics")
+def test_a_judge_of_some_answers_only() -> None:
+    judged = labels()
+    kept = judged[(judged["judge"] == "a") | (judged["topic"] != "q0")]
+    values = scores(kept)
+    assert "b " in said(kept, values)
+    without = judged[(judged["judge"] == "a") | (judged["system"] == "long")]
+    values = scores(without)
+    assert "b not all answers" in said(without, values)
+
+
+def test_pages_of_nuggets_and_values_without_answers_have_no_such_section(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    values = scores(labels())
+    assert 'id="answers"' not in ma.report(values, baseline="short").to_html()
+    assert 'id="answers"' in ma.report(values, answers=labels(), aspects=SCALES, baseline="short").to_html()
+    nuggets = [
+        {"qid": f"q{topic}", "run_id": name, "nuggets": [{"text": "a", "importance": "vital", "assignment": given}]}
+        for topic in range(3)
+        for name, given in (("x", "support"), ("y", "not_support"))
+    ]
+    report = ma.report(ma.answers.nugget_scores(nuggets), answers=nuggets, baseline="y")
+    assert 'id="answers"' not in report.to_html()
+
+
+def test_without_krippendorff_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pt_multiaspect.reporting.judges.find_spec", lambda name: None)
+    judged = labels()
+    assert "The agreement of judges requires" in said(judged, scores(judged))
+
+
+# -- the shell -----------------------------------------------------------------------------------------------
+
+
+def test_the_agreement_of_judges_in_the_shell(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    pytest.importorskip("krippendorff")
+    monkeypatch.chdir(tmp_path)
+    labels().to_csv("judged.csv", index=False)
+    SCALES.to_file("scales.json")
+    assert main(["answers", "judged.csv", "--aspects", "scales.json", "--agreement", "--format", "json"]) == 0
+    found = pd.DataFrame(json.loads(capsys.readouterr().out))
+    expected = judge_agreement(labels(), aspects=SCALES, ci=0.95)
+    expected = expected.rename(columns={"aspect": "criterion", "n_documents": "n_answers"})
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert main(["answers", "judged.csv", "--agreement", "--ci"]) == 2
+    assert "--ci applies to scores: omit it, or --agreement" in capsys.readouterr().err
+
+
+def test_the_remedy_for_disagreement_is_a_command(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    pytest.importorskip("krippendorff")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    many = pd.concat([labels(seed=seed).assign(topic=lambda rows: rows["topic"] + str(rng.integers(10**9)))
+                      for seed in range(6)])  # fmt: skip
+    many.to_csv("judged.csv", index=False)
+    assert main(["describe", "--answers", "judged.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "pt-multiaspect answers JUDGED --agreement" in out
+    assert "ma.analysis.judge_agreement" not in out
+
+
+# -- intervals of α ------------------------------------------------------------------------------------------
+
+
+def test_intervals_of_agreement_are_over_topics() -> None:
+    pytest.importorskip("krippendorff")
+    judged = labels()
+    found = judge_agreement(judged, aspects=SCALES, ci=0.8, seed=3)
+    assert ((found["low"] <= found["alpha"]) & (found["alpha"] <= found["high"])).all()
+    wide = judge_agreement(judged, aspects=SCALES, ci=0.99, seed=3)
+    assert (wide["low"] < found["low"]).all()
+    shuffled = judge_agreement(judged.sample(frac=1, random_state=1), aspects=SCALES)
+    assert shuffled["alpha"].to_numpy() == pytest.approx(
+        judge_agreement(judged, aspects=SCALES)["alpha"].to_numpy()
+    )
+    one = judge_agreement(judged[judged["topic"] == "q0"], aspects=SCALES, ci=0.95)
+    assert one[["low", "high"]].isna().all(axis=None)
+    # Copies of all labels on further topics halve the variance of a sample of topics, not more.
+    copies = pd.concat([judged.assign(topic=judged["topic"] + str(copy)) for copy in range(4)])
+    narrow = judge_agreement(copies, aspects=SCALES, ci=0.8)
+    ratio = (narrow["high"] - narrow["low"]) / (found["high"] - found["low"])
+    assert ratio.to_numpy() == pytest.approx(0.5, abs=0.12)
+    with pytest.raises(ma.MultiAspectError, match="ci"):
+        judge_agreement(judged, ci=2)
