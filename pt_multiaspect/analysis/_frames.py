@@ -237,21 +237,26 @@ def directions(
         If labels are neither in `by_label` nor recorded nor names of measures, so that higher is assumed to be
         better.
     """
+    known = _known_measures(perquery, measures, by_label)
+    check_directions(perquery, values, measures, known, function)
+    return np.array([-1.0 if lower_is_better(known[str(label)]) else 1.0 for label in measures])
+
+
+def check_directions(
+    perquery: pd.DataFrame, values: Floats, measures: list[Any], known: Mapping[str, Any], function: str
+) -> None:
+    """Warn of labels of unknown measures, and raise an error for values that were negated; see `directions`."""
     labels = list(map(str, measures))
-    known = _known_measures(perquery, labels, by_label)
     warn_of_unknown_labels(function, perquery, known, labels, "higher is assumed to be better")
-    signs = np.ones(len(measures))
     for column, label in enumerate(labels):
         measure = known[label]
-        if lower_is_better(measure):
-            signs[column] = -1.0
-            if getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, column] < 0).any():
-                raise MultiAspectError(
-                    f"expected non-negative values for {label}, as {measure} is never negative, got negative ones. "
-                    "Lower is better for this measure, which is taken into account: do not negate the values, or "
-                    "use another label"
-                )
-    return signs
+        is_negated = getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, column] < 0).any()
+        if lower_is_better(measure) and is_negated:
+            raise MultiAspectError(
+                f"expected non-negative values for {label}, as {measure} is never negative, got negative ones. "
+                "Lower is better for this measure, which is taken into account: do not negate the values, or use "
+                "another label"
+            )
 
 
 def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:

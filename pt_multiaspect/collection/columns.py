@@ -61,15 +61,20 @@ NOT_ASPECTS = (
 KNOWN = "known"
 
 
-def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
-    """Return the one column of `frame` among `candidates`."""
+def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> None:
+    """Raise an error unless `frame` has one column among `candidates`."""
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
         got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
         is_swapped = what == "a run" and beir_columns(frame.columns) is not None
         remedy = f". {SWAPPED}" if is_swapped else answers_remedy(frame.columns)
         raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}{remedy}")
-    return frame[present[0]]
+
+
+def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
+    """Return the one column of `frame` among `candidates`."""
+    check_id_column(frame, candidates, what)
+    return frame[next(column for column in candidates if column in frame.columns)]
 
 
 def beir_columns(columns: Collection[Hashable]) -> tuple[str, str] | None:

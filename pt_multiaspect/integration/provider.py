@@ -20,7 +20,7 @@ from ir_measures.providers import Evaluator, Provider
 from ir_measures.providers.fallback_provider import FallbackEvaluator
 
 from ..bases.delegated import function_of
-from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, answers_remedy, as_floats, id_column
+from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, answers_remedy, as_floats, check_id_column
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..collection.rankings import Rankings
@@ -142,7 +142,7 @@ def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator
     if any(function_of(measure) is None for measure in measures):
         for frame, what in ((qrels, "qrels"), (run, "a run")):
             if isinstance(frame, pd.DataFrame) and answers_remedy(frame.columns):
-                id_column(frame, DOCUMENT_COLUMNS, what)
+                check_id_column(frame, DOCUMENT_COLUMNS, what)
     values: Iterator[Metric] = _evaluator(measures, qrels).iter_calc(run)
     return values
 

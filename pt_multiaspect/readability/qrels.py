@@ -13,6 +13,7 @@ from ..collection.columns import (
     NOT_ASPECTS,
     QUERY_COLUMNS,
     check_distinct_columns,
+    check_id_column,
     id_column,
     rename_beir_columns,
 )
@@ -116,7 +117,7 @@ def with_readability(
         raise MultiAspectError(f"qrels: expected a DataFrame with columns qid and docno, got {kind(qrels)}")
     check_distinct_columns(qrels, "qrels")
     frame: pd.DataFrame = rename_beir_columns(qrels, "qrels")
-    id_column(frame, QUERY_COLUMNS, "qrels")
+    check_id_column(frame, QUERY_COLUMNS, "qrels")
     judged = id_strings(id_column(frame, DOCUMENT_COLUMNS, "qrels"), "qrels")
     _check_name(name, frame)
     known = check_documents(docs)

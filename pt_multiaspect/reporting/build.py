@@ -15,7 +15,7 @@ import pandas as pd
 
 from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
-from ..analysis._significance import TESTS, corrector
+from ..analysis._significance import TESTS, check_correction
 from ..analysis.robustness import Robustness
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
@@ -290,7 +290,7 @@ def _options(test: str, correction: str | None, alpha: float, n_resamples: int, 
         n_resamples=count("n_resamples")(n_resamples),
         seed=random_seed(seed),
     )
-    corrector(test, options.family_correction, options.alpha)  # raises an error for unknown ones
+    check_correction(test, options.family_correction)
     return options
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis._frames import Direction, directions, matrix, rows_of_measures, select_measures
+from ..analysis._frames import Direction, check_directions, matrix, rows_of_measures, select_measures
 from ..aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..errors import MultiAspectError, choices
@@ -35,9 +35,11 @@ def figures_of_values(
     several = measures is None or (isinstance(measures, Sequence | Mapping) and not isinstance(measures, str))
     perquery, given = select_measures(read_named_values(values), measures if several else [measures])
     array, names, _, labels = matrix(perquery, as_given=True, least=1)
-    directions(perquery, array, labels, given if isinstance(measures, Mapping) else {}, "report")
+    recorded = measures_by_label(perquery)
+    known = {**recorded, **given} if isinstance(measures, Mapping) else recorded
+    check_directions(perquery, array, labels, known, "report")
     words = {label: measure for label, measure in given.items() if isinstance(measure, Direction)}
-    by_label = {**measures_by_label(perquery), **given, **dict.fromkeys(words)}
+    by_label = {**recorded, **given, **dict.fromkeys(words)}
     combined = [label for label, measure in by_label.items() if is_combined(measure)]
     main = labels[0] if measures is not None or not combined else combined[0]
     by_label = {main: by_label[main], **by_label}  # the first column, which is seen on narrow screens

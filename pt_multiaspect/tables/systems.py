@@ -15,7 +15,7 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import choice, proportion
-from ..analysis._frames import directions, matrices
+from ..analysis._frames import check_directions, matrices
 from ..analysis._significance import TESTS, check_correction
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
@@ -283,9 +283,8 @@ def systems_table(
     topic_groups = None if by is None else read_topic_groups(by, perquery)
     if measures is not None:
         record_measures(perquery, known)
-    # Raises an error for negated values, and warns about labels without a direction.
     lowest = np.array([[[matrix.min() for matrix in values.values()]]])
-    directions(perquery, lowest, list(values), {} if measures is None else {**known, **words}, "systems_table")
+    check_directions(perquery, lowest, list(values), {**known, **words}, "systems_table")
     heads = column_heads({label: words.get(label, known[label]) for label in values}, labels)
     members = systems_by_group(groups, names)
     digits = decimals_by_label(decimals, heads, known)
