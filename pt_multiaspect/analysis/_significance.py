@@ -135,15 +135,11 @@ def check_correction(test: str, correction: str | None) -> None:
         )
     choice("correction", *CORRECTIONS)(correction)
     if correction not in ("bonferroni", "holm"):
-        _multitest(correction)
-
-
-def _multitest(correction: str) -> Any:
-    """Return the module of statsmodels with corrections."""
-    try:
-        return import_module("statsmodels.stats.multitest")
-    except ImportError as error:
-        raise ImportError(f"correction={correction!r} requires statsmodels: pip install statsmodels") from error
+        try:
+            import_module("statsmodels.stats.multitest")
+        except ImportError as error:
+            message = f"correction={correction!r} requires statsmodels: pip install statsmodels"
+            raise ImportError(message) from error
 
 
 def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:
@@ -175,7 +171,7 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
         return lambda levels: (levels * len(levels)).clip(max=1)
     if correction == "holm":
         return _holm
-    multitest = _multitest(correction)
+    multitest = import_module("statsmodels.stats.multitest")
 
     def correct(levels: Floats) -> Floats:
         return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)

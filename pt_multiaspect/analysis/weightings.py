@@ -289,7 +289,14 @@ def weightings(
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     mean = read_mean(within.measure if measure is None and isinstance(within, FittedWeights) else measure)
     frame = read_long_frame(perquery)
-    world = _read_world(frame, mean, measures, at_least, runs, qrels, seed)
+    if _reads_rankings(mean):
+        if measures is not None:
+            raise MultiAspectError(
+                f"measures: {mean} is evaluated on the qrels, not on measures of the frame; omit it"
+            )
+        world = _evaluate_world(frame, mean, at_least, runs, qrels, seed)
+    else:
+        world = _read_world(frame, mean, measures, at_least, seed)
     if within is not None:
         world = _restrict(world, mean, at_least, within)
     first, second, sides = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
@@ -380,18 +387,8 @@ def _reads_rankings(mean: AspectMean) -> bool:
     return mean["empty"] == "drop" or bool(mean.params.get("gate") or mean.params.get("normalized"))
 
 
-def _read_world(
-    frame: pd.DataFrame,
-    mean: AspectMean,
-    measures: object,
-    at_least: object,
-    runs: object,
-    qrels: object,
-    seed: int,
-) -> _World:
-    """Read the values of the aspects from the frame, or evaluate the runs under sampled weightings."""
-    if _reads_rankings(mean):
-        return _evaluate_world(frame, mean, measures, at_least, runs, qrels, seed)
+def _read_world(frame: pd.DataFrame, mean: AspectMean, measures: object, at_least: object, seed: int) -> _World:
+    """Read the values of the aspects from the frame, and combine them under sampled weightings."""
     values, names, qids, aspects = read_aspects(frame, mean, measures, "weightings")
     weights, least, points = _weightings(mean, aspects, at_least, seed)
     if has_linear_weights(mean):
@@ -403,13 +400,7 @@ def _read_world(
 
 
 def _evaluate_world(
-    frame: pd.DataFrame,
-    mean: AspectMean,
-    measures: object,
-    at_least: object,
-    runs: object,
-    qrels: object,
-    seed: int,
+    frame: pd.DataFrame, mean: AspectMean, at_least: object, runs: object, qrels: object, seed: int
 ) -> _World:
     """Evaluate a mean under sampled weightings that does not follow from the values of the aspects."""
     if runs is None or qrels is None:
@@ -417,8 +408,6 @@ def _evaluate_world(
             f"{mean} does not follow from the values of the aspects: expected runs= and qrels=, to evaluate it "
             "under many weightings"
         )
-    if measures is not None:
-        raise MultiAspectError(f"measures: {mean} is evaluated on the qrels, not on measures of the frame; omit it")
     _, names, qids, _ = matrix(frame[frame["measure"] == frame["measure"].iloc[0]])
     aspects = [view.name for view in mean.views(Judgments.of(qrels))]
     weights, least, points = _weightings(mean, aspects, at_least, seed)
