@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 import warnings
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -400,3 +402,47 @@ def test_certain_signs_on_clef(year: int, files: dict[str, str], signs: tuple[in
     assert result.summary.endswith(text)
     assert result.runs["exact"].all()
     assert result.pairs["exact"].all()
+
+
+# -- the study of three readings -----------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def readings() -> Any:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.study import readings
+    finally:
+        sys.path.remove(str(ROOT))
+    return readings
+
+
+def test_the_page_has_the_recorded_figures(readings: Any) -> None:
+    results = readings.load(readings.RESULTS)
+    page = (ROOT / "docs" / "howto" / "unjudged.md").read_text(encoding="utf-8")
+    assert "\n".join(readings.table(results)) in page
+    for by_setting in (results["2015"], results["2018"]):
+        for row in by_setting.values():
+            others = [share for share in (row["condensed"], row["expected"]) if not np.isnan(share)]
+            assert row["lowest"] <= min(others) + 0.005  # "never better", in two decimals
+
+
+def test_the_study_counts_right_signs(readings: Any) -> None:
+    """Run a has the better document, which only it retrieves: its difference turns if this document is lost."""
+    aspects = ma.Aspects({"relevance": 2})
+    labels = {"good": 2, "fair": 1, "bad": 0}
+    qrels = pd.DataFrame({"qid": "q", "docno": list(labels), "relevance": list(labels.values())})
+    runs = {
+        name: pd.DataFrame({"qid": "q", "docno": docnos, "score": [2.0, 1.0]})
+        for name, docnos in {"a": ["good", "bad"], "b": ["fair", "bad"]}.items()
+    }
+    nothing = np.zeros((3, 1), dtype=bool)
+    assert set(readings.right_signs(runs, qrels, nothing, aspects).values()) == {1.0}
+    lost = (qrels["docno"] == "good").to_numpy()[:, None]
+    shares = readings.right_signs(runs, qrels, lost, aspects, "a")
+    assert (shares["lowest"], shares["condensed"]) == (0.0, 0.0)
+    top = pd.concat([run.assign(name=name) for name, run in runs.items()])
+    masks = {name: mask[:, 0].tolist() for mask, name in readings.new_system(top, qrels)}
+    assert masks == {"a": [True, False, False], "b": [False, True, False]}

@@ -18,6 +18,7 @@ FILES_2015 = {"relevance": "qrels.graded.txt.gz", "understandability": "qread.gr
 SCALES_2015 = ma.Aspects({"relevance": 2, "understandability": 3})
 
 FILES_2018 = {"relevance": "qrel.txt.gz", "understandability": "qread.txt.gz", "trust": "qtrust.txt.gz"}
+SCALES_2018 = ma.Aspects({"relevance": 2, "understandability": 10, "trust": 10})
 
 #: Correlation of the two latent aspects of a document.
 CORRELATIONS = {"conflicting": -0.7, "independent": 0.0, "correlated": 0.7}
