@@ -16,7 +16,7 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect.analysis import detectable_difference
-from pt_multiaspect.kernels.power import detectable_effect, power_of_t_test, topics_needed, upper_deviation
+from pt_multiaspect.kernels.intervals import detectable_effect, power_of_t_test, topics_needed, upper_deviation
 
 
 def world(n_runs: int = 4, n_topics: int = 10, seed: int = 0, **measures: float) -> pd.DataFrame:

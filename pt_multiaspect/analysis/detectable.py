@@ -16,7 +16,7 @@ from .._validation import choice, count, proportion, real
 from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.aggregation import ALL
 from ..evaluation.long_frames import read_long_frame
-from ..kernels.power import detectable_effect, topics_needed, upper_deviation
+from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
 from ..views import Block, Cells, Column, Heading, Sentence, Table, View, decimals
 from ._frames import matrix, select_measures
 from ._pairs import pairs_of_runs, topics_by_group

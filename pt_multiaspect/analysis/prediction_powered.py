@@ -16,8 +16,7 @@ from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_u
 from ..evaluation.aggregation import drop_missing
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
-from ..kernels.intervals import half_width
-from ..kernels.power import power_of_t_test
+from ..kernels.intervals import half_width, power_of_t_test
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
 from ._frames import by_measure, matrix
 

@@ -1,4 +1,4 @@
-"""Confidence intervals of means."""
+"""Confidence intervals of means, and the power of t-tests."""
 
 from __future__ import annotations
 
@@ -84,3 +84,87 @@ def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]
     mean, half = float(values.mean()), float(half_width(values, confidence))
     low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
     return max(mean - half, low), min(mean + half, high)
+
+
+#: Above it, of levels far below .01 with two to four topics, the noncentral t distribution is approximated.
+_LARGEST_CRITICAL = 1e4
+
+
+def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float) -> Floats:
+    """Return the probability that the two-sided paired t-test is significant.
+
+    Parameters
+    ----------
+    effect : ndarray of float
+        The absolute difference of means over the standard deviation of the differences.
+    n_topics : ndarray
+        The number of topics, at least 2.
+    alpha : float in (0, 1)
+        The significance level.
+    """
+    from scipy.special import chdtr
+    from scipy.stats import nct
+    from scipy.stats import t as student
+
+    freedom = np.asarray(n_topics, dtype=np.float64) - 1
+    critical, shift = np.broadcast_arrays(student.isf(alpha / 2, freedom), effect * np.sqrt(freedom + 1))
+    # SciPy's series do not converge for other values. There, the mean of the topics varies much less than their
+    # standard deviation, whose distribution decides alone.
+    is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
+    usual, quantile = np.where(is_usual, shift, 1.0), np.where(is_usual, critical, 1.0)
+    with np.errstate(divide="ignore"):  # in SciPy before 1.12, which returns the right value
+        wrong = nct.cdf(-quantile, freedom, usual)  # NaN in the far tail, where it is 0
+        power = nct.sf(quantile, freedom, usual) + np.where(np.isnan(wrong), 0.0, wrong)
+    extreme = chdtr(freedom, freedom * (shift / critical) ** 2)
+    return np.where(np.isnan(shift), np.nan, np.where(is_usual, power.clip(0, 1), extreme))
+
+
+def detectable_effect(n_topics: int, power: float, alpha: float) -> float:
+    """Return the effect that the paired t-test of n topics finds with a probability, `power`, above alpha."""
+    from scipy.optimize import brentq
+
+    def excess(effect: float) -> float:
+        return float(power_of_t_test(np.array(effect), np.array(n_topics), alpha)) - power
+
+    high = 1.0
+    while excess(high) < 0:
+        high *= 2
+    return float(brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-12))
+
+
+def topics_needed(effects: Floats, power: float, alpha: float) -> Floats:
+    """Return the least number of topics, at least 2, with which each effect is found with a probability, `power`.
+
+    Parameters
+    ----------
+    effects : ndarray of float, shape (n,)
+        Effects above 0, or NaN.
+    power, alpha : float in (0, 1)
+        The probability, and the significance level.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Whole numbers; NaN where the effect is.
+    """
+    from scipy.special import ndtri
+
+    known = ~np.isnan(effects)
+    few: Floats = np.ones(len(effects))  # too few, or one less than the least
+    quantiles = ndtri(1 - alpha / 2) + ndtri(power)
+    enough = np.where(known, np.ceil((quantiles / np.where(known, effects, 1.0)) ** 2), 2.0).clip(min=2)
+    while (short := known & (power_of_t_test(effects, enough, alpha) < power)).any():
+        few, enough = np.where(short, enough, few), np.where(short, 2 * enough, enough)
+    while (known & (enough - few > 1)).any():
+        middle = np.where(enough - few > 1, np.floor((few + enough) / 2), enough)
+        suffices = power_of_t_test(effects, middle, alpha) >= power
+        few, enough = np.where(suffices, few, middle), np.where(suffices, middle, enough)
+    return np.where(known, enough, np.nan)
+
+
+def upper_deviation(deviation: Floats, n_topics: int, confidence: float) -> Floats:
+    """Return the one-sided upper confidence limit of standard deviations that were estimated from n topics."""
+    from scipy.special import chdtri
+
+    # chdtri inverts the upper tail.
+    return np.asarray(deviation * math.sqrt((n_topics - 1) / chdtri(n_topics - 1, confidence)), dtype=np.float64)

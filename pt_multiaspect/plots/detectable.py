@@ -9,7 +9,7 @@ import numpy as np
 from ..analysis import DetectableDifference
 from ..errors import MultiAspectError
 from ..evaluation.aggregation import ALL
-from ..kernels.power import detectable_effect
+from ..kernels.intervals import detectable_effect
 from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, line_style
 
 if TYPE_CHECKING:

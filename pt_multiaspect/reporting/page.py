@@ -22,7 +22,7 @@ import numpy as np
 from .._version import __version__
 from ..analysis.robustness import Robustness
 from ..aspects import Aspects
-from ..aspects.wording import in_words
+from ..aspects.aspects import in_words
 from ..errors import choices, number_of
 from ..measures.definitions import details, sentence
 from ..tables.content import test_name

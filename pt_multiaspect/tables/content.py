@@ -16,7 +16,7 @@ from ..analysis._frames import Direction, by_measure, directions_from_words, top
 from ..analysis.baseline import compare_with_baseline
 from ..analysis.detectable import detectable_difference
 from ..aspects import Aspects
-from ..aspects.wording import in_words
+from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, measures_by_label
