@@ -275,11 +275,8 @@ def _search(
 
 def _means(interval: Interval) -> tuple[Floats, Floats]:
     """Return the means of the extremes over topics, without rounding errors."""
-    size = np.maximum(np.abs(interval.low), np.abs(interval.high)).mean(axis=1)
-    low, high = (
-        np.where(np.abs(end.mean(axis=1)) <= ROUNDING * size, 0.0, end.mean(axis=1))
-        for end in (interval.low, interval.high)
-    )
+    size, means = np.abs(interval.ends).max(axis=0).mean(axis=1), interval.ends.mean(axis=2)
+    low, high = np.where(np.abs(means) <= ROUNDING * size, 0.0, means)
     return low, high
 
 
@@ -312,12 +309,9 @@ def _frames(
 
 
 def _judged(search: LabelIntervals) -> list[float]:
-    shares = []
-    for run in search.rankings:
-        hits = run.top(search.measure.cutoff)
-        known = ~search.missing[:, hits.row]
-        shares.append(float(known.mean()) if known.size else np.nan)
-    return shares
+    """Return the share of labels of each run, which is cut, that are there."""
+    known = [~search.missing[:, run.hits.row] for run in search.rankings]
+    return [float(labels.mean()) if labels.size else np.nan for labels in known]
 
 
 def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval, values: Floats) -> list[str]:
