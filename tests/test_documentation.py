@@ -91,8 +91,6 @@ def test_the_landing_page_shows_the_example_of_the_readme():
     commands = re.search(r"```sh\n(.*?)\n```", landing, re.DOTALL)[1].splitlines()
     assert len(commands) == 3
     assert f"\n{' && '.join(commands)}\n" in readme
-    (picture,) = re.findall(r"!\[.*\]\((.*)\)", landing)
-    assert f"(docs/{picture})" in readme
 
 
 def test_pages_have_one_form_to_install_extras():

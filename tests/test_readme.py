@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import runpy
 import shlex
@@ -10,21 +9,32 @@ from pathlib import Path
 
 import pytest
 
+import pt_multiaspect as ma
 from pt_multiaspect.cli import main
-from pt_multiaspect.demo import run_demo
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+INDEX = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-def test_the_demonstration_prints_what_the_readme_shows():
-    stream = io.StringIO()
-    run_demo(stream)
-    printed = stream.getvalue().splitlines()
-    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1).splitlines()
-    assert len(shown) > 5
-    assert [line for line in shown if line and line not in printed] == []
+def test_the_table_and_the_sentence_of_the_readme_are_those_of_its_commands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^\.venv/bin/pt-multiaspect (?:[^\n]*\\\n)*[^\n]*", README, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        arguments = shlex.split(command.replace("\\\n", " "))[1:]
+        arguments += ["--format", "table"] if arguments[0] == "evaluate" else []
+        assert main(arguments) == 0
+    printed = capsys.readouterr().out.splitlines()
+    table, *_ = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    assert len(table.splitlines()) == 7
+    assert [line for line in table.splitlines() if line not in printed] == []
+    scales = ma.Aspects.from_file("health/scales.json")
+    runs = {name: f"health/runs/{name}.run" for name in ("words", "characters", "readable")}
+    qrels = ma.read_qrels({aspect: f"health/{aspect}.qrels" for aspect in scales})
+    measure = {"TOMA": ma.TOMA(aspects=scales, gate="relevance") @ 5}
+    (sentence,) = re.findall(r"^> (.*)$", README, re.MULTILINE)
+    assert sentence in ma.robustness(runs, qrels, measure, baseline="words").summary
 
 
 @pytest.mark.slow
@@ -32,8 +42,7 @@ def test_the_picture_is_described_as_it_is_drawn():
     pytest.importorskip("matplotlib")
     picture = runpy.run_path(str(ROOT / "docs" / "picture.py"))
     description = picture["describe"](picture["tuned_runs"]())
-    for page in ("README.md", "docs/index.md"):
-        assert f"![{description}](" in (ROOT / page).read_text(encoding="utf-8")
+    assert f"![{description}](" in INDEX
 
 
 @pytest.mark.parametrize("end", ["&& .venv/bin/pt-multiaspect demo", "&& .venv/bin/pytest"])
