@@ -122,6 +122,8 @@ def test_tests_groups_and_estimates(run, folder) -> None:
         (["empty.csv"], "answers: empty.csv: the file is empty"),
         (["some.run"], "expected answers, as one JSON object per line or as columns with a header"),
         (["some.run"], "got the line 'q1 Q0 d1 1 2.0 x'. If it is a run or qrels, pass it to evaluate"),
+        (["tabs.run"], "got the columns q1, Q0, d1, 1, 2.0, x; rename one. If it is a run or qrels, pass it to"),
+        (["run.json"], "got the columns q1; rename one. If it is a run or qrels, pass it to evaluate"),
         (["whole.json"], "whole.json:1: expected valid JSON"),
         (["whole.json"], "object per line: write them so, as by jq -c '.[]' whole.json"),
         (["cut.jsonl"], "answers are read from one JSON object per line: correct the line or remove it"),
@@ -143,6 +145,8 @@ def test_tests_groups_and_estimates(run, folder) -> None:
 def test_errors(run, folder, arguments, message) -> None:
     (folder / "empty.csv").write_text("")
     (folder / "some.run").write_text("q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n")
+    (folder / "tabs.run").write_text("q1\tQ0\td1\t1\t2.0\tx\nq1\tQ0\td2\t2\t1.0\tx\n")
+    (folder / "run.json").write_text('{"q1": {"d1": 2.0, "d2": 1.0}}')
     (folder / "cut.jsonl").write_text('{"qid": "q1", "name": "a", "faithful": 1}\n{"qid": "q1", "name":')
     (folder / "whole.json").write_text('[\n{"qid": "q1", "name": "a", "faithful": 1}\n]\n')
     (folder / "long.csv").write_text("qid,name,x\n1,a,1\n1,b,0.5,3\n")

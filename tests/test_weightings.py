@@ -248,9 +248,15 @@ def test_pairs_agree_with_single_computations(n_aspects: int) -> None:
         assert row["low"] <= row["high"]
 
 
-def test_holm_corrects_within_each_weighting() -> None:
-    from statsmodels.stats.multitest import multipletests
+def holm(levels: np.ndarray) -> np.ndarray:
+    """The p-values of a family, corrected; statsmodels collects garbage in each call."""
+    order = np.argsort(levels)
+    corrected = np.empty(len(levels))
+    corrected[order] = np.maximum.accumulate(levels[order] * np.arange(len(levels), 0, -1))
+    return corrected
 
+
+def test_holm_corrects_within_each_weighting() -> None:
     perquery = world(5, 12, seed=5)
     perquery["value"] += perquery["name"].map({"run 0": 0.9, "run 1": 0.4}).fillna(0)
     result = weightings(perquery, measures=higher(), correction="holm", n_resamples=1)
@@ -266,7 +272,7 @@ def test_holm_corrects_within_each_weighting() -> None:
         weighted = differences @ point
         levels = ttest_rel(weighted, np.zeros_like(weighted), axis=1).pvalue
         same = np.sign(weighted.mean(axis=1)) == np.sign(result.pairs["difference"])
-        times += (multipletests(levels, method="holm")[1] < 0.05) & same
+        times += (holm(levels) < 0.05) & same
     assert 0 < times.sum() < times.size * 64
     np.testing.assert_allclose(result.pairs["fraction_significant"], times / 64, atol=0.06)
 

@@ -15,6 +15,7 @@ from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
 from ..collection.columns import check_distinct_columns, read_labels
 from ..collection.frames import to_pandas
+from ..collection.judged_answers import IF_EVALUATED
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_none, refuse_surrogates, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import UNIT_SCORE, record_measures
@@ -24,9 +25,6 @@ from ..kernels.hits import ratio
 
 #: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
-
-#: The remedy for files that may contain no answers.
-_EVALUATED = "If it is a run or qrels, pass it to evaluate"
 
 
 def read_texts(source: Any) -> Iterator[Text]:
@@ -83,7 +81,7 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     if len(frame.columns) == 1:
         raise MultiAspectError(
             f"{what}: {text.name}: expected answers, as one JSON object per line or as columns with a header, "
-            f"separated by tabs or commas, got the line {shown(frame.columns[0])}. {_EVALUATED}"
+            f"separated by tabs or commas, got the line {shown(frame.columns[0])}. {IF_EVALUATED}"
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
     if "met" in frame.columns:

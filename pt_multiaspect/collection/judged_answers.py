@@ -39,6 +39,8 @@ from .long_judgments import JUDGE, criterion_names
 #: Names of the column with the run of an answer, and others that count if a frame has none of these.
 RUN_COLUMNS = ("name", "run_id")
 _OTHER_RUNS = ("system",)
+#: The remedy for rows that may be no answers.
+IF_EVALUATED = "If it is a run or qrels, pass it to evaluate"
 
 #: Names of the column of topics if there are no query ids.
 OTHER_QUERIES = ("topic", "topic_id")
@@ -102,7 +104,8 @@ def _key_column(frame: pd.DataFrame, what: str, *usual: tuple[str, ...]) -> pd.S
         if {*names} & {*frame.columns}:
             return id_column(frame, names, what)
     raise MultiAspectError(
-        f"{what}: expected one column {' or '.join(names)}, got the columns {choices(frame.columns)}; rename one"
+        f"{what}: expected one column {' or '.join(names)}, got the columns {choices(frame.columns)}; rename one. "
+        f"{IF_EVALUATED}"
     )
 
 
