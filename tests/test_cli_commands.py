@@ -113,17 +113,16 @@ def test_values_are_read_without_the_name_of_their_scales(cli, trec_files):
             "ESL": "On",
             "CAM@3": "CAM",
         }
-        # A further process.
-        code = (
-            "import warnings; import pt_multiaspect as ma; warnings.simplefilter('error', ma.MultiAspectWarning); "
-            f"print(ma.systems_table(ma.read_values({path!r})))"
-        )
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
-        )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "ESL ↓" in done.stdout
+    code = (
+        "import warnings; import pt_multiaspect as ma; warnings.simplefilter('error', ma.MultiAspectWarning)\n"
+        "for path in ('values.csv', 'values'): print(ma.systems_table(ma.read_values(path)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("ESL ↓") == 2
 
 
 @pytest.mark.parametrize(
@@ -567,6 +566,7 @@ def drawn(monkeypatch):
     return figures
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("arguments", "texts"),
     [
@@ -591,6 +591,7 @@ def test_plot(cli, values_file, drawn, arguments, texts):
     assert "<text" in Path("figure.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("suffix", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_figures_are_the_same_each_time(cli, values_file, monkeypatch, suffix, start):
     pytest.importorskip("matplotlib")

@@ -115,6 +115,7 @@ def test_features_of_an_evaluation_set_are_those_of_fit(columns: list[str], libr
             ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same, wrong])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_each_ranker_of_a_fusion_stops_by_its_aspect(make: Any) -> None:
     fusion = ma.AspectFusion(make(), aspects=ASPECTS)

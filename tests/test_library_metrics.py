@@ -302,6 +302,7 @@ def _staged(model: Any, features: Any, rounds: Any) -> list[float]:
     return [ma.ranking_score(FIRST, scores[iteration], qid=FIRST_QID, measure="nDCG@3") for iteration in rounds]
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore:Overfitting detector")
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize("period", [1, 5])

@@ -55,6 +55,7 @@ def golden(name: str) -> list[Any]:
     return list(json.loads(path.read_text("utf-8"))["cases"])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "tolerance"),
     [("missing_labels", 1e-12), ("missing_labels_fractions", 1e-15), ("missing_labels_large", 1e-12)],
@@ -329,6 +330,7 @@ def value_of(runs: Any, qrels: Any, measure: Any) -> list[float]:
     return list(table.set_index("name")["m"][list(runs)])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("text", ["CAM@3", "TOMA@3", "MM(base='AP')", "NLRE@3", "CAM(base='Bpref')"])
 @pytest.mark.parametrize("seed", [0, 3])
 def test_one_draw_is_that_of_filled_qrels(text: str, seed: int) -> None:

@@ -104,6 +104,7 @@ def grid() -> tuple[pt.Transformer, Readable, dict[Any, Any]]:
     return FIRST >> readable, readable, {readable: {"weight": [0.0, 20.0]}}
 
 
+@pytest.mark.every(3)
 @mark_beside
 def test_experiments(wrap: Any, order: str) -> None:
     names = [str(measure) for measure in MEASURES]

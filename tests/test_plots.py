@@ -920,6 +920,7 @@ def areas_of(ax) -> dict[str, float]:
     return areas
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("correction", "baseline"), [(None, None), ("holm", None), ("holm", ["run 0", "run 1", "run 2"])]
 )

@@ -655,15 +655,16 @@ def test_bad_within() -> None:
             weightings(frame, **{"measures": HIGHER, **options})
 
 
-def test_the_allowed_weightings_are_drawn() -> None:
+@pytest.mark.every(2)
+@pytest.mark.parametrize("n_aspects", [3, 2])
+def test_the_allowed_weightings_are_drawn(n_aspects: int) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     frame, preferences = world(30, n_pairs=2, scale=8)
-    for n_aspects in (2, 3):
-        measures = dict(list(HIGHER.items())[:n_aspects])
-        fitted = fit_weights(frame, preferences, measures=measures)
-        result = weightings(frame, measures=measures, within=fitted, n_resamples=2)
-        ax = plots.weightings(result, ("run 0", "run 1"))
-        labels = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert "allowed by preferences" in labels
-        plain = plots.weightings(weightings(frame, measures=measures, n_resamples=2), ("run 0", "run 1"))
-        assert "allowed by preferences" not in [text.get_text() for text in plain.get_legend().get_texts()]
+    measures = dict(list(HIGHER.items())[:n_aspects])
+    fitted = fit_weights(frame, preferences, measures=measures)
+    result = weightings(frame, measures=measures, within=fitted, n_resamples=2)
+    ax = plots.weightings(result, ("run 0", "run 1"))
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "allowed by preferences" in labels
+    plain = plots.weightings(weightings(frame, measures=measures, n_resamples=2), ("run 0", "run 1"))
+    assert "allowed by preferences" not in [text.get_text() for text in plain.get_legend().get_texts()]

@@ -7,6 +7,7 @@ tests/test_structure.py`` to list the lines that ask.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,6 +35,7 @@ QUESTIONS = {
 }
 
 
+@functools.cache
 def lines() -> list[tuple[str, int, str]]:
     """All lines of the package, with the name of the file and the number of the line."""
     return [
@@ -41,6 +43,12 @@ def lines() -> list[tuple[str, int, str]]:
         for path in sorted(PACKAGE.rglob("*.py"))
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     ]
+
+
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """All nodes of a module."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def asking(pattern: str) -> list[str]:
@@ -122,7 +130,7 @@ def test_conditions_are_written_as_conditions() -> None:
     places = [
         f"{path.relative_to(PACKAGE).as_posix()}:{node.lineno}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if is_conditional(node)
     ]
     assert places == []
@@ -144,7 +152,7 @@ def imported_modules(path: Path, name: str, names: Iterable[str]) -> set[str]:
     """The modules among `names` that a module imports at its top, in functions or for annotations."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
