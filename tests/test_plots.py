@@ -491,10 +491,10 @@ def test_asl_curves():
         levels = curve.loc[curve["measure"] == measure, "asl"]
         assert line.get_ydata().tolist() == levels.tolist()
         assert line.get_xdata().tolist() == list(range(1, 29))
-    assert set(ax.lines[-1].get_ydata()) == {0.01}
+    assert set(ax.lines[-1].get_ydata()) == {0.05}
     entries = [text.get_text() for text in ax.get_legend().get_texts()]
     assert entries == [
-        *(f"{row.measure} ({100 * row.power:.1f} %)" for row in table.itertuples()), "α = 0.01"
+        *(f"{row.measure} ({100 * row.power:.1f} %)" for row in table.itertuples()), "α = 0.05"
     ]  # fmt: skip
     styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
     assert len(styles) == len({style[1:] for style in styles}) == 4
@@ -547,10 +547,7 @@ def test_many_measures_with_long_names():
 def test_correlation_heatmap():
     ax = plots.correlation_heatmap(MATRIX, title="Kendall’s τ-b")
     assert np.asarray(ax.images[0].get_array()) == pytest.approx(MATRIX.to_numpy())
-    most = MATRIX.to_numpy().max()
-    assert ax.images[0].get_clim() == (
-        (-most, most) if MATRIX.to_numpy().min() < 0 else (MATRIX.to_numpy().min(), most)
-    )
+    assert ax.images[0].get_clim() == ((-1, 1) if MATRIX.to_numpy().min() < 0 else (0, 1))
     assert ax.get_title() == "Kendall’s τ-b"
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["AP", "RR", "P"]
     for text, value in zip(ax.texts, MATRIX.to_numpy().ravel(), strict=True):
@@ -801,10 +798,10 @@ def test_upper_bounds_of_bounds_alone():
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("values", "span"),
-    [([[1, 0.6], [0.8, 1]], (0.6, 1)), ([[1, -0.5], [0.25, 1]], (-1, 1)), ([[0.1, -0.5], [0.2, 0]], (-0.5, 0.5)),
-     ([[1, 1], [1, 1]], (0, 1)), ([[1, np.nan], [0.5, 1]], (0.5, 1))],
+    [([[1, 0.6], [0.8, 1]], (0, 1)), ([[1, -0.5], [0.25, 1]], (-1, 1)), ([[0.1, -0.5], [0.2, 0]], (-1, 1)),
+     ([[1, 1], [1, 1]], (0, 1)), ([[1, np.nan], [0.5, 1]], (0, 1))],
 )  # fmt: skip
-def test_colours_span_the_values(values, span):
+def test_colours_are_the_same_in_all_figures_of_one_kind(values, span):
     ax = plots.correlation_heatmap(pd.DataFrame(values, index=["a", "b"], columns=["a", "b"]))
     assert ax.images[0].get_clim() == span
     compared = plots.correlation_heatmap(
@@ -1061,3 +1058,13 @@ def test_completion_shows_public_names_only():
     assert all(hasattr(ma, name) for name in dir(ma))
     with pytest.raises(AttributeError, match="has no attribute 'names'"):
         _ = ma.names
+
+
+def test_explanations_name_unjudged_cells_only_if_there_are_some():
+    measure = ma.TOMA(aspects={"relevance": 2, "trust": 1})
+    judged = {"q1": {"d1": {"relevance": 2, "trust": 0}, "d2": {"relevance": 1, "trust": 1}}}
+    for docs, entries in ((("d1", "d2"), []), (("d1", "new"), ["unjudged"])):
+        ax = plots.explanation(measure.explain({"q1": {doc: -i for i, doc in enumerate(docs)}}, judged, "q1"))
+        best, *others = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert best.startswith("best ranking")
+        assert others == entries

@@ -90,7 +90,7 @@ def discriminative_power(
     test: str = "bootstrap",
     *,
     n_resamples: int = 10_000,
-    alpha: float = 0.01,
+    alpha: float = 0.05,
     correction: str | None = None,
     seed: int = 0,
 ) -> DiscriminativePower:
@@ -105,7 +105,7 @@ def discriminative_power(
         The paired two-sided test of means over topics; see Notes.
     n_resamples : int, default 10_000
         Number of resamples, at least 1 / alpha. Not used by the test 't'.
-    alpha : float in (0, 1), default 0.01
+    alpha : float in (0, 1), default 0.05
         The significance level: pairs with a level below it are discriminated.
     correction : str, optional
         Correction for multiple testing, a `method` of ``statsmodels.stats.multitest.multipletests``:
@@ -178,7 +178,7 @@ def discriminative_power(
     >>> power = discriminative_power(perquery, n_resamples=1000, test="t")
     >>> power.table.round(4)
       measure   power  n_discriminated  n_pairs  required_difference
-    0      AP  0.6667                2        3               0.1723
+    0      AP  0.6667                2        3               0.1039
     >>> power.curve().round(4)
       measure  rank  a  b     asl
     0      AP     1  a  b  1.0000

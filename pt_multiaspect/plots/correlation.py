@@ -34,16 +34,15 @@ def correlation_heatmap(
     title : str, optional
         Title of the axes, such as "Kendall's τ-b".
     limits : pair of float, optional
-        The lowest and highest value of the colour scale, in [−1, 1]. Set it to compare figures; see Returns
-        for the default.
+        The lowest and highest value of the colour scale, in [−1, 1]; see Returns for the default.
     ax : Axes, optional
         Axes to draw on. By default, a new figure, whose size depends on the number of measures.
 
     Returns
     -------
     Axes
-        By default, the colour scale ranges from the lowest to the highest value if no value is negative, else
-        it is symmetric around 0, which is white. Undefined correlations are grey.
+        By default, the colour scale ranges from 0 to 1 if no value is negative, else from −1 to 1, where 0 is
+        white. Undefined correlations are grey.
 
     Raises
     ------
@@ -101,13 +100,8 @@ def correlation_heatmap(
 
 
 def _span(values: Floats) -> tuple[str, float, float]:
-    """Return the colour map of correlations and the values of its ends."""
-    known = values[~np.isnan(values)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    if low < 0:
-        most = max(-low, high)
-        return "RdBu", -most, most
-    return ("Blues", low, high) if low < high else ("Blues", low - 1, high)
+    """Return the colour map of correlations and the values of its ends, the same for figures of one kind."""
+    return ("RdBu", -1.0, 1.0) if (values < 0).any() else ("Blues", 0.0, 1.0)
 
 
 def _read_limits(limits: object) -> tuple[str, float, float]:

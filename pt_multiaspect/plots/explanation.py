@@ -9,8 +9,8 @@ import numpy as np
 from .._validation import count
 from ..errors import MultiAspectError
 from ..explanation import Explanation
-from .ranking import draw_cells, rank_ticks
-from .style import BLUE, GREY, LIGHT, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, wrap
+from .ranking import HATCHED, draw_cells, rank_ticks
+from .style import BLUE, GREY, LIGHT, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, unit_square, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,12 +70,16 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     n_ranks = len(ranks)
     rows = [*explained.labels, *(name for name in explained.details if name in _DETAILS)]
     ax = axes_or_new(ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows))
-    _bars(ax, explained, n_ranks)
     strip = add_axes_below(ax, _ROW * len(rows))
     labels = ranks[rows].to_numpy(dtype=np.float64).T
     positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
     shades = [*positions, *(_shade(explained, row, n_ranks) for row in rows[len(positions) :])]
     draw_cells(strip, labels, np.stack(shades))
+    _bars(ax, explained, n_ranks)
+    handles = [*ax.get_legend_handles_labels()[0]]
+    handles += [unit_square("unjudged", **HATCHED)] if np.isnan(positions).any() else []
+    if handles:
+        ax.legend(handles=handles, loc="upper right", frameon=False, fontsize=SMALL)
     strip.set_yticks(range(len(rows)), [shorten(row, 24) for row in rows], fontsize=SMALL)
     ticks = rank_ticks(n_ranks)
     docnos = ranks["docno"].tolist()
@@ -95,7 +99,6 @@ def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
         best = explained.ideal.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
         label = f"best ranking ({explained.ideal.value:.3f})"
         ax.step(ranks[: len(best)], best, where="mid", color=GREY, lw=1.2, label=label)
-        ax.legend(loc="upper right", frameon=False, fontsize=SMALL)
     ax.axhline(0, color=GREY, lw=0.8)
     ax.grid(axis="y", color=LIGHT, lw=0.6)
     ax.set_axisbelow(True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Maximum number of ranks for which there is space for labels.
 _MOST_LABELS = 30
 #: The style of the cells of unjudged documents.
-_HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
+HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
 
 
 def ranking_grades(
@@ -115,7 +115,7 @@ def ranking_grades(
     add_colour_bar(ax, image, "grade, lowest\nto highest", [0, 0.5, 1])
     if np.isnan(grades).any():
         ax.legend(
-            handles=[unit_square("unjudged", **_HATCHED)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
+            handles=[unit_square("unjudged", **HATCHED)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
             fontsize=SMALL, borderaxespad=0.2,
         )  # fmt: skip
     return ax
@@ -128,7 +128,7 @@ def draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
     """
     image = ax.imshow(np.ma.masked_invalid(shades), cmap="cividis", vmin=0, vmax=1, aspect="auto")
     for row, column in np.argwhere(np.isnan(shades)).tolist():
-        ax.add_patch(unit_square("", at=(column - 0.5, row - 0.5), **_HATCHED))
+        ax.add_patch(unit_square("", at=(column - 0.5, row - 0.5), **HATCHED))
     colours = colours_of("cividis", np.nan_to_num(shades))
     written = [[spell(round(label, 2)) for label in row] for row in labels.tolist()]
     n_rows, n_ranks = shades.shape

@@ -63,7 +63,7 @@ def asl_curves(
     ... )
     >>> ax = plots.asl_curves(discriminative_power(perquery, test="t"))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['AP (66.7 %)', 'α = 0.01']
+    ['AP (66.7 %)', 'α = 0.05']
     """
     if not isinstance(power, DiscriminativePower):
         raise MultiAspectError(
