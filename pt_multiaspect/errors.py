@@ -273,7 +273,7 @@ def refuse_none(items: Sized, what: str, parameter: str = "") -> None:
 def refuse_single(names: Collection[object], what: str) -> None:
     """Raise an error if there are fewer than two names."""
     if len(names) < 2:
-        raise MultiAspectError(f"expected at least two {what}, got only {choices(names)}")
+        raise MultiAspectError(f"expected at least two {what}, got {f'only {choices(names)}' if names else 'none'}")
 
 
 def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> None:

@@ -740,7 +740,7 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
         assert out.startswith("% requires \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\begin{tabular}{l")
         assert out.endswith("\\end{table}\n")
     assert r"$-$" in others[1][1]
-    assert "\ndelta.run against alpha.run; 95 \\% interval and verdict by" in others[1][1]
+    assert "\ndelta.run against alpha.run; 95 \\% interval by Student's t, verdict by" in others[1][1]
 
 
 def _rows(latex):

@@ -199,6 +199,20 @@ def test_the_provenance_of_values_says_what_was_filled(cli: Any, partly_judged: 
     assert recorded()["credibility"] is None
 
 
+def test_ids_with_blanks_and_aspects_that_are_no_file_names_are_refused(cli: Any, partly_judged: Path) -> None:
+    """Before anything is written, as other tools could not read it, or it would lie elsewhere."""
+    Path("blank.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td 0\t1\nq0\td1\t0\n")
+    Path("blank.json").write_text('{"q0": {"d 0": 2.0, "d1": 1.0}}')
+    code, _, err = cli("fill", "-o", "filled", "blank.json", qrels=("relevance=blank.tsv",))
+    assert code == 2
+    assert "--output: expected ids without blanks, which separate fields, got 'd 0' on topic 'q0'" in err
+    for aspect in ("../evil", "a/b"):
+        code, _, err = cli("fill", "--no-check", "-o", "filled", "runs", qrels=(f"{aspect}=relevance.txt",))
+        assert code == 2
+        assert f"--qrels: expected an aspect that a file can be named after, got {aspect!r}" in err
+    assert not Path("filled").exists()
+
+
 def test_the_provenance_of_a_report_says_what_was_filled() -> None:
     pytest.importorskip("jinja2")
     filled = ma.fill_labels(QRELS, RUNS, aspects=SCALES)

@@ -91,10 +91,28 @@ def test_a_judge_of_some_answers_only() -> None:
     judged = labels()
     kept = judged[(judged["judge"] == "a") | (judged["topic"] != "q0")]
     values = scores(kept)
-    assert "b " in said(kept, values)
+    assert "b not all answers" in said(kept, values)
     without = judged[(judged["judge"] == "a") | (judged["system"] == "long")]
     values = scores(without)
     assert "b not all answers" in said(without, values)
+
+
+def test_judges_of_different_answers_have_no_difference() -> None:
+    """The means of a judge would be over other topics for each run."""
+    judged = labels()
+    of_b = (judged["judge"] == "b") & (judged["system"] != "third")
+    early = judged["topic"].isin(["q0", "q1", "q2", "q3"])
+    kept = judged[~of_b | (early == (judged["system"] == "long"))]
+    values = ma.answers.combine(ma.answers.from_criteria(kept[kept["judge"] == "a"], aspects=SCALES), CAM)
+    assert "b not all answers" in said(kept, values)
+
+
+def test_repetitions_are_said_to_count_as_judges() -> None:
+    pytest.importorskip("krippendorff")
+    judged = labels("a")
+    several = pd.concat([judged.assign(repetition=number) for number in (1, 2)])
+    assert "Each repetition counts as a judge." in said(several, scores(several))
+    assert "repetition" not in said(labels(), scores(labels()))
 
 
 def test_pages_of_nuggets_and_values_without_answers_have_no_such_section(tmp_path: Path) -> None:
@@ -130,6 +148,13 @@ def test_the_agreement_of_judges_in_the_shell(tmp_path: Path, monkeypatch: Any, 
     expected = judge_agreement(labels(), aspects=SCALES, ci=0.95)
     expected = expected.rename(columns={"aspect": "criterion", "n_documents": "n_answers"})
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    for options, message in (
+        (["--alpha", "0.1"], "--alpha applies to scores: omit it, or --agreement"),
+        (["--title", "x"], "--title applies to scores"),
+        (["-o", "a.html"], "--agreement is a table: write a file such as agreement.csv"),
+    ):
+        assert main(["answers", "judged.csv", "--agreement", *options]) == 2
+        assert message in capsys.readouterr().err
     assert main(["answers", "judged.csv", "--agreement", "--ci"]) == 2
     assert "--ci applies to scores: omit it, or --agreement" in capsys.readouterr().err
 

@@ -160,7 +160,7 @@ def test_the_other_measures_are_named_by_what_was_found() -> None:
     )
     words = {"X": "higher", "gain": "higher", "loss": "higher", "cost": "lower", "noise": "higher"}
     better, worse = "significantly better on gain, cost", "significantly worse on loss"
-    expected = f" Other measures, a against b: {better}; {worse}; undecided on noise."
+    expected = f" Other measures, a against b: {better}; {worse}; no significant difference on noise."
     for baseline in ("b", None):
         assert ma.report(values, measures=words, baseline=baseline).summary.endswith(expected)
 

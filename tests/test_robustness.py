@@ -392,6 +392,21 @@ def test_bad_runs_and_frames() -> None:
         robustness(perquery, variants=["AP"])
 
 
+# -- values that are not averaged ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["GMAP", "HMAP"])
+def test_measures_whose_values_are_not_averaged_are_refused(measure: str) -> None:
+    """Their differences would be those of logarithms or reciprocals."""
+    runs, qrels = world()
+    values = ma.evaluate(runs, qrels, [measure], progress=False)
+    for call in (lambda: robustness(runs, qrels, measure), lambda: robustness(values)):
+        with pytest.raises(MultiAspectError, match=f"averaged over topics, got {measure}; use another, as AP"):
+            call()
+    given = robustness(values, None, {measure: "higher"})  # the values themselves
+    assert set(given.table["question"]) == {"topics"}
+
+
 # -- the pairs of the page ----------------------------------------------------------------------------------
 
 

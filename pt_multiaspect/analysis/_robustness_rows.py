@@ -33,7 +33,7 @@ RULES = {
         "the sign is the other one under more than 5 %",
     ),
     "variants": (
-        "the variants of the measure that differ in one choice",
+        "the measure and its variants",
         "the sign is the same and p is below alpha by 95 % of them (of fewer than ten: by all)",
         "the sign is the other one by more than 5 % (of fewer than ten: by one)",
     ),
@@ -202,7 +202,7 @@ def variant_rows(claims: pd.DataFrame, found: Multiverse, alpha: float) -> Rows:
         significant = np.array([row["p"] < alpha for row in rows]) & (signs == claim["sign"])
         names = np.array([row["measure"] for row in rows], dtype=object)
         same, other = signs == claim["sign"], signs == -claim["sign"]
-        evidence = f"{same.sum()} of {number_of(len(rows), 'variant')} give the same sign, "
+        evidence = f"{same.sum()} of {number_of(len(rows), 'measure')} give the same sign, "
         evidence += f"{significant.sum()} significantly"
         if other.any():
             evidence += f"; reversed by {choices(names[other])}"

@@ -15,7 +15,7 @@ from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, s
 from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topics import check_all_topics
-from ..integration.aggregators import lower_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures
 from ..integration.parsing import as_measure, parse_all, short_label
 from ..integration.variants import one_choice_variants
@@ -69,6 +69,7 @@ def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
     aspects = labels_of_aspects(
         {key: None if isinstance(found, Direction) else found for key, found in known.items()}
     )
+    _check_mean(label, known[label])
     of_variants = [] if variants is None else [variants] if isinstance(variants, str) else list(map(str, variants))
     refuse_unknown(of_variants, known, "measures of the frame", "variants")
     of_aspects = aspects if label not in aspects.values() else {}
@@ -84,6 +85,7 @@ def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any) -> Mate
     given = dict([next(iter(default.items()))]) if measure is None else parse_all(measure)
     label = _one(list(given))
     reported = given[label]
+    _check_mean(label, reported)
     names = _evaluated_aspects(reported, judgments)
     aspects = _measures_of_aspects(reported, judgments, names)
     others = one_choice_variants(reported, names) if variants is None else parse_all(variants)
@@ -94,6 +96,14 @@ def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any) -> Mate
     perquery = evaluate(named, judgments, columns, progress=False)
     labels = {name: str(part) for name, part in aspects.items()}
     return Material(perquery, label, reported, labels, list(others), named, judgments)
+
+
+def _check_mean(label: str, measure: Any) -> None:
+    """Check that values of topics are averaged: the differences that are examined are those of means."""
+    if not aggregate_is_mean(None if isinstance(measure, Direction) else measure):
+        raise MultiAspectError(
+            f"measure: expected one whose values are averaged over topics, got {label}; use another, as AP for GMAP"
+        )
 
 
 def _one(labels: Sequence[str]) -> str:

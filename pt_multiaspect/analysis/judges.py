@@ -103,6 +103,7 @@ def judge_agreement(
     judges agree on most documents.
 
     Intervals are percentile intervals of 1000 bootstrap samples of the topics, whose documents are kept together.
+    Samples whose labels are all equal are omitted.
 
     References
     ----------

@@ -178,12 +178,11 @@ def _in_words(row: dict[Any, Any]) -> str:
 
 
 def _verdicts(rows: pd.DataFrame) -> str:
-    """Return the questions of a pair by verdict."""
-    parts = [
-        f"{words} {join_names(questions)}"
-        for verdict, words in ((HOLDS, "holds for"), (FAILS, "does not hold for"), (UNDECIDED, "is undecided for"))
-        if (questions := rows.loc[rows["verdict"] == verdict, "question"].tolist())
-    ]
+    """Return the questions of a pair by verdict, that of topics first."""
+    words = {HOLDS: "holds for", FAILS: "does not hold for", UNDECIDED: "is undecided for"}
+    by_verdict = {verdict: rows.loc[rows["verdict"] == verdict, "question"].tolist() for verdict in words}
+    ordered = sorted(by_verdict.items(), key=lambda item: "topics" not in item[1])
+    parts = [f"{words[verdict]} {join_names(questions)}" for verdict, questions in ordered if questions]
     return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
@@ -265,8 +264,8 @@ def robustness(
     Raises
     ------
     MultiAspectError
-        If there are fewer than two runs or topics, there is not one measure, the baseline is not a run, or a
-        parameter is out of range.
+        If there are fewer than two runs or topics, there is not one measure, its values are not averaged over
+        topics (as for GMAP), the baseline is not a run, or a parameter is out of range.
 
     See Also
     --------
@@ -323,7 +322,7 @@ def robustness(
     3  new  old  variants  does not hold
     4  new  old    labels          holds
     >>> found.table["evidence"][3]
-    '4 of 6 variants give the same sign, 0 significantly; reversed by CAM gate=relevance, TOMA gate=relevance'
+    '4 of 6 measures give the same sign, 0 significantly; reversed by CAM gate=relevance, TOMA gate=relevance'
     """
     alpha, power, seed = proportion("alpha")(alpha), proportion("power")(power), random_seed(seed)
     choice("correction", None, "holm")(correction)

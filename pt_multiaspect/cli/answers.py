@@ -59,7 +59,7 @@ from .verb import Inputs, verb
         is_flag=True,
         help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 % intervals.",
     ),
-    option("--title", default="Evaluation of answers", metavar="TEXT", help="The title of a report."),
+    option("--title", metavar="TEXT", help="The title of a report. Default: Evaluation of answers."),
     TABLE[0],
     output(
         {**SUFFIXES, ".html": "html", ".htm": "html"},
@@ -76,7 +76,7 @@ def answers(
     baseline: str | None,
     ci: bool,
     agreement: bool,
-    title: str,
+    title: str | None,
 ) -> object:
     """Score judged answers.
 
@@ -88,7 +88,10 @@ def answers(
     if agreement:
         of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, "--ci": ci}
         of_scores |= {"--by": inputs.values["topic_groups"] is not None, "--baseline": baseline is not None}
+        of_scores |= dict.fromkeys(inputs.tests_given, True) | {"--title": title is not None}
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
+        if inputs.format == "html":
+            raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
         found = judge_agreement(read_answers(list(judged), "answers"), aspects=inputs.aspects, ci=CONFIDENCE)
         return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
     values = _scores(judged, inputs.aspects, combined)
@@ -105,7 +108,7 @@ def answers(
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
         reporting.report(
             values, aspects=inputs.aspects, human=human, baseline=baseline, **inputs.significance.options, by=by,
-            title=title, answers=list(judged), path=inputs.values["output"],
+            title=title or "Evaluation of answers", answers=list(judged), path=inputs.values["output"],
         )  # fmt: skip
         return None
     if human is not None:

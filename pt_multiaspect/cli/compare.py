@@ -94,7 +94,7 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
     )
     shown = frame.assign(**{"p-value": ["<0.0001" if p < 0.0001 else format_value(p) for p in tests["p"].tolist()]})
     level = f"{100 * (1 - significance.alpha):g} %"
-    note = f"{second} against {first}; {level} interval and verdict by a {significance}, not corrected"
+    note = f"{second} against {first}; {level} interval by Student’s t, verdict by a {significance}, not corrected"
     return _sheet(frame, shown, first, second, [note])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pandas as pd
 
 from .._numbers import spell
 from .._writing import write_file
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, number_of
 from ..evaluation.filling import FILLED, fill_labels
 from ..evaluation.provenance import as_yaml, record_files, record_path
+from .inputs import judged_aspects
 from .options import ASPECTS, LABELS, QRELS, OutputDirectory, option
 from .verb import Inputs, command_line, verb
 
@@ -57,19 +59,24 @@ def fill(inputs: Inputs, depth: int | None, seed: int, folder: str) -> str:
     --labels. Judged labels are never changed. One draw is one guess: compare several seeds.
     """
     path = new_directory(folder)
+    for aspect in judged_aspects(inputs.qrels):
+        if re.search(r"[/\\]", aspect):
+            raise MultiAspectError(f"--qrels: expected an aspect that a file can be named after, got {aspect!r}")
     with record_files(inputs.files):
         labels = inputs.model_labels if inputs.values["model_labels"] else "observed"
         qrels = fill_labels(inputs.qrels, inputs.runs, labels, inputs.aspects, depth, seed)
         record = inputs.provenance(command_line(), None)
+    contents = {aspect: "".join(qrels_lines(qrels, aspect)) for aspect in qrels.attrs[FILLED]}
     path.mkdir(parents=True, exist_ok=True)
     lines = []
     for aspect, filled in qrels.attrs[FILLED].items():
-        content = "".join(qrels_lines(qrels, aspect))
+        content = contents[aspect]
         file = path / f"{aspect}.qrels"
         own = record["pt_multiaspect"] | {"sha256": hashlib.sha256(content.encode()).hexdigest(), FILLED: filled}
         write_file(file, content)
         write_file(record_path(str(file)), as_yaml(record | {"pt_multiaspect": own}))
-        lines.append(f"wrote {folder}/{file.name}: {filled['filled']} labels filled, {filled['missing']} missing")
+        counts = f"{number_of(filled['filled'], 'label')} filled, {filled['missing']} missing"
+        lines.append(f"wrote {folder}/{file.name}: {counts}")
     return "\n".join(lines)
 
 
@@ -85,4 +92,9 @@ def qrels_lines(qrels: pd.DataFrame, aspect: str) -> Iterator[str]:
     """Return the labels of an aspect as lines of a TREC file, without those that are missing."""
     column = "label" if aspect == "relevance" and "label" in qrels.columns else aspect
     rows = qrels[["qid", "docno", column]].dropna().itertuples(index=False, name=None)
-    return (f"{qid} 0 {docno} {spell(label)}\n" for qid, docno, label in rows)
+    for qid, docno, label in rows:
+        if re.search(r"\s", f"{qid}{docno}"):
+            raise MultiAspectError(
+                f"--output: expected ids without blanks, which separate fields, got {docno!r} on topic {qid!r}"
+            )
+        yield f"{qid} 0 {docno} {spell(label)}\n"

@@ -121,7 +121,7 @@ def _discard_output() -> None:
 def _exit_on_sigterm() -> Iterator[None]:
     """Raise SystemExit on SIGTERM, so that the worker processes of --jobs are ended, too.
 
-    joblib's threads then fail on tasks that were taken from them, of which nothing is told.
+    joblib's threads, which may outlive this block, then fail on tasks that were taken from them: nothing is told.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

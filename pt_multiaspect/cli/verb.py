@@ -124,6 +124,9 @@ class Inputs:
             raise click.UsageError("missing values: give --qrels, -m and runs, or --values FILE")
         if file is not None and (runs or self.values["qrels"]):
             raise click.UsageError("--values contains the values: omit qrels and runs")
+        unused = [name for name in ("aspects", "stances", "no_check") if self.values.get(name)]
+        if file is not None and unused:
+            raise click.UsageError(f"--values contains the values: omit --{unused[0].replace('_', '-')}")
         return None if file is None else read_value_file(file)
 
     @cached_property

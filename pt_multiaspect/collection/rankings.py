@@ -180,7 +180,7 @@ class Rankings(Memo):
         scores = self._scores[kept]
         run = Run(self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64))
         dtype = np.float64 if scores.dtype == np.float64 else np.float32
-        return Rankings(run, judgments or self.judgments, dtype=dtype)
+        return Rankings(run, self.judgments if judgments is None else judgments, dtype=dtype)
 
     @property
     def levels(self) -> Ints:

@@ -119,7 +119,9 @@ def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
         for row in found.to_dict("records")
     ]
     columns = [Column("criterion", left=True), Column("agreement"), Column("answers with several labels")]
-    note = f"Agreement: Krippendorff’s α, with its {100 * _CONFIDENCE:g} % interval over topics."
+    ends = "" if found["low"].isna().all() else f", with its {100 * _CONFIDENCE:g} % interval over topics"
+    repetitions = " Each repetition counts as a judge." if rows["repetition"].nunique() > 1 else ""
+    note = f"Agreement: Krippendorff’s α{ends}.{repetitions}"
     return [Table(columns, cells, most=len(cells), notes=[Sentence(note)])]
 
 
@@ -133,13 +135,17 @@ def _by_judge(rows: pd.DataFrame, scales: Scales, judges: Sequence[str], figures
     if pair is None or not (main is None or is_combined(main)):
         return []
     cells: list[Cells] = [["all", _difference(figures.perquery, figures.main, pair)]]
+    of_pair = rows[rows["name"].isin(pair)]
+    keys = ["name", "qid", "criterion"]
+    n_all = len(of_pair[keys].drop_duplicates())
     for judge in judges:
-        try:
-            values = from_criteria(rows[rows["judge"] == judge], aspects=scales)
-            values = values if main is None else combine(values, {figures.main: main})
-            cells.append([judge, _difference(values, figures.main, pair)])
-        except (MultiAspectError, KeyError):  # a criterion or a run has no label of this judge
+        part = of_pair[of_pair["judge"] == judge]
+        if len(part[keys].drop_duplicates()) < n_all:
             cells.append([judge, "not all answers"])
+            continue
+        values = from_criteria(part, aspects=scales)
+        values = values if main is None else combine(values, {figures.main: main})
+        cells.append([judge, _difference(values, figures.main, pair)])
     head = f"{pair[0]} − {pair[1]} on {figures.main}"
     return [Table([Column("labels of", left=True), Column(head)], cells, most=len(cells))]
 

@@ -173,8 +173,8 @@ def _others(figures: Figures, a: str, b: str) -> str:
     for head in figures.heads:
         if head.label != figures.main:
             labels[_verdict(figures, head.label, a, b)].append(head.short)
-    words = {"better": "significantly better on", "worse": "significantly worse on", "": "undecided on"}
-    parts = [f"{words[verdict]} {choices(names)}" for verdict, names in labels.items() if names]
+    words = {"better": "significantly better", "worse": "significantly worse", "": "no significant difference"}
+    parts = [f"{words[verdict]} on {choices(names)}" for verdict, names in labels.items() if names]
     return f" Other measures, {a} against {b}: {'; '.join(parts)}." if parts else ""
 
 
