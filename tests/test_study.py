@@ -318,7 +318,7 @@ def test_one_weight_per_aspect_explains_the_linear_form(study: Any) -> None:
 
 
 def test_the_page_says_what_came_out(study: Any) -> None:
-    page = (ROOT / "docs" / "howto" / "learning.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "training_targets.md").read_text(encoding="utf-8")
     rows = [
         ("`CAM` − sum of raw gains, in CAM", ("linear form", "raw sum"), "CAM@10"),
         ('`CAM` − `"scaled sum"`, in CAM', ("linear form", "scaled sum"), "CAM@10"),
@@ -349,7 +349,7 @@ PREVALENCE = {
 
 
 def test_the_page_says_what_prevalence_and_features_change(study: Any) -> None:
-    page = (ROOT / "docs" / "howto" / "learning.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "training_targets.md").read_text(encoding="utf-8")
     start = page.index("| documents above grade 0; features tell")
     rows = [line.strip("|").split("|") for line in page[start:].splitlines()[2 : 2 + 2 * len(PREVALENCE)]]
     columns = [
