@@ -97,14 +97,70 @@ def test_a_judge_of_some_answers_only() -> None:
     assert "b not all answers" in said(without, values)
 
 
+@pytest.mark.filterwarnings("ignore:from_criteria. on 8 topics")
 def test_judges_of_different_answers_have_no_difference() -> None:
     """The means of a judge would be over other topics for each run."""
     judged = labels()
     of_b = (judged["judge"] == "b") & (judged["system"] != "third")
     early = judged["topic"].isin(["q0", "q1", "q2", "q3"])
     kept = judged[~of_b | (early == (judged["system"] == "long"))]
-    values = ma.answers.combine(ma.answers.from_criteria(kept[kept["judge"] == "a"], aspects=SCALES), CAM)
+    values = scores(kept)
     assert "b not all answers" in said(kept, values)
+
+
+def test_missing_and_unjudged_labels_are_none() -> None:
+    judged = labels().astype({"score": float})
+    judged.loc[(judged["judge"] == "b") & (judged["topic"] == "q3"), "score"] = np.nan
+    text = said(judged, scores(judged))
+    assert "90 labels of 24 answers by 2 judges (a, b)." in text
+    assert "b not all answers" in text
+    coded = ma.Aspects({name: ma.Aspect([1, 2, 3, 4, 5], unjudged=[-9]) for name in SCALES})
+    judged["score"] = judged["score"].fillna(-9)
+    values = ma.answers.combine(ma.answers.from_criteria(judged, aspects=coded), CAM)
+    report = ma.report(values, answers=judged, aspects=coded, baseline="short")
+    assert " ".join(text_of(report._answers, 1000).split()) == text
+
+
+def test_each_judge_is_combined_as_all_are_and_over_the_topics_of_the_report() -> None:
+    pytest.importorskip("krippendorff")
+    rows = [
+        (f"q{topic}", name, "faithful", judge, repetition, label)
+        for topic in range(3)
+        for name, given in (("long", [1, 1, 1]), ("short", [5, 5, 5] if topic == 2 else [1, 1, 5]))
+        for judge in "xy"
+        for repetition, label in enumerate(given)
+    ]
+    judged = pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "repetition", "score"])
+    aspects = {"faithful": [1, 2, 3, 4, 5]}
+    values = ma.answers.from_criteria(judged, aspects=aspects, combine_judges="median")
+    report = ma.report(values, answers=judged, aspects=aspects, baseline="long")
+    text = " ".join(text_of(report._answers, 1000).split())
+    assert "combined by their median" in text
+    assert "all 0.3333 x 0.3333 y 0.3333" in text
+    some = values[values["qid"] != "q2"]
+    report = ma.report(some, answers=judged, aspects=aspects, baseline="long")
+    text = " ".join(text_of(report._answers, 1000).split())
+    assert "24 labels of 4 answers by 2 judges" in text
+    assert "all 0.0000 x 0.0000 y 0.0000" in text
+
+
+@pytest.mark.parametrize("aspects", [None, {"faithful": [0, 1, 2, 3, 4, 5], "complete": [0, 1, 2, 3, 4, 5]}])
+def test_scales_that_do_not_give_the_values_are_doubted(aspects: Any) -> None:
+    judged = labels("a").drop(columns="judge")
+    report = ma.report(scores(judged), answers=judged, aspects=aspects, baseline="short")
+    text = " ".join(text_of(report._answers, 1000).split())
+    doubt = "The values are not those that from_criteria makes of these labels: check labels and scales."
+    assert text == f"48 labels of 24 answers. {doubt}"
+
+
+def test_a_judge_of_one_criterion_has_a_difference_on_it() -> None:
+    judged = labels()
+    kept = judged[(judged["judge"] == "a") | (judged["criterion"] == "faithful") | (judged["topic"] == "q0")]
+    values = ma.answers.from_criteria(kept, aspects=SCALES)
+    report = ma.report(values, measures={"faithful": "higher", "complete": "higher"}, answers=kept, aspects=SCALES)
+    text = " ".join(text_of(report._answers, 1000).split())
+    assert "on faithful" in text
+    assert "not all answers" not in text
 
 
 def test_repetitions_are_said_to_count_as_judges() -> None:

@@ -50,7 +50,9 @@ def robustness_of_pair(
     except MultiAspectError as error:
         figures.notes.append(f"How far the difference holds is not shown: {error}")
         return None
-    if options.test != "t":
-        figures.notes.append("How far it holds uses paired t-tests, also where tables use another test.")
+    if options.test != "t" or options.correction not in (None, "holm"):
+        figures.notes.append(
+            "How far it holds is by paired t-tests with Holm's correction, the tables are by the test they name."
+        )
     rows = found.table[(found.table["a"] == pair[0]) & (found.table["b"] == pair[1])].reset_index(drop=True)
     return replace(found, table=rows) if len(rows) else None

@@ -14,6 +14,7 @@ from ..analysis import judge_agreement
 from ..answers import combine, from_criteria
 from ..answers._frames import read_answers
 from ..aspects import Aspect
+from ..collection.columns import read_labels
 from ..collection.judged_answers import CriterionLabels, read_criteria
 from ..collection.long_judgments import COMBINATIONS
 from ..errors import MultiAspectError, choices, join_names, number_of, silence_warnings
@@ -25,6 +26,9 @@ from .summary import compared_pair
 
 #: Relative tolerance for equal values (rounding errors of means).
 _TOLERANCE = 1e-9
+
+#: The columns of a label's answer and criterion.
+_KEYS = ["name", "qid", "criterion"]
 
 #: The confidence level of the agreement.
 _CONFIDENCE = 0.95
@@ -52,20 +56,29 @@ def answers_blocks(answers: object, figures: Figures) -> list[Block]:
         if not criteria:
             return []
         scales = {name: None if figures.scales is None else figures.scales.get(name) for name in criteria}
-        rows = _long_rows(criteria)
+        rows = _long_rows(criteria, scales).merge(figures.perquery[["name", "qid"]].drop_duplicates().astype(str))
         judges = [judge for judge in pd.unique(rows["judge"]) if judge]
-        blocks: list[Block] = [*map(Sentence, _conversions(scales)), Sentence(_extent(rows, judges))]
-        if rows.duplicated(["name", "qid", "criterion"]).any():
-            blocks += [Sentence(_combination(rows, scales, figures)), *_agreement(rows, scales)]
-        return blocks + (_by_judge(rows, scales, judges, figures) if len(judges) > 1 else [])
+        extent = Sentence(_extent(rows, judges))
+        method = _combination(rows, scales, figures)
+        if method is None:
+            doubt = "The values are not those that from_criteria makes of these labels: check labels and scales."
+            return [extent, Sentence(doubt)]
+        blocks: list[Block] = [*map(Sentence, _conversions(scales)), extent]
+        if rows.duplicated(_KEYS).any():
+            blocks += [Sentence(f"Several labels of an answer are combined by their {method}.")]
+            blocks += _agreement(rows, scales)
+        return blocks + (_by_judge(rows, scales, method, judges, figures) if len(judges) > 1 else [])
 
 
-def _long_rows(criteria: Mapping[str, CriterionLabels]) -> pd.DataFrame:
-    """Return one row per label, with the columns that `from_criteria` reads."""
-    parts = [
-        labels.rows[["name", "qid", "judge", "repetition"]].assign(criterion=name, score=labels.column.to_numpy())
-        for name, labels in criteria.items()
-    ]
+def _long_rows(criteria: Mapping[str, CriterionLabels], scales: Scales) -> pd.DataFrame:
+    """Return one row per label, with the columns that `from_criteria` reads, without missing labels."""
+    parts = []
+    for name, labels in criteria.items():
+        aspect, known = scales[name], labels.column.notna().to_numpy()
+        if aspect is not None:
+            known = known & ~np.isin(read_labels(labels.column), aspect.unjudged)
+        rows = labels.rows[["name", "qid", "judge", "repetition"]]
+        parts.append(rows.assign(criterion=name, score=labels.column.to_numpy())[known])
     return pd.concat(parts, ignore_index=True)
 
 
@@ -93,18 +106,20 @@ def _extent(rows: pd.DataFrame, judges: Sequence[str]) -> str:
     return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}."
 
 
-def _combination(rows: pd.DataFrame, scales: Scales, figures: Figures) -> str:
-    """Return how several labels of an answer were combined, by what gives the values of the report."""
+def _combination(rows: pd.DataFrame, scales: Scales, figures: Figures) -> str | None:
+    """Return how labels of an answer were combined: what gives the values of the report, None if nothing does."""
     keys = ["name", "qid", "measure"]
+    given = figures.perquery[figures.perquery["measure"].isin(list(scales))].astype(dict.fromkeys(keys, str))
     for method in ("mean", *COMBINATIONS):
         try:
             values = from_criteria(rows, aspects=scales, combine_judges=method)
-        except MultiAspectError:  # ties of majorities
+        except MultiAspectError:  # ties of majorities, or labels that are no grades
             continue
-        both = figures.perquery.astype(dict.fromkeys(keys, str)).merge(values, on=keys)
-        if np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE):
-            return f"Several labels of an answer are combined by their {method}."
-    return "The values are not those that from_criteria makes of these labels: check labels and scales."
+        both = given.merge(values, on=keys)
+        is_whole = len(both) == len(given) > 0
+        if is_whole and np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE):
+            return method
+    return None
 
 
 def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
@@ -129,21 +144,27 @@ def _interval(row: Mapping[Any, Any]) -> str:
     return "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
 
 
-def _by_judge(rows: pd.DataFrame, scales: Scales, judges: Sequence[str], figures: Figures) -> list[Block]:
+def _by_judge(
+    rows: pd.DataFrame, scales: Scales, method: str, judges: Sequence[str], figures: Figures
+) -> list[Block]:
     """Return the difference of the pair of the summary by the labels of each judge."""
     pair, main = compared_pair(figures), figures.measures[figures.main]
     if pair is None or not (main is None or is_combined(main)):
         return []
+    names = [figures.main] if main is None else list(main.spec or scales)
+    rows = rows[rows["name"].isin(pair) & rows["criterion"].isin(names)]
     cells: list[Cells] = [["all", _difference(figures.perquery, figures.main, pair)]]
-    of_pair = rows[rows["name"].isin(pair)]
-    keys = ["name", "qid", "criterion"]
-    n_all = len(of_pair[keys].drop_duplicates())
     for judge in judges:
-        part = of_pair[of_pair["judge"] == judge]
-        if len(part[keys].drop_duplicates()) < n_all:
+        part = rows[rows["judge"] == judge]
+        if len(part[_KEYS].drop_duplicates()) < len(rows[_KEYS].drop_duplicates()):
             cells.append([judge, "not all answers"])
             continue
-        values = from_criteria(part, aspects=scales)
+        try:
+            used = {name: scales[name] for name in names}
+            values = from_criteria(part, aspects=used, combine_judges=method)
+        except MultiAspectError:  # the majority of one judge's repetitions can be tied
+            cells.append([judge, "tied labels"])
+            continue
         values = values if main is None else combine(values, {figures.main: main})
         cells.append([judge, _difference(values, figures.main, pair)])
     head = f"{pair[0]} − {pair[1]} on {figures.main}"
