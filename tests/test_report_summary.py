@@ -200,7 +200,7 @@ def test_how_far_it_holds_of_runs_has_variants_and_labels() -> None:
     assert set(expected.table["question"]) == {"topics", "aspects", "weights", "variants", "labels"}
     pd.testing.assert_frame_equal(report.robustness.table, expected.table)
     page = report.to_html()
-    assert 'id="holding"' in page
+    assert 'id="robustness"' in page
     for evidence in expected.table["evidence"]:
         assert html.escape(evidence) in page
 
@@ -228,7 +228,7 @@ def test_without_a_difference_of_means_nothing_is_said_of_how_far_it_holds() -> 
         ma.report(single(a=[0.5], b=[0.25]), measures=HIGHER, baseline="b"),
     ):
         assert report.robustness is None
-        assert 'id="holding"' not in report.to_html()
+        assert 'id="robustness"' not in report.to_html()
 
 
 def test_the_summary_is_about_the_first_given_measure() -> None:

@@ -303,7 +303,7 @@ class _TermIntervals:
     def values(self) -> Interval | None:
         """The intervals of the runs."""
         if self._linear is not None:
-            interval = self._of_sums[0]
+            interval = self._intervals_of_sums[0]
             np.minimum(interval.ends, self.base.RANGE[1], out=interval.ends)
             return interval
         return self._by_number() if self.base.PREFERS_EARLY else None
@@ -311,10 +311,10 @@ class _TermIntervals:
     @property
     def pairs(self) -> Interval | None:
         """The intervals of the pairs, of measures that are weighted sums of terms."""
-        return None if self._linear is None else self._of_sums[1]
+        return None if self._linear is None else self._intervals_of_sums[1]
 
     @cached_property
-    def _of_sums(self) -> tuple[Interval, Interval]:
+    def _intervals_of_sums(self) -> tuple[Interval, Interval]:
         """The intervals of the runs and the pairs, of which equal ones are computed once."""
         owner, discounts = self.owner, self._discounts
         allowed = self._attainable[1][self._options[0]]

@@ -81,7 +81,7 @@ def robustness(
     """
     values, by = inputs.given_values, inputs.values["topic_groups"]
     if values is None:
-        names, (runs, qrels, measure, chosen) = list(inputs.runs), _reported(inputs, variants)
+        names, (runs, qrels, measure, chosen) = list(inputs.runs), _runs_and_measures(inputs, variants)
     else:
         names, runs, qrels, chosen = values["name"].unique().tolist(), values, None, variants
         measure = pick_measures(inputs.requested.texts, values)
@@ -100,7 +100,7 @@ def robustness(
     return result if inputs.format == "table" else Sheet(result.table, result._as_table())
 
 
-def _reported(inputs: Inputs, variants: tuple[str, ...]) -> tuple[Any, ...]:
+def _runs_and_measures(inputs: Inputs, variants: tuple[str, ...]) -> tuple[Any, ...]:
     """Return the runs, the qrels, the reported measure, by default the first of a report, and its variants."""
     qrels = inputs.qrels
     if not inputs.requested:

@@ -356,14 +356,14 @@ def _start_of_workers() -> Iterator[None]:
         tracker.ensure_running()  # starting later, they would unblock it
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        with _delayed(signal.SIGTERM):
+        with _delay(signal.SIGTERM):
             yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 
 
 @contextmanager
-def _delayed(number: signal.Signals) -> Iterator[None]:
+def _delay(number: signal.Signals) -> Iterator[None]:
     """Handle a signal at the end of the block; to mask it is not enough, as another thread may receive it."""
     handler = signal.getsignal(number)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

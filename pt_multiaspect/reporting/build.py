@@ -33,10 +33,10 @@ from ..views import Block, Heading, Sentence, View
 from .answers import answers_payload
 from .columns import drop_copies, read_columns
 from .figures import Figures, Options, check_baseline, rows_of_group, values_by_measure
-from .holding import robustness_of_pair
 from .judges import answers_blocks
 from .page import page, vega
 from .payload import payload, rankings_payload
+from .robustness import robustness_of_pair
 from .summary import summary
 from .values import figures_of_values
 

@@ -24,7 +24,7 @@ from ..views import Block, Cell, Cells, Column, Sentence, Table, decimals
 from .figures import Figures
 from .summary import compared_pair
 
-#: Relative tolerance for equal values (rounding errors of means).
+#: Tolerance for equal values, which are in [0, 1] (rounding errors of means).
 _TOLERANCE = 1e-9
 
 #: The columns of a label's answer and criterion.

@@ -86,7 +86,7 @@ def page(
     scripts = [vega(), asset(__package__, "report.js")]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     sections = [
-        ("holding", "How far it holds", _holding_section(robustness)),
+        ("robustness", "How far it holds", _robustness_section(robustness)),
         ("judgments", "Judgments", _judgments_section(figures)),
         ("answers", "Answers", {"view": html_of(answers)} if answers else None),
         ("systems", "Systems", _systems_section(figures, data)),
@@ -119,7 +119,7 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
-def _holding_section(robustness: Robustness | None) -> dict[str, Any] | None:
+def _robustness_section(robustness: Robustness | None) -> dict[str, Any] | None:
     """Return the template variables of the section How far it holds: the table of robustness, and its rules."""
     if robustness is None:
         return None

@@ -1,4 +1,4 @@
-"""The summary of a report: what it found, in a few sentences, and how far it holds."""
+"""The summary of a report: what it found, in a few sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the difference holds that the summary of a report states."""
+"""The robustness of the difference that the summary of a report states."""
 
 from __future__ import annotations
 
