@@ -128,11 +128,14 @@ def test_sigterm_is_an_exit_that_ends_what_was_started(trec_files, monkeypatch):
 
 def test_ctrl_c_is_one_line(trec_files, monkeypatch, capsys):
     def interrupt(*_, **__):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.chdir(trec_files)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupt)
     assert main([*EVALUATE, "runs"]) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    threading.excepthook(None)  # of joblib's threads: nothing is told
     assert capsys.readouterr().err.strip() == "pt-multiaspect: error: interrupted"
 
 

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         codecs.register_error(NAME, _replace_unencodable)
         sys.stdout.reconfigure(errors=NAME)
     try:
-        with _exit_on_sigterm(), warnings.catch_warnings():
+        with _exit_on_signals(), warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)
             warnings.showwarning = _show_warning
             arguments = None if argv is None else list(argv)
@@ -118,10 +118,10 @@ def _discard_output() -> None:
 
 
 @contextmanager
-def _exit_on_sigterm() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM, so that the worker processes of --jobs are ended, too.
+def _exit_on_signals() -> Iterator[None]:
+    """Raise an exception on SIGTERM, as on Ctrl-C, so that the worker processes of --jobs are ended.
 
-    joblib's threads, which may outlive this block, then fail on tasks that were taken from them: nothing is told.
+    After either, threads of joblib that outlive this block fail on tasks that were taken from them: say nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -129,13 +129,17 @@ def _exit_on_sigterm() -> Iterator[None]:
 
     def leave(number: int, _: object) -> None:
         threading.excepthook = lambda _: None
-        raise SystemExit(128 + number)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
-    earlier = signal.signal(signal.SIGTERM, leave)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # processes in the background may ignore it
+        numbers.append(signal.SIGINT)
+    earlier = [(number, signal.signal(number, leave)) for number in numbers]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, earlier)
+        for number, handler in earlier:
+            signal.signal(number, handler)
 
 
 def _fail(message: str, code: int) -> int:
