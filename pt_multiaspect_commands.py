@@ -57,7 +57,7 @@ _EPILOG = """
 Start with your own files:
   pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt
   pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\
-    -m nDCG@10 TOMA@10 bm25.run other.run
+    -m nDCG@10 'TOMA(gate=relevance)@10' bm25.run other.run
 or with files to try: pt-multiaspect datasets health --output health
 
 \b

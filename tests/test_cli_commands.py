@@ -487,9 +487,8 @@ def test_robustness(cli, trec_files):
 
 def test_robustness_of_the_first_measure_of_a_report_and_of_values(cli, trec_files):
     _, out, _ = cli("robustness", "--aspects", "scales.json", "runs/alpha.run", "runs/beta.run")
-    assert read(out).equals(
-        read(cli("robustness", "--aspects", "scales.json", "-m", "TOMA@10", "runs/alpha.run", "runs/beta.run")[1])
-    )
+    named = ["-m", "TOMA-gated@10=TOMA(gate=relevance)@10", "runs/alpha.run", "runs/beta.run"]
+    assert read(out).equals(read(cli("robustness", "--aspects", "scales.json", *named)[1]))
     assert cli("evaluate", "-m", "AP", "RR", "-q", "-o", "values.csv", "runs")[0] == 0
     values = ma.read_values("values.csv")
     code, out, err = cli("robustness", "--values", "values.csv", "-m", "RR", "--variants", "AP", qrels=())

@@ -125,7 +125,7 @@ def test_help_of_the_program_keeps_the_lines_of_its_examples(capsys):
     example = lines.index("  Start with your own files:")
     assert lines[example + 2 : example + 4] == [
         "    pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\",
-        "      -m nDCG@10 TOMA@10 bm25.run other.run",
+        "      -m nDCG@10 'TOMA(gate=relevance)@10' bm25.run other.run",
     ]
     assert not any(r"\b" in line for line in lines)
 

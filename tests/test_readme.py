@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shlex
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from pt_multiaspect.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-INDEX = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 
 
 def test_the_table_and_the_sentence_of_the_readme_are_those_of_its_commands(tmp_path, monkeypatch, capsys):
@@ -35,14 +33,6 @@ def test_the_table_and_the_sentence_of_the_readme_are_those_of_its_commands(tmp_
     measure = {"TOMA": ma.TOMA(aspects=scales, gate="relevance") @ 5}
     (sentence,) = re.findall(r"^> (.*)$", README, re.MULTILINE)
     assert sentence in ma.robustness(runs, qrels, measure, baseline="words").summary
-
-
-@pytest.mark.slow
-def test_the_picture_is_described_as_it_is_drawn():
-    pytest.importorskip("matplotlib")
-    picture = runpy.run_path(str(ROOT / "docs" / "picture.py"))
-    description = picture["describe"](picture["tuned_runs"]())
-    assert f"![{description}](" in INDEX
 
 
 @pytest.mark.parametrize("end", ["&& .venv/bin/pt-multiaspect demo", "&& .venv/bin/pytest"])

@@ -380,7 +380,8 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other"), n_topics=2)
     several = ma.report(runs, qrels, aspects=SCALES, progress=False)
-    assert several.labels == ["TOMA@10", "CAM@10", "MM@10", "nDCG@10 relevance", "nDCG@10 <b>cred"]
+    gated = "TOMA-gated@10"
+    assert several.labels == [gated, "CAM@10", "MM@10", "nDCG@10 relevance", "nDCG@10 <b>cred"]
     with pytest.warns(MultiAspectWarning, match="aspects does not declare <b>cred"):
         single = ma.report(runs, qrels, aspects={"relevance": 2}, base="P@1", progress=False)
     assert single.labels == ["AP", "RR", "P@1 relevance"]
@@ -396,7 +397,10 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     assert topic.comparisons is None
     page = Page(topic.to_html())
     assert page.data["ends"] == [None] * 5
-    assert "no interval for TOMA@10 of one: expected at least two topics" in page.text
+    assert f"no interval for {gated} of one: expected at least two topics" in page.text
+    judged = qrels.rename(columns={"label": "<i>use"})
+    scales = {{"relevance": "<i>use"}.get(name, name): scale for name, scale in SCALES.items()}
+    assert ma.report(runs, judged, aspects=scales, progress=False).labels[0] == "TOMA@10"
 
 
 @pytest.mark.slow

@@ -272,7 +272,7 @@ def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow_page):
 
 def test_one_topic_is_not_in_the_plural(narrow_page):
     text = narrow_page("document.getElementById('counts').textContent")
-    assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (TOMA@10)."
+    assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (TOMA-gated@10)."
 
 
 def test_pictures_of_means(page, report):

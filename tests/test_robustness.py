@@ -349,10 +349,10 @@ def test_rows_that_cannot_be_had_are_named() -> None:
     runs, qrels = world()
     with pytest.warns(ma.MultiAspectWarning, match="scales, which were inferred"):
         found = robustness(runs, qrels)
-    assert found.label == "TOMA@10"
+    assert found.label == "TOMA-gated@10"
     assert set(found.left_out) == {"weights", "labels"}
     assert "declare" in found.left_out["labels"]
-    assert "Left out: weights, as TOMA@10 is no mean over aspects." in str(found).replace("\n  ", " ")
+    assert "Left out: weights, as TOMA-gated@10 is no mean over aspects." in str(found).replace("\n  ", " ")
 
 
 # -- input --------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ from .verb import Incomplete, Inputs, verb
     r"""
     Examples:
       pt-multiaspect correlate --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m nDCG@10 CAM@10 TOMA@10 runs
+        -m nDCG@10 CAM@10 'TOMA(gate=relevance)@10' runs
       pt-multiaspect correlate --qrels qrels.txt -m AP nDCG RR --method tau_ap \
         --ci -o correlations.csv 'runs/*.run'
     """,

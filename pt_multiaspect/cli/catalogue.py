@@ -171,7 +171,7 @@ def datasets(name: str | None, folder: str | None) -> str:
     first = "nDCG@5 " if aspects["relevance"].scale.grades[0] == 0 else ""
     return (
         f"{text}\npt-multiaspect evaluate --qrels {qrels} \\\n"
-        f"  --aspects {folder}/scales.json -m {first}CAM@5 TOMA@5 {folder}/runs"
+        f"  --aspects {folder}/scales.json -m {first}CAM@5 'TOMA(gate=relevance)@5' {folder}/runs"
     )
 
 

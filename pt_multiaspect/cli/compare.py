@@ -26,7 +26,7 @@ _TEST, _, _ALPHA = SIGNIFICANCE
     r"""
     Examples:
       pt-multiaspect compare --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m nDCG@10 TOMA@10 bm25.run new.run
+        -m nDCG@10 'TOMA(gate=relevance)@10' bm25.run new.run
       pt-multiaspect compare --qrels qrels.txt -m AP -q --top 10 bm25.run new.run
     """,
     QRELS,

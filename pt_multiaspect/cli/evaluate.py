@@ -60,7 +60,7 @@ CONFIDENCE = 0.95
     Examples:
       pt-multiaspect evaluate qrels.txt runs/*.run nDCG@10 AP
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m nDCG@10 TOMA@10 --aspects scales.json runs/*.run
+        -m nDCG@10 'TOMA(gate=relevance)@10' --aspects scales.json runs/*.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q -o values.csv bm25.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q --format tot runs/*.run
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \

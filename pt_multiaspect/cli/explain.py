@@ -18,7 +18,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     r"""
     Examples:
       pt-multiaspect explain --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m TOMA@10 --aspects scales.json --query q1 bm25.run
+        -m 'TOMA(gate=relevance)@10' --aspects scales.json --query q1 bm25.run
       pt-multiaspect explain --qrels relevance=qrels.txt credibility=qcred.txt \
         -m CAM@10 --query q1 -o q1.html bm25.run
     """,

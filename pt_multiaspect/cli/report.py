@@ -33,8 +33,8 @@ from .verb import Inputs, verb
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \
         -o report.html runs/*.run
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m TOMA@10 CAM@10 --aspects scales.json --baseline bm25.run \
-        -o report.html runs
+        -m 'TOMA(gate=relevance)@10' CAM@10 --aspects scales.json \
+        --baseline bm25.run -o report.html runs
     """,
     QRELS,
     HUMAN,
@@ -65,7 +65,8 @@ def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: s
 
     It shows the judgments, a table of systems to sort and filter, plots of the aspects against each other,
     correlations and discriminative power of the measures, and any two rankings of a query side by side. The default
-    measures are TOMA@10, CAM@10 and MM@10, or AP and RR for a single aspect.
+    measures are TOMA@10 (with the gate relevance, if there is this aspect), CAM@10 and MM@10, or AP and RR for a
+    single aspect.
     """
     if inputs.aspects is not None:
         check_aspects(inputs.aspects, judged_aspects(inputs.qrels), "--aspects")

@@ -104,6 +104,7 @@ def _runs_and_measures(inputs: Inputs, variants: tuple[str, ...]) -> tuple[Any, 
     """Return the runs, the qrels, the reported measure, by default the first of a report, and its variants."""
     qrels = inputs.qrels
     if not inputs.requested:
-        inputs.requested = Requested(tuple(default_measures(judged_aspects(qrels)))[:1])
+        label, default = next(iter(default_measures(judged_aspects(qrels)).items()))
+        inputs.requested = Requested((f"{label}={default}",))
     chosen = read_measures(Requested(variants), inputs.aspects, qrels) if variants else None
     return inputs.runs, qrels, inputs.measures, chosen

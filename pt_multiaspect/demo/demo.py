@@ -149,7 +149,7 @@ def _show_legend(stream: TextIO, weight: float) -> None:
         "nDCG: relevance only",
         "On: nDCG of one other aspect",
         "CAM, MM: arithmetic and harmonic mean of nDCG over the aspects",
-        "TOMA: nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance)",
+        "TOMA: nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance; needs no gate)",
         "uRBP: rank-biased precision of documents above the lowest grade on every aspect",
     )
     _show(stream, Items([[Sentence(line)] for line in legend]))

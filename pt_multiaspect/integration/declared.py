@@ -66,7 +66,9 @@ def default_measures(aspects: Sequence[str]) -> dict[str, ir_measures.Measure]:
     """Return the measures, by label, that are reported of some aspects if none are given."""
     if len(aspects) == 1:
         return {base: On(aspect=aspects[0], base=base) for base in ("AP", "RR")}
-    return {str(measure): measure for measure in (TOMA @ 10, CAM @ 10, MM @ 10)}
+    gated = {"TOMA-gated@10": TOMA(gate="relevance") @ 10}
+    toma = gated if "relevance" in aspects else {"TOMA@10": TOMA @ 10}
+    return {**toma, "CAM@10": CAM @ 10, "MM@10": MM @ 10}
 
 
 def _is_plain(aspect: Aspect) -> bool:

@@ -80,10 +80,10 @@ def report(
     qrels : DataFrame, dict, iterable or Judgments, optional
         Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are values, like `topics`.
     measures : measure, str, sequence of these or mapping, optional
-        As in `evaluate`. By default ``TOMA@10``, ``CAM@10`` and ``MM@10``, or AP and RR if there is one aspect. Of
-        values, the labels to show, by default all; a mapping ``{label: measure}`` tells what they refer to, or
-        whether 'higher' or 'lower' is better. The first measure is the one that the summary is about; of values
-        that `answers.combine` has combined, the first combined one by default.
+        As in `evaluate`. By default TOMA (with the gate ``relevance``, if there is this aspect), CAM and MM at 10,
+        or AP and RR if there is one aspect. Of values, the labels to show, by default all; a mapping ``{label:
+        measure}`` tells what they refer to, or whether 'higher' or 'lower' is better. The first measure is the one
+        that the summary is about; of values that `answers.combine` has combined, the first combined one by default.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional

@@ -26,7 +26,7 @@ def read_columns(
     Parameters
     ----------
     measures : measure, str, sequence of these, mapping or None
-        As in `pt_multiaspect.evaluate`. By default TOMA, CAM and MM at 10, or AP and RR if there is one aspect.
+        As in `pt_multiaspect.evaluate`. By default those of `default_measures`.
     base : measure or str
         The measure of single aspects.
     aspects : Aspects, tuple of str or None
