@@ -744,7 +744,7 @@ if __name__ == "__main__":
 def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed_runs, monkeypatch, number):
     (tmp_path / "script.py").write_text(SCRIPT)
     out = tmp_path / "out"
-    command = [sys.executable, str(tmp_path / "script.py"), str(out), "0.1", "1"]
+    command = [sys.executable, str(tmp_path / "script.py"), str(out), "0.4", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT, text=True)
     assert process.stdout is not None
     for line in process.stdout:

@@ -174,7 +174,7 @@ def test_pipes_and_standard_output_are_written_in_place(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: texts.append(pipe.read_text()))
     reader.start()
     SCALES.to_file(pipe)
-    reader.join(timeout=10)
+    reader.join(timeout=60)
     assert texts == [TEXT]
     assert os.listdir(tmp_path) == ["pipe"]
     SCALES.to_file(os.devnull)
