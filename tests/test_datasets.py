@@ -19,7 +19,7 @@ from shared_data import shared_path
 import pt_multiaspect as ma
 from pt_multiaspect import datasets
 from pt_multiaspect.io import data_files
-from pt_multiaspect.io.data_files import DATA_VARIABLE, DataFile, Repository, first_fields
+from pt_multiaspect.io.data_files import DATA_VARIABLE, DataFile, Repository, a66_fields
 
 PUBLISHED = json.loads((Path(datasets.__file__).parent / "published.json").read_text(encoding="utf-8"))
 LINES = b"q1 0 d1 2\nq1 0 d2 0\n"
@@ -294,8 +294,13 @@ def test_by_default_files_are_in_the_users_cache(
 
 def test_separated_by_commas(folder: Path) -> None:
     """The published file has comments with commas; the copy has a header and no comments."""
-    rows = first_fields(b"id", 2)
-    file = DataFile("f.csv", FILE.repository, "f", hashlib.sha256(b"1\t2\n3\t4\n").hexdigest(), rows)
-    for content in ("1,2,no, never\n3,4,’\n", "id,x\n1,2\n3,4", "1,2,\r\n3,4,\r\n"):
+    digest = hashlib.sha256(b"1\t2\t3\t4\t5\t6\n7\t8\t9\t0\t1\t2\n").hexdigest()
+    file = DataFile("f.csv", FILE.repository, "f", digest, a66_fields)
+    header = "assessor,query,rank,docno,relevance,credibility,x\n"
+    for content in (
+        "1,2,3,4,5,6,no, never\n7,8,9,0,1,2,’\n",
+        f"{header}1,2,3,4,5,6\n7,8,9,0,1,2",
+        "1,2,3,4,5,6,\r\n7,8,9,0,1,2,\r\n",
+    ):
         (folder / "f.csv").write_text(content, encoding="utf-8", newline="")
-        assert list(rows(file.read())) == [[b"1", b"2"], [b"3", b"4"]]
+        assert [b",".join(fields) for fields in a66_fields(file.read())] == [b"1,2,3,4,5,6", b"7,8,9,0,1,2"]

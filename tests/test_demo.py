@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pickle
 import re
@@ -27,10 +28,9 @@ def health() -> Collection:
 
 @pytest.fixture(scope="module")
 def demo_output() -> str:
-    stream = io.StringIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as stream:
         warnings.simplefilter("error")
-        run_demo(stream)
+        run_demo()
     return stream.getvalue()
 
 
@@ -300,6 +300,6 @@ def test_what_the_demo_says_of_weakest_aspects_is_true(health: Collection) -> No
 
 @pytest.mark.slow
 def test_demo_can_be_run_twice(demo_output: str) -> None:
-    again = io.StringIO()
-    run_demo(again)
+    with contextlib.redirect_stdout(io.StringIO()) as again:
+        run_demo()
     assert again.getvalue() == demo_output

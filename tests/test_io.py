@@ -21,7 +21,7 @@ from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect.cli import main
-from pt_multiaspect.cli.inputs import pick_run
+from pt_multiaspect.cli.inputs import pick_baseline
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.io import trec_lines
 from pt_multiaspect.io.trec_files import read_qrels, read_run
@@ -742,7 +742,7 @@ def test_directories_that_pyterrier_writes(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("q1 Q0 d1 0 1.0 a\n")
     (tmp_path / ".DS_Store").write_bytes(b"\xff")
     assert ma.evaluate(tmp_path, {"q1": {"d1": 1}}, ["AP"], progress=False)["name"].tolist() == ["a.run", "bm25"]
-    assert pick_run(str(tmp_path / "bm25.res.gz"), ["bm25", "pl2"], "--baseline") == "bm25"
+    assert pick_baseline(str(tmp_path / "bm25.res.gz"), ["bm25", "pl2"]) == "bm25"
 
 
 @pytest.mark.parametrize("first_rank", [0, 1])

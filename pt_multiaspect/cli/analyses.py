@@ -20,24 +20,9 @@ from ..errors import choices, warn
 from ..evaluation.topics import check_average_over, counted_topics
 from ..integration.aggregators import lower_is_better
 from ..suites import Suite
-from .inputs import pick_measures, pick_run, read_measures
-from .options import (
-    ASPECTS,
-    AVERAGE_OVER,
-    BY,
-    JOBS,
-    MEASURES,
-    OPTIONAL_MEASURES,
-    OPTIONAL_RUNS,
-    QRELS,
-    QRELS_ONLY,
-    RUNS,
-    SIGNIFICANCE,
-    STANCES,
-    TABLE,
-    VALUES,
-    option,
-)
+from . import options
+from .inputs import pick_baseline, pick_measures, read_measures
+from .options import option
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
@@ -50,11 +35,11 @@ from .verb import Incomplete, Inputs, verb
       pt-multiaspect correlate --qrels qrels.txt -m AP nDCG RR --method tau_ap \
         --ci -o correlations.csv 'runs/*.run'
     """,
-    QRELS,
-    *MEASURES,
-    STANCES,
-    ASPECTS,
-    AVERAGE_OVER,
+    options.QRELS,
+    *options.MEASURES,
+    options.STANCES,
+    options.ASPECTS,
+    options.AVERAGE_OVER,
     option(
         "--method",
         type=click.Choice(["kendall", "tau_ap", "tau_gap", "spearman", "rbo"]),
@@ -74,9 +59,9 @@ from .verb import Incomplete, Inputs, verb
         help="Correlate only the N best runs by the measure of the row, and those tied with the last of them.",
     ),
     option("--ci", is_flag=True, help="Show 95 % bootstrap intervals, with one row per pair of measures."),
-    JOBS,
-    *TABLE,
-    RUNS,
+    options.JOBS,
+    *options.TABLE,
+    options.RUNS,
 )
 def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bool) -> Sheet:
     """Correlate the rankings of the runs by the measures."""
@@ -99,21 +84,21 @@ def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bo
         -m 'MM(base=AP)' --at-least relevance=0.5 -o weightings.csv runs
       pt-multiaspect weightings --values tot=values.txt -m accuracy -m fluency
     """,
-    QRELS,
-    *OPTIONAL_MEASURES,
-    ASPECTS,
-    AVERAGE_OVER,
-    VALUES,
+    options.QRELS,
+    *options.OPTIONAL_MEASURES,
+    options.ASPECTS,
+    options.AVERAGE_OVER,
+    options.VALUES,
     option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
     option(
         "--at-least", multiple=True, metavar="ASPECT=WEIGHT", help="The least weight of an aspect. May be repeated."
     ),
     option("--correction", type=click.Choice(["none", "holm"]), help="Within each weighting. Default: none."),
-    SIGNIFICANCE[2],
-    BY,
-    JOBS,
-    *TABLE,
-    OPTIONAL_RUNS,
+    options.SIGNIFICANCE[2],
+    options.BY,
+    options.JOBS,
+    *options.TABLE,
+    options.OPTIONAL_RUNS,
 )
 def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) -> object:
     """Show for which weights of the aspects one run is better than another.
@@ -139,7 +124,7 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         values,
         mean,
         measures=kept,
-        baseline=None if baseline is None else pick_run(baseline, values["name"].unique().tolist(), "--baseline"),
+        baseline=pick_baseline(baseline, values["name"].unique().tolist()),
         at_least=_read_weights(at_least),
         alpha=inputs.significance.alpha,
         correction=None if correction == "none" else correction,
@@ -170,11 +155,11 @@ def _read_weights(texts: Sequence[str]) -> dict[str, float]:
       pt-multiaspect bounds --qrels relevance=qrels.txt credibility=qcred.txt \
         -m CAM -q -o bounds.csv
     """,
-    QRELS_ONLY,
-    *MEASURES,
-    STANCES,
-    ASPECTS,
-    AVERAGE_OVER,
+    options.QRELS_ONLY,
+    *options.MEASURES,
+    options.STANCES,
+    options.ASPECTS,
+    options.AVERAGE_OVER,
     option("-q", "--perquery", is_flag=True, help="Show each query."),
     option(
         "--strategy",
@@ -182,7 +167,7 @@ def _read_weights(texts: Sequence[str]) -> dict[str, float]:
         default="auto",
         help="The method of finding the best ranking; see pt_multiaspect.analysis.upper_bound. Default: auto.",
     ),
-    *TABLE,
+    *options.TABLE,
 )
 def bounds(inputs: Inputs, perquery: bool, strategy: str) -> Sheet:
     """Show the maximum values that rankings can attain on these judgments.
@@ -232,8 +217,8 @@ def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[s
       pt-multiaspect axioms -m TOMA CAM MM
       pt-multiaspect axioms -m 'CAM(base=AP)' --property '1 attainable' --examples
     """,
-    *MEASURES,
-    ASPECTS,
+    *options.MEASURES,
+    options.ASPECTS,
     option(
         "--property",
         "properties",
@@ -246,7 +231,7 @@ def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[s
     option("--documents", type=int, default=5, metavar="N", help="Maximum documents per world, 1-6. Default: 5."),
     option("--seed", type=int, default=0, metavar="N", help="Seed of the sampled worlds. Default: 0."),
     option("--examples", is_flag=True, help="Show the smallest counterexample or tie of each property instead."),
-    *TABLE,
+    *options.TABLE,
 )
 def axioms(
     inputs: Inputs, properties: tuple[str, ...], trials: int, documents: int, seed: int, examples: bool

@@ -19,9 +19,10 @@ from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import measures_by_label
 from ..integration.measure_lists import parse_list
 from ..integration.parsing import RECORD, record_measures
+from . import options
 from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, estimates_sheet, means_sheet, per_query_sheet
-from .inputs import pick_run
-from .options import ASPECTS, BY, SIGNIFICANCE, TABLE, measure_option, option, output, refuse_together
+from .inputs import pick_baseline
+from .options import measure_option, option, output, refuse_together
 from .tables import SUFFIXES, Sheet
 from .verb import Inputs, verb
 
@@ -40,7 +41,7 @@ from .verb import Inputs, verb
     measure_option(
         "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.", "combined"
     ),
-    ASPECTS,
+    options.ASPECTS,
     option(
         "--human",
         multiple=True,
@@ -49,10 +50,10 @@ from .verb import Inputs, verb
         help="The same answers to at least 4 topics, drawn at random, judged by people, if a model has judged "
         "JUDGED: show prediction-powered estimates. May be repeated.",
     ),
-    BY,
+    options.BY,
     option("-q", "--perquery", is_flag=True, help="Show each topic, and a row 'mean' with the mean of each run."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
-    *SIGNIFICANCE,
+    *options.SIGNIFICANCE,
     option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (a report always does)."),
     option(
         "--agreement",
@@ -60,7 +61,7 @@ from .verb import Inputs, verb
         help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 % intervals.",
     ),
     option("--title", metavar="TEXT", help="The title of a report. Default: Evaluation of answers."),
-    TABLE[0],
+    options.TABLE[0],
     output(
         {**SUFFIXES, ".html": "html", ".htm": "html"},
         "Write to a file, in the format of its suffix: .html is a report with the answers, .csv, .tsv, .json, "
@@ -99,7 +100,7 @@ def answers(
     file = inputs.values["topic_groups"]
     by = None if file is None else read_topic_groups(Path(file), values)
     if baseline is not None:
-        baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")
+        baseline = pick_baseline(baseline, values["name"].unique().tolist())
     elif inputs.tests_given and inputs.format != "html":
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     of_means = {"--ci": ci, "--by": by is not None}

@@ -12,14 +12,15 @@ from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
 from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import aggregate_is_mean
-from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, STANCES, TABLE, Significance, option
+from . import options
+from .options import Significance, option
 from .tables import Sheet, format_value
 from .verb import Inputs, verb
 
 #: The columns besides those of the runs.
 _COLUMNS = ("measure", "qid", "difference", "low", "high", "wins", "losses", "ties", "p-value", "verdict")
 
-_TEST, _, _ALPHA = SIGNIFICANCE
+_TEST, _, _ALPHA = options.SIGNIFICANCE
 
 
 @verb(
@@ -29,16 +30,16 @@ _TEST, _, _ALPHA = SIGNIFICANCE
         -m nDCG@10 'TOMA(gate=relevance)@10' bm25.run new.run
       pt-multiaspect compare --qrels qrels.txt -m AP -q --top 10 bm25.run new.run
     """,
-    QRELS,
-    *MEASURES,
-    STANCES,
-    ASPECTS,
-    AVERAGE_OVER,
+    options.QRELS,
+    *options.MEASURES,
+    options.STANCES,
+    options.ASPECTS,
+    options.AVERAGE_OVER,
     option("-q", "--perquery", is_flag=True, help="Show each query instead, largest differences first."),
     option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show only N queries per measure."),
     _TEST,
     _ALPHA,
-    *TABLE,
+    *options.TABLE,
     click.Argument(["runs"], nargs=-1, metavar="RUN RUN [MEASURE...]", type=click.Path()),
 )
 def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:

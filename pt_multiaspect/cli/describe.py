@@ -14,7 +14,8 @@ from .._numbers import spell
 from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, silence_warnings
 from ..views import frame_table, text_of
-from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, STANCES, OutputFile, option, output
+from . import options
+from .options import OutputFile, option, output
 from .verb import Incomplete, Inputs, verb
 from .wording import tell
 
@@ -28,7 +29,7 @@ from .wording import tell
       pt-multiaspect describe --qrels qrels.txt -m AP TOMA -o report.html runs
       pt-multiaspect describe --answers judged.csv --write-aspects scales.json
     """,
-    QRELS,
+    options.QRELS,
     option(
         "--answers",
         multiple=True,
@@ -36,9 +37,9 @@ from .wording import tell
         type=click.Path(),
         help="Judged answers instead of qrels, as for 'pt-multiaspect answers'. May be repeated.",
     ),
-    ASPECTS,
-    *OPTIONAL_MEASURES,
-    STANCES,
+    options.ASPECTS,
+    *options.OPTIONAL_MEASURES,
+    options.STANCES,
     option(
         "--contingency",
         nargs=2,
@@ -53,7 +54,7 @@ from .wording import tell
         help="Write the label scales that the findings propose to a JSON file, to check, edit and "
         "use as --aspects.",
     ),
-    OPTIONAL_RUNS,
+    options.OPTIONAL_RUNS,
 )
 def describe(
     inputs: Inputs, answers: tuple[str, ...], contingency: tuple[str, str] | None, write_aspects: str | None

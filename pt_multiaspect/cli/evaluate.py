@@ -24,24 +24,9 @@ from ..evaluation.value_files import format_values
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
 from ..views import Column, Row, Sentence, Table, latex_of
-from .inputs import pick_run
-from .options import (
-    ASPECTS,
-    AVERAGE_OVER,
-    BY,
-    HUMAN,
-    JOBS,
-    MEASURES,
-    QRELS,
-    RUNS,
-    SIGNIFICANCE,
-    STANCES,
-    TABLE_OR_LINES,
-    OutputDirectory,
-    Significance,
-    option,
-    refuse_together,
-)
+from . import options
+from .inputs import pick_baseline
+from .options import OutputDirectory, Significance, option, refuse_together
 from .tables import DECIMALS, Sheet, format_value
 from .verb import Incomplete, Inputs, verb
 
@@ -72,18 +57,18 @@ CONFIDENCE = 0.95
 
     Marks: * best value of a column, † significantly different from the baseline.
     """,
-    QRELS,
-    HUMAN,
-    *MEASURES,
-    STANCES,
-    ASPECTS,
-    AVERAGE_OVER,
-    BY,
+    options.QRELS,
+    options.HUMAN,
+    *options.MEASURES,
+    options.STANCES,
+    options.ASPECTS,
+    options.AVERAGE_OVER,
+    options.BY,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
     ),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
-    *SIGNIFICANCE,
+    *options.SIGNIFICANCE,
     option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (Student's t)."),
     option(
         "--judged",
@@ -91,7 +76,7 @@ CONFIDENCE = 0.95
         help=f"Show the fraction of the first {JUDGED} documents that is judged, per aspect.",
     ),
     option("--sort", metavar="MEASURE", help="Sort the runs by a measure, best first, or by 'name'."),
-    JOBS,
+    options.JOBS,
     option(
         "--on-error",
         type=click.Choice(["raise", "skip"]),
@@ -106,8 +91,8 @@ CONFIDENCE = 0.95
         "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if "
         "measures, scales or qrels have.",
     ),
-    *TABLE_OR_LINES,
-    RUNS,
+    *options.TABLE_OR_LINES,
+    options.RUNS,
 )
 def evaluate(
     inputs: Inputs,
@@ -127,7 +112,7 @@ def evaluate(
     _check_options(inputs, perquery, baseline, ci, judged, sort)
     by, labels = inputs.by, list(inputs.measures)
     if baseline is not None:
-        baseline = inputs.baseline = pick_run(baseline, list(inputs.runs), "--baseline")
+        baseline = inputs.baseline = pick_baseline(baseline, list(inputs.runs))
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:

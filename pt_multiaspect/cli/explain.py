@@ -6,7 +6,8 @@ import click
 
 from .. import explanation
 from ..errors import choices
-from .options import ASPECTS, MEASURES, QRELS_ONLY, RUN, STANCES, option, output
+from . import options
+from .options import option, output
 from .tables import Sheet
 from .verb import Inputs, verb
 
@@ -22,10 +23,10 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
       pt-multiaspect explain --qrels relevance=qrels.txt credibility=qcred.txt \
         -m CAM@10 --query q1 -o q1.html bm25.run
     """,
-    QRELS_ONLY,
-    *MEASURES,
-    STANCES,
-    ASPECTS,
+    options.QRELS_ONLY,
+    *options.MEASURES,
+    options.STANCES,
+    options.ASPECTS,
     option("--query", "qid", required=True, metavar="QID", help="The query."),
     option(
         "--format",
@@ -33,7 +34,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
         help="csv, tsv and json contain the ranks in full precision. Default: text.",
     ),
     output(_SUFFIXES, "Write to a file, in the format of its suffix: .txt, .html, .csv, .tsv or .json."),
-    RUN,
+    options.RUN,
 )
 def explain(inputs: Inputs, qid: str) -> object:
     """Explain the value of a measure for one query of a run, rank by rank.

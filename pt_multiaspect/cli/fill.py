@@ -11,8 +11,9 @@ from .._writing import write_file
 from ..errors import MultiAspectError, number_of
 from ..evaluation.filling import FILLED, fill_labels
 from ..evaluation.provenance import as_yaml, record_files, record_path
+from . import options
 from .inputs import judged_aspects
-from .options import ASPECTS, LABELS, QRELS, OutputDirectory, option
+from .options import OutputDirectory, option
 from .outputs import new_directory, qrels_lines
 from .verb import Inputs, command_line, verb
 
@@ -25,9 +26,9 @@ from .verb import Inputs, command_line, verb
       pt-multiaspect fill --qrels relevance=qrels.txt credibility=qcred.txt \
         --labels relevance=model.txt credibility=mcred.txt -o filled runs
     """,
-    QRELS,
-    ASPECTS,
-    LABELS,
+    options.QRELS,
+    options.ASPECTS,
+    options.LABELS,
     option(
         "--depth",
         type=click.IntRange(min=1),

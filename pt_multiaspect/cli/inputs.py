@@ -220,8 +220,10 @@ def _files(path: str) -> list[str]:
     return files
 
 
-def pick_run(text: str, names: Sequence[str], option: str) -> str:
-    """Return the name of the run that an option gives by name, with or without extension, or by path."""
+def pick_baseline(text: str | None, names: Sequence[str]) -> str | None:
+    """Return the name of the run that --baseline gives by name, with or without extension, or by path."""
+    if text is None:
+        return None
     name = Path(text).name
     for known in (text, name, name_of_file(text)):
         if known in names:
@@ -231,9 +233,9 @@ def pick_run(text: str, names: Sequence[str], option: str) -> str:
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise MultiAspectError(f"{option}: {text!r} may be {' or '.join(matching)}; give its whole name")
+        raise MultiAspectError(f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name")
     raise MultiAspectError(
-        f"{option}: expected one of the runs ({choices(names)}), got {text!r}"
+        f"--baseline: expected one of the runs ({choices(names)}), got {text!r}"
         + (
             did_you_mean([name], [*names, *(stem for stems in short.values() for stem in stems)])
             or "; add it to the runs"

@@ -15,7 +15,7 @@ from ..analysis import weightings as compute_weightings
 from ..analysis._frames import select_measures
 from ..errors import choices
 from ..plots.style import FORMATS, figure_bytes
-from .inputs import pick_measures, pick_run, read_value_file
+from .inputs import pick_baseline, pick_measures, read_value_file
 from .options import measure_option, option, output
 from .verb import Inputs, verb
 
@@ -63,8 +63,7 @@ def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | Non
         raise click.UsageError(f"--baseline: {kind} has none; omit it")
     values = read_value_file(inputs.values["values_file"])
     measures = pick_measures([*inputs.requested.texts, *labels], values)
-    if baseline is not None:
-        baseline = pick_run(baseline, values["name"].unique().tolist(), "--baseline")
+    baseline = pick_baseline(baseline, values["name"].unique().tolist())
     content = figure_bytes(lambda: _draw(kind, values, measures, baseline), inputs.format)
     write_file(str(inputs.values["output"]), content)
 

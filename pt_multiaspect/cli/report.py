@@ -9,21 +9,9 @@ import click
 from .. import reporting
 from ..evaluation.topics import TOPICS
 from ..integration.declared import check_aspects
-from .inputs import judged_aspects, pick_run
-from .options import (
-    ASPECTS,
-    AVERAGE_OVER,
-    BY,
-    HUMAN,
-    JOBS,
-    OPTIONAL_MEASURES,
-    QRELS,
-    RUNS,
-    SIGNIFICANCE,
-    STANCES,
-    option,
-    output,
-)
+from . import options
+from .inputs import judged_aspects, pick_baseline
+from .options import option, output
 from .verb import Inputs, verb
 
 
@@ -36,17 +24,17 @@ from .verb import Inputs, verb
         -m 'TOMA(gate=relevance)@10' CAM@10 --aspects scales.json \
         --baseline bm25.run -o report.html runs
     """,
-    QRELS,
-    HUMAN,
-    *OPTIONAL_MEASURES,
-    STANCES,
-    ASPECTS,
-    AVERAGE_OVER,
+    options.QRELS,
+    options.HUMAN,
+    *options.OPTIONAL_MEASURES,
+    options.STANCES,
+    options.ASPECTS,
+    options.AVERAGE_OVER,
     option(
         "--base", default="nDCG@10", metavar="MEASURE", help="The measure of each aspect alone. Default: nDCG@10."
     ),
     option("--baseline", metavar="RUN", help="The run that the others are tested against when the page opens."),
-    *SIGNIFICANCE,
+    *options.SIGNIFICANCE,
     option(
         "--depth",
         type=click.IntRange(min=1),
@@ -54,11 +42,11 @@ from .verb import Inputs, verb
         metavar="N",
         help="Number of ranks shown per ranking. Default: 10.",
     ),
-    BY,
+    options.BY,
     option("--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page."),
-    JOBS,
+    options.JOBS,
     output({".html": "html", ".htm": "html"}, "The file to write, .html.", required=True),
-    RUNS,
+    options.RUNS,
 )
 def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: str) -> None:
     """Evaluate runs, and write a report as one HTML file.
@@ -83,7 +71,7 @@ def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: s
         aspects=inputs.aspects,
         human=inputs.human if inputs.values["human"] else None,
         base=base,
-        baseline=None if baseline is None else pick_run(baseline, list(runs), "--baseline"),
+        baseline=pick_baseline(baseline, list(runs)),
         **inputs.significance.options,
         depth=depth,
         by=inputs.by,

@@ -10,21 +10,9 @@ import click
 from ..analysis.robustness import robustness as examine
 from ..answers._frames import read_answers
 from ..integration.declared import default_measures
-from .inputs import judged_aspects, pick_measures, pick_run, read_measures
-from .options import (
-    ASPECTS,
-    BY,
-    OPTIONAL_MEASURES,
-    OPTIONAL_RUNS,
-    QRELS,
-    SIGNIFICANCE,
-    STANCES,
-    TABLE,
-    VALUES,
-    Requested,
-    complete_measure,
-    option,
-)
+from . import options
+from .inputs import judged_aspects, pick_baseline, pick_measures, read_measures
+from .options import Requested, complete_measure, option
 from .tables import Sheet
 from .verb import Inputs, verb
 
@@ -36,11 +24,11 @@ from .verb import Inputs, verb
         -m CAM@10 --aspects scales.json --baseline bm25 runs
       pt-multiaspect robustness --values values.csv -m accuracy -o robustness.md
     """,
-    QRELS,
-    *OPTIONAL_MEASURES,
-    STANCES,
-    ASPECTS,
-    VALUES,
+    options.QRELS,
+    *options.OPTIONAL_MEASURES,
+    options.STANCES,
+    options.ASPECTS,
+    options.VALUES,
     option(
         "--baseline", metavar="RUN", help="Compare the others with this run. Default: the best run with each other."
     ),
@@ -66,10 +54,10 @@ from .verb import Inputs, verb
         "preferred (a run, or tie), or qid, name and score; and perhaps assessor.",
     ),
     option("--correction", type=click.Choice(["holm", "none"]), help="For several pairs. Default: holm."),
-    SIGNIFICANCE[2],
-    BY,
-    *TABLE,
-    OPTIONAL_RUNS,
+    options.SIGNIFICANCE[2],
+    options.BY,
+    *options.TABLE,
+    options.OPTIONAL_RUNS,
 )
 def robustness(
     inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None, preferences: str | None
@@ -89,7 +77,7 @@ def robustness(
         runs,
         qrels,
         measure,
-        baseline=None if baseline is None else pick_run(baseline, names, "--baseline"),
+        baseline=pick_baseline(baseline, names),
         variants=chosen or None,
         judges=None if judges is None else read_answers([judges], "--judges"),
         preferences=None if preferences is None else read_answers([preferences], "--preferences"),

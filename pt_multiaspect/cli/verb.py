@@ -28,26 +28,14 @@ from ..evaluation import evaluate
 from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.provenance import as_yaml, provenance, record_files, record_path, remove_record
 from ..evaluation.value_files import table_digest
+from . import options
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
-from .options import (
-    ARGUMENTS,
-    CHECK,
-    MEASURES,
-    QRELS,
-    QRELS_ONLY,
-    RUN_FILES,
-    STDIN,
-    Command,
-    OutputFile,
-    Requested,
-    Significance,
-    explain_argument,
-)
+from .options import Command, OutputFile, Requested, Significance, explain_argument
 from .tables import SUFFIXES, Sheet, choose_format, write
 from .wording import tell
 
 #: The names of the parameters of run files.
-RUN_PARAMETERS = tuple(str(param.name) for param in RUN_FILES)
+RUN_PARAMETERS = tuple(str(param.name) for param in options.RUN_FILES)
 
 #: The names of the parameters that commands share and receive as `Inputs`; see `options`.
 _SHARED = frozenset(
@@ -161,7 +149,7 @@ class Inputs:
             for item in self.values.get(name) or ():
                 aspects, _, path = ("", "", item) if os.path.exists(item) else item.rpartition("=")
                 key = aspects or "relevance"
-                given = Judgments.of(getattr(self, name)) if path == STDIN else path
+                given = Judgments.of(getattr(self, name)) if path == options.STDIN else path
                 qrels[key if name == "qrels" else f"{name.removeprefix('model_')} {key}"] = given
         runs = self.runs if self.values.get("runs") else {}
         test = {"name": str(self.significance), "correction method": self.significance.correction}
@@ -182,7 +170,7 @@ class Inputs:
 def command_line() -> str:
     """Return the command line of this process."""
     context = click.get_current_context()
-    return shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
+    return shlex.join([NAME, str(context.info_name), *context.meta[options.ARGUMENTS]])
 
 
 def _write_provenance(inputs: Inputs, shown: object, output: str) -> None:
@@ -199,7 +187,7 @@ def _qrels_and_runs(arguments: tuple[str, ...], params: Sequence[click.Parameter
     """Return the first argument as qrels and the others as runs, if several arguments are possible."""
     several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
     if several is None or len(arguments) < 1 + several.required:
-        raise click.MissingParameter(ctx=click.get_current_context(), param=QRELS)
+        raise click.MissingParameter(ctx=click.get_current_context(), param=options.QRELS)
     return {"qrels": arguments[:1], "runs": arguments[1:]}
 
 
@@ -217,10 +205,8 @@ class Incomplete:
         return cls(shown, errors) if errors else shown
 
 
-def verb(
-    examples: str, *params: click.Parameter, name: str | None = None
-) -> Callable[[Callable[..., object]], Command]:
-    """Make a command from a function that returns the output.
+def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., object]], Command]:
+    """Make a command from a function that returns the output, by its name and with its docstring as the help.
 
     Parameters
     ----------
@@ -229,9 +215,6 @@ def verb(
     *params : click.Parameter
         The options and arguments, in the order of the help. Those that commands share (`options`) are given to the
         function as one `Inputs`, its first argument, if there are any; others by their names.
-    name : str, optional
-        The name of the command. By default that of the function, whose docstring is the help. Its summary in the
-        list of commands is that of `pt_multiaspect_commands`.
 
     Returns
     -------
@@ -239,24 +222,24 @@ def verb(
         A decorator. The return value of the function (a `Sheet`, a result, a text, None or an `Incomplete`)
         is printed, or written to --output, in the format of --format or of the suffix.
     """
-    if {QRELS, QRELS_ONLY} & set(params):
-        params = (*params[:1], CHECK, *params[1:])
+    if {options.QRELS, options.QRELS_ONLY} & set(params):
+        params = (*params[:1], options.CHECK, *params[1:])
     if any(param.name == "runs" for param in params):
-        params = (*params, *RUN_FILES)
+        params = (*params, *options.RUN_FILES)
     shared = {str(param.name) for param in params} & _SHARED
     formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
     states_inputs = formats is SUFFIXES and {"qrels", "measures"} <= shared
 
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
-            options = {key: values.pop(key) for key in shared}
-            arguments = options.get("runs", ())
-            if options.get("qrels") == () and not (options.get("values_file") or values.get("answers")):
-                options |= _qrels_and_runs(arguments, params)
-            output = options.get("output")
-            format = choose_format(options.get("format"), output, formats)
-            inputs = Inputs(options, format)
-            if MEASURES[0] in params and not inputs.requested:
+            common = {key: values.pop(key) for key in shared}
+            arguments = common.get("runs", ())
+            if common.get("qrels") == () and not (common.get("values_file") or values.get("answers")):
+                common |= _qrels_and_runs(arguments, params)
+            output = common.get("output")
+            format = choose_format(common.get("format"), output, formats)
+            inputs = Inputs(common, format)
+            if options.MEASURES[0] in params and not inputs.requested:
                 explanations = filter(None, map(explain_argument, reversed(arguments)))
                 remedy = next(explanations, "give -m MEASURE or --suite NAME")
                 raise click.UsageError(f"missing measures: {remedy}")
@@ -270,7 +253,7 @@ def verb(
             if shown is not None:
                 write(shown, format, output)
                 if output is not None and not is_special(output):
-                    if states_inputs and options["qrels"]:
+                    if states_inputs and common["qrels"]:
                         _write_provenance(inputs, shown, output)
                     else:
                         remove_record(output)
@@ -279,11 +262,11 @@ def verb(
             return int(errors is not None)
 
         return Command(
-            name or function.__name__,
+            function.__name__,
             callback=callback,
             params=list(params),
             help=inspect.getdoc(function),
-            short_help=SUMMARIES.get(name or function.__name__),
+            short_help=SUMMARIES.get(function.__name__),
             epilog="\b\n" + dedent(examples).strip().replace("\n\n", "\n\n\b\n"),
         )
 

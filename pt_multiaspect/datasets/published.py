@@ -15,7 +15,7 @@ import pandas as pd
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..io.data_files import DataFile, Repository, first_fields
+from ..io.data_files import DataFile, Repository, a66_fields
 from .irds import WideQrels
 
 
@@ -206,7 +206,7 @@ def _repository(entry: dict[str, Any]) -> Repository:
 def _files(name: str) -> dict[str, DataFile]:
     """Return the file of each aspect."""
     entry = _entry(name)
-    rows: dict[str, Any] = {"rows": first_fields(b"assessor", 6)} if entry.get("reader") == "a66" else {}
+    rows: dict[str, Any] = {"rows": a66_fields} if entry.get("reader") == "a66" else {}
     return {
         aspect: DataFile(repository=_repository(entry), **file, **rows)
         for aspect, file in entry.get("files", {}).items()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import pyterrier as pt
 
@@ -18,8 +17,8 @@ from .pipelines import ReadabilityReranker, TfidfRetriever
 _WIDTH = 80
 
 
-def _show(stream: TextIO, *blocks: Block) -> None:
-    print(f"\n{text_of(blocks, _WIDTH)}", file=stream)
+def _show(*blocks: Block) -> None:
+    print(f"\n{text_of(blocks, _WIDTH)}")
 
 
 def _mark_best(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]) -> Table:
@@ -55,7 +54,6 @@ def _search(
 
 
 def _example(
-    stream: TextIO,
     collection: Collection,
     pipeline: pt.Transformer,
     reranker: ReadabilityReranker,
@@ -86,7 +84,7 @@ def _example(
         f"The query with the largest gain in TOMA ({gain}): '{query}'. Its first {measure.cutoff} passages, with "
         f"their grades of {', '.join(collection.grades)}, and what each contributes to TOMA:"
     )
-    _show(stream, Sentence(introduction))
+    _show(Sentence(introduction))
     for (metric, weight), explanation in zip(picked.items(), explained, strict=True):
         top = explanation.ranks.head(measure.cutoff)
         rows = [
@@ -100,7 +98,7 @@ def _example(
             for rank, docno, part in zip(top["rank"], top["docno"], top["contribution"], strict=True)
         ]
         columns = [Column("rank"), *(Column(head, left=True) for head in ("docno", "grades", "part", "passage"))]
-        _show(stream, Sentence(f"weight {weight:.1f}, picked by {metric}"), Table(columns, rows))
+        _show(Sentence(f"weight {weight:.1f}, picked by {metric}"), Table(columns, rows))
     document = explained[1].compare(explained[0]).documents.iloc[0]
     conclusion = (
         f"What makes the difference is {document['docno']} ({grades.get(document['docno'], '-/-/-')}), at rank "
@@ -108,10 +106,10 @@ def _example(
         "distance, a passage is as good as its weakest aspect: a relevant one that only clinicians understand "
         "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2)."
     )
-    _show(stream, Sentence(conclusion))
+    _show(Sentence(conclusion))
 
 
-def _introduce(stream: TextIO, collection: Collection) -> None:
+def _introduce(collection: Collection) -> None:
     """Describe the collection."""
     scales = ", ".join(f"{name} {min(grades)}-{max(grades)}" for name, grades in collection.grades.items())
     collected = (
@@ -119,12 +117,10 @@ def _introduce(stream: TextIO, collection: Collection) -> None:
         f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are plain advice, "
         "some are written for clinicians, and some are catchy but wrong: this is not medical advice."
     )
-    _show(stream, Heading("The collection"), Sentence(collected))
+    _show(Heading("The collection"), Sentence(collected))
 
 
-def _experiment(
-    stream: TextIO, collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]
-) -> None:
+def _experiment(collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]) -> None:
     """Evaluate the systems in one pt.Experiment, and show one row per measure."""
     title = Heading("pt.Experiment: multi-aspect measures next to nDCG (* best in row)")
     table = pt.Experiment(
@@ -137,10 +133,10 @@ def _experiment(
         verbose=False,
     )
     rows = [(str(measure), table[str(measure)].tolist()) for measure in measures]
-    _show(stream, title, _mark_best("", table["name"], rows))
+    _show(title, _mark_best("", table["name"], rows))
 
 
-def _show_legend(stream: TextIO, weight: float) -> None:
+def _show_legend(weight: float) -> None:
     """Explain the systems and measures of the experiment."""
     legend = (
         "words: TF-IDF over words",
@@ -152,11 +148,10 @@ def _show_legend(stream: TextIO, weight: float) -> None:
         "TOMA: nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance; needs no gate)",
         "uRBP: rank-biased precision of documents above the lowest grade on every aspect",
     )
-    _show(stream, Items([[Sentence(line)] for line in legend]))
+    _show(Items([[Sentence(line)] for line in legend]))
 
 
 def _tuning(
-    stream: TextIO,
     collection: Collection,
     pipeline: pt.Transformer,
     reranker: ReadabilityReranker,
@@ -176,13 +171,13 @@ def _tuning(
     )
     reranker.weight = before  # GridScan does not restore the original setting
     rows = [(metric, scan[metric].astype(float).tolist()) for metric in metrics]
-    _show(stream, title, _mark_best("weight", [f"{weight:.1f}" for weight in weights], rows))
+    _show(title, _mark_best("weight", [f"{weight:.1f}" for weight in weights], rows))
     picked = {metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics}
     lines = [f'GridSearch(metric="{metric}") picks weight {weight:.1f}' for metric, weight in picked.items()]
-    _show(stream, *map(Sentence, lines))
+    _show(*map(Sentence, lines))
     first_weight, second_weight = picked.values()
     if first_weight == second_weight:
-        _show(stream, Sentence("Both measures pick the same weight here."))
+        _show(Sentence("Both measures pick the same weight here."))
         return picked
     by_weight = scan.set_index("tran_0_weight")
     changes = [
@@ -194,38 +189,31 @@ def _tuning(
         f"Going from {first_weight:.1f} to {second_weight:.1f} changes nDCG@5 of each aspect: {', '.join(changes)}"
         ". The optimised measure decides which trade-off is made."
     )
-    _show(stream, Sentence(reason))
+    _show(Sentence(reason))
     return picked
 
 
-def run_demo(stream: TextIO | None = None) -> None:
+def run_demo() -> None:
     """Demonstrate the package on the collection that it contains.
 
     Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect measures, then tunes a
     parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a few seconds. All numbers are computed, none is
     stored.
-
-    Parameters
-    ----------
-    stream : file object, optional
-        The stream to print to. Standard output by default.
     """
     import ir_measures
 
     import pt_multiaspect as ma
 
-    stream = sys.stdout if stream is None else stream
     collection = load_health()
     documents = collection.documents
     health = ma.Aspects(collection.grades, name="health-demo")
-    _introduce(stream, collection)
+    _introduce(collection)
 
     retriever = TfidfRetriever(documents)
     reranker = ReadabilityReranker(documents)
     pipeline = retriever >> reranker
     on = {name: ma.On(aspect=name, base="nDCG") @ 5 for name in ("understandability", "credibility")}
     _experiment(
-        stream,
         collection,
         {
             "words": retriever,
@@ -241,14 +229,13 @@ def run_demo(stream: TextIO | None = None) -> None:
             ma.uRBP(aspects=health),
         ],
     )
-    _show_legend(stream, reranker.weight)
+    _show_legend(reranker.weight)
 
     picked = _tuning(
-        stream,
         collection,
         pipeline,
         reranker,
         ("nDCG@5", "TOMA(distance='chebyshev',aspects='health-demo')@5"),
         {"relevance": "nDCG@5"} | {name: str(measure) for name, measure in on.items()},
     )
-    _example(stream, collection, pipeline, reranker, picked, ma.TOMA(distance="chebyshev", aspects=health) @ 5)
+    _example(collection, pipeline, reranker, picked, ma.TOMA(distance="chebyshev", aspects=health) @ 5)

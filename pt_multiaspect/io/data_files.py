@@ -28,16 +28,12 @@ def trec_fields(text: Text) -> Rows:
     return (fields for _, _, fields in text.lines())
 
 
-def first_fields(header: bytes, number: int) -> Callable[[Text], Rows]:
-    """Return a reader of the first fields of a comma-separated file, without its header if there is one."""
-
-    def rows(text: Text) -> Rows:
-        for _, line, _ in text.lines():
-            fields = line.rstrip(b"\r").split(b",")[:number]
-            if fields[0] != header:
-                yield fields
-
-    return rows
+def a66_fields(text: Text) -> Rows:
+    """Yield the fields of each judgment of A66, whose published file has comments after them, and no header."""
+    for _, line, _ in text.lines():
+        fields = line.rstrip(b"\r").split(b",")[:6]
+        if fields[0] != b"assessor":
+            yield fields
 
 
 @dataclass(frozen=True)

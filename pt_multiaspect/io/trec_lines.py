@@ -370,6 +370,6 @@ def _remedy(number: int, fields: list[bytes], value: bytes) -> str:
     return ""
 
 
-def excerpt(piece: bytes, limit: int = 80) -> str:
+def excerpt(piece: bytes) -> str:
     """Return the beginning of a line or field in quotes, for an error message."""
-    return repr(cut(piece.decode("utf-8").strip(), limit))
+    return repr(cut(piece.decode("utf-8").strip(), 80))

@@ -28,21 +28,21 @@ Grades = NDArray[np.intp]
 """Grade indices of shape (n_documents, n_aspects). 0 is the lowest grade."""
 
 
-def check_weights(weights: object, what: str = "weights") -> dict[str, float] | None:
+def check_weights(weights: object) -> dict[str, float] | None:
     """Validate weights and return them as floats, sorted by aspect name."""
     if weights is None:
         return None
     if not isinstance(weights, Mapping) or not weights:
-        raise MultiAspectError(f"{what}: expected a mapping of aspect names to numbers, got {shown(weights)}")
+        raise MultiAspectError(f"weights: expected a mapping of aspect names to numbers, got {shown(weights)}")
     named = [(aspect_name(key), number(value, f"the weight of {key}")) for key, value in weights.items()]
     checked = dict(sorted(named))
     if len(checked) < len(named):
-        raise MultiAspectError(f"{what}: expected each aspect once, got one twice in {choices(weights)}")
+        raise MultiAspectError(f"weights: expected each aspect once, got one twice in {choices(weights)}")
     negative = {key: value for key, value in checked.items() if value < 0}
     if negative:
-        raise MultiAspectError(f"{what} must be non-negative, got {negative}")
+        raise MultiAspectError(f"weights must be non-negative, got {negative}")
     if not any(checked.values()):
-        raise MultiAspectError(f"{what}: expected at least one positive number, got {checked}")
+        raise MultiAspectError(f"weights: expected at least one positive number, got {checked}")
     return checked
 
 

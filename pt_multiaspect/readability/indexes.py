@@ -16,8 +16,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from .._validation import choice
 from ..errors import MultiAspectError
-from .inputs import check_documents, check_option, check_texts, kind
+from .inputs import check_documents, check_texts, kind
 
 Index: TypeAlias = Literal["fog", "smog", "flesch_kincaid"]
 
@@ -193,7 +194,7 @@ def readability(
     0    d1   1.2
     1    d2  20.8
     """
-    check_option("index", index, INDEXES)
+    choice("index", *INDEXES)(index)
     return index_table(check_documents(docs), index, html, n_jobs, progress)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,7 @@ def check_documents(docs: object) -> pd.DataFrame:
     documents = pd.DataFrame({"docno": docnos, "text": docs["text"].to_numpy(dtype=object)}, dtype=object)
     if (twice := documents["docno"].duplicated()).any():
         repeated = documents["docno"][twice].unique()
-        raise MultiAspectError(
-            f"docs: expected one row per document, got several for {first_few(repeated, 'document')}"
-        )
+        raise MultiAspectError(f"docs: expected one row per document, got several for {first_documents(repeated)}")
     return documents
 
 
@@ -45,16 +43,9 @@ def check_texts(docs: pd.DataFrame, what: str = "docs", column: str = "text") ->
         )
 
 
-def check_option(name: str, value: object, options: Iterable[str]) -> None:
-    """Raise an error for an argument that is not one of the options."""
-    options = list(options)
-    if not isinstance(value, str) or value not in options:
-        raise MultiAspectError(f"{name}: expected one of {choices(map(repr, options))}, got {value!r}")
-
-
-def first_few(names: Sequence[object] | npt.NDArray[Any] | pd.Index[Any], noun: str, shown: int = 5) -> str:
-    """Join the first few names, and add the total."""
-    return f"{choices(names[:shown])}{', …' if len(names) > shown else ''} {tally(len(names), noun)}"
+def first_documents(docnos: Sequence[object] | npt.NDArray[Any] | pd.Index[Any]) -> str:
+    """Join the first few documents, and add the total."""
+    return f"{choices(docnos[:5])}{', …' if len(docnos) > 5 else ''} {tally(len(docnos), 'document')}"
 
 
 def kind(value: object) -> str:

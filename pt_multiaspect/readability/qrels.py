@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from .._validation import choice
 from ..aspects.aspects import aspect_name
 from ..collection.columns import (
     DOCUMENT_COLUMNS,
@@ -21,7 +22,7 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers as id_strings
 from .indexes import INDEXES, Index, index_table
-from .inputs import check_documents, check_option, first_few, kind
+from .inputs import check_documents, first_documents, kind
 from .understandability import MODELS, Model, check_threshold, understandability
 
 
@@ -108,9 +109,9 @@ def with_readability(
     >>> ma.evaluate({"mine": run}, judged, ma.uRBPgr(p=0.8, aspects=plain), progress=False)["value"].round(4).item()
     0.1975
     """
-    check_option("index", index, INDEXES)
-    check_option("model", model, MODELS)
-    check_option("missing", missing, ("error", "nan"))
+    choice("index", *INDEXES)(index)
+    choice("model", *MODELS)(model)
+    choice("missing", "error", "nan")(missing)
     limit = check_threshold(threshold)
     qrels = as_pandas(qrels)
     if not isinstance(qrels, pd.DataFrame):
@@ -125,7 +126,7 @@ def with_readability(
     absent = wanted[~wanted.isin(known["docno"])]
     if len(absent) and missing == "error":
         raise MultiAspectError(
-            f"docs: expected every judged document, missing are {first_few(absent, 'document')}. "
+            f"docs: expected every judged document, missing are {first_documents(absent)}. "
             "Use missing='nan' to leave them unjudged"
         )
     scores = index_table(known[known["docno"].isin(wanted)], index, html, n_jobs, progress)

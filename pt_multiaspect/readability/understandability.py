@@ -12,8 +12,9 @@ import pandas as pd
 
 from .._numbers import number
 from .._typing import Floats
+from .._validation import choice
 from ..errors import MultiAspectError, tally
-from .inputs import check_option, kind
+from .inputs import kind
 
 Model: TypeAlias = Literal["arctan", "step"]
 
@@ -72,7 +73,7 @@ def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold:
     >>> understandability([14, 15, 16], model="step")
     array([1., 0., 0.])
     """
-    check_option("model", model, MODELS)
+    choice("model", *MODELS)(model)
     limit = check_threshold(threshold)
     return np.asarray(MODELS[model](_check_scores(scores), limit), dtype=np.float64)
 

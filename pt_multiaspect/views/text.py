@@ -66,10 +66,10 @@ def crop(text: str, width: int) -> str:
 
 def _lines(block: Block, width: int, emphasis: bool) -> list[str]:
     if isinstance(block, Heading):
-        title = _wrap(block.text, width, "")
+        title = _wrap(block.text, width)
         return [*title, "-" * max(map(len, title), default=0)]
     if isinstance(block, Sentence):
-        return _wrap(_sentence(block), width, "", whole=bool(block.code))
+        return _wrap(_sentence(block), width, whole=bool(block.code))
     if isinstance(block, Code):
         return _code(block, width, "  ")
     if isinstance(block, Items):
@@ -82,13 +82,12 @@ def _sentence(block: Sentence) -> str:
     return f"{tag}{block.text}: {block.code}" if block.code else f"{tag}{block.text}"
 
 
-def _wrap(text: str, width: int, indent: str, hanging: str = "  ", whole: bool = False) -> list[str]:
+def _wrap(text: str, width: int, hanging: str = "  ", whole: bool = False) -> list[str]:
     """Return a paragraph as lines; words that are `whole`, such as printed measures, may be wider."""
     return textwrap.wrap(
         printable(text),
         width,
-        initial_indent=indent,
-        subsequent_indent=indent + hanging,
+        subsequent_indent=hanging,
         break_on_hyphens=False,
         break_long_words=not whole,
     )
@@ -102,7 +101,7 @@ def _items(block: Items, width: int) -> list[str]:
             if isinstance(part, Code):
                 lines += _code(part, width, " " * (len(sign) + 2))
             else:
-                lines += _wrap(f"{sign}{_sentence(part)}", width, "", " " * len(sign), whole=bool(part.code))
+                lines += _wrap(f"{sign}{_sentence(part)}", width, " " * len(sign), whole=bool(part.code))
                 sign = " " * len(sign)
     return lines
 
@@ -159,7 +158,7 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
     if dropped:
         names = ", ".join(table.columns[column].head for column in dropped)
         where = f" (see {table.elsewhere})" if table.elsewhere else ""
-        lines += _wrap(f"Not shown for lack of room: {names}{where}.", width, "")
+        lines += _wrap(f"Not shown for lack of room: {names}{where}.", width)
     for note in table.notes:
         lines += _lines(replace(note, text=note.in_text or note.text), width, emphasis)
     return lines
