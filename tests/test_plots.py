@@ -293,15 +293,86 @@ def test_only_the_two_measures_must_be_complete():
     assert plots.systems(lacking, "AP", "RR").get_title() == DRAW["systems"]().get_title()
 
 
-@pytest.mark.slow
-def test_names_do_not_hide_each_other():
-    rng = np.random.default_rng(3)
-    values = rng.random((40, 5, 2))
-    ax = plots.systems(frame(values).assign(name=lambda f: "a_long_name_of_a_" + f["name"]), "AP", "RR", label=8)
+def boxes_of_markers(ax) -> list[tuple[float, float, float, float]]:
+    """The extents of all scattered markers, in pixels: left, bottom, right, top."""
+    boxes = []
+    for drawn in ax.collections:
+        (marker,) = drawn.get_paths()
+        corners = marker.vertices * np.sqrt(drawn.get_sizes()[0]) * ax.figure.dpi / 72
+        for place in ax.transData.transform(drawn.get_offsets()):
+            boxes.append((*(place + corners.min(axis=0)), *(place + corners.max(axis=0))))
+    return boxes
+
+
+def crosses(start, end, box) -> bool:
+    """Whether a line has a point in a box, by clipping it at one side after the other (Cyrus and Beck)."""
+    first, last = 0.0, 1.0
+    for axis in (0, 1):
+        step = end[axis] - start[axis]
+        if step == 0:
+            if not box[axis] < start[axis] < box[axis + 2]:
+                return False
+            continue
+        entry, leaving = sorted(((box[axis] - start[axis]) / step, (box[axis + 2] - start[axis]) / step))
+        first, last = max(first, entry), min(last, leaving)
+    return first < last
+
+
+def faults_of_labels(ax) -> list[str]:
+    """What labels hide, and where they are outside."""
     ax.figure.canvas.draw()
-    boxes = [matplotlib.text.Text.get_window_extent(text) for text in ax.texts]
-    assert len(boxes) == 8
-    assert not any(box.overlaps(earlier) for n, box in enumerate(boxes) for earlier in boxes[:n])
+    texts = list(ax.texts)
+    boxes = [matplotlib.text.Text.get_window_extent(text) for text in texts]
+    lines = [text.arrow_patch.get_path().vertices[[0, -1]] for text in texts]
+    frame, faults = ax.get_window_extent(), []
+    for text, box in zip(texts, boxes, strict=True):
+        name, inside = text.get_text(), box.shrunk(0.98, 0.98)
+        if not (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1)):
+            faults.append(f"{name} is outside")
+        faults += [f"{name} is on a marker" for marker in boxes_of_markers(ax)
+                   if inside.overlaps(matplotlib.transforms.Bbox.from_extents(*marker))]  # fmt: skip
+        for other, another, line in zip(texts, boxes, lines, strict=True):
+            if other is not text and inside.overlaps(another):
+                faults.append(f"{name} is on {other.get_text()}")
+            if other is not text and crosses(*line, inside.extents):
+                faults.append(f"{name} is on the line of {other.get_text()}")
+    return faults
+
+
+@pytest.mark.parametrize("n_systems", [3, 10, 40])
+@pytest.mark.parametrize("seed", range(3))
+def test_names_hide_nothing(n_systems, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.random((n_systems, 1, 1)) + rng.normal(0, 0.15, (n_systems, 5, 2))
+    perquery = frame(values).assign(name=lambda rows: "a_long_name_of_a_" + rows["name"])
+    ax = plots.systems(perquery, "AP", "RR")
+    assert faults_of_labels(ax) == []
+    n_named = min(n_systems, 20)
+    assert len(ax.texts) >= 0.8 * n_named
+    omitted = f", {n_named - len(ax.texts)} names omitted" if len(ax.texts) < n_named else ""
+    assert ax.get_title().endswith(f"({n_systems} systems, 5 topics{omitted})")
+
+
+def test_names_without_room_are_left_out():
+    values = 0.5 + np.random.default_rng(4).normal(0, 1e-9, (30, 2, 2))
+    values[0], values[1] = 0, 1
+    ax = plots.systems(frame(values), "AP", "RR", label=[f"run {n}" for n in range(30)])
+    assert faults_of_labels(ax) == []
+    assert 2 < len(ax.texts) < 30
+    assert ax.get_title().endswith(f"(30 systems, 2 topics, {30 - len(ax.texts)} names omitted)")
+    assert [text.get_text().split()[1] for text in ax.texts[:3]] == ["0", "1", "2"]  # the first have preference
+
+
+@pytest.mark.parametrize("n_systems", [3, 10, 40])
+def test_names_beside_a_front_hide_nothing(n_systems):
+    rng = np.random.default_rng(n_systems)
+    runs = {
+        f"a_long_name_of_run_{n}": {qid: {doc: rng.random() for doc in docs} for qid, docs in QRELS.items()}
+        for n in range(n_systems)
+    }
+    ax = plots.ranking_front(ATTAINABLE, ATTAINABLE.systems(runs))
+    assert faults_of_labels(ax) == []
+    assert len(ax.texts) >= min(3, n_systems)
 
 
 # -- values ---------------------------------------------------------------------------------

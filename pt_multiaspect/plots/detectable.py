@@ -10,7 +10,7 @@ from ..analysis import DetectableDifference
 from ..errors import MultiAspectError
 from ..evaluation.aggregation import ALL
 from ..kernels.intervals import detectable_effect
-from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, line_style
+from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, ink, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ def detectable_differences(result: DetectableDifference, *, ax: Axes | None = No
             topics[shown], deviation * effects[shown], lw=1.5, ms=5, markevery=[at - int(shown.argmax())],
             label=text, **style,
         )  # fmt: skip
-    ax.axvline(at_hand, color="black", lw=0.8, ls=":")
+    ax.axvline(at_hand, color=ink(), lw=0.8, ls=":")
     ax.set_ylim(bottom=0)
     ax.set_xlabel("topics")
     ax.set_ylabel(f"difference detected with probability {result.power:g}")

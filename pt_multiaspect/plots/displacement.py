@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, refuse_unknown
-from .style import GREY, SMALL, add_legend, axes_or_new, distinct_texts, line_style, with_columns
+from .style import GREY, SMALL, add_legend, axes_or_new, distinct_texts, ink, line_style, paper, with_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,14 +84,14 @@ def crp_over_ranks(
         turn = part[part["rank"] == part["turn_around"]]
         ax.scatter(turn["rank"], turn["crp"], 70, facecolor="none", edgecolor=ax.lines[-1].get_color(), zorder=3)
         bases.setdefault(int(part["recall_base"].iloc[0]), []).append(text)
-    ax.axhline(0, color="black", lw=1, zorder=1)
+    ax.axhline(0, color=ink(), lw=1, zorder=1)
     for base, names in bases.items():
         ax.axvline(base, color=GREY, lw=1.1, ls="--", zorder=1)
         whose = f" ({', '.join(names)})" if len(bases) > 1 else ""
         ax.annotate(
             f"R = {base}{whose}", (base, 1), (3, -3), xycoords=("data", "axes fraction"), ha="left", va="top",
-            textcoords="offset points", fontsize=SMALL, color="0.25", rotation=90 if whose else 0,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+            textcoords="offset points", fontsize=SMALL, color=ink(), rotation=90 if whose else 0,
+            bbox={"facecolor": paper(), "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
         )  # fmt: skip
     for worst in {tuple(zip(part["rank"], part["worst"], strict=True)): None for part in parts.values()}:
         ax.plot(*np.transpose(worst), color=GREY, lw=1.1, ls=":", zorder=1, label="_worst")

@@ -10,7 +10,7 @@ from .._validation import count
 from ..errors import MultiAspectError
 from ..explanation import Explanation
 from .ranking import HATCHED, draw_cells, rank_ticks
-from .style import BLUE, GREY, LIGHT, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, unit_square, wrap
+from .style import BLUE, GREY, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, unit_square, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
         raise MultiAspectError(f"expected retrieved documents to plot, got none for topic {explained.qid}")
     n_ranks = len(ranks)
     rows = [*explained.labels, *(name for name in explained.details if name in _DETAILS)]
-    ax = axes_or_new(ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows))
+    ax = axes_or_new(ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows), grid="y")
     strip = add_axes_below(ax, _ROW * len(rows))
     labels = ranks[rows].to_numpy(dtype=np.float64).T
     positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
@@ -100,8 +100,6 @@ def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
         label = f"best ranking ({explained.ideal.value:.3f})"
         ax.step(ranks[: len(best)], best, where="mid", color=GREY, lw=1.2, label=label)
     ax.axhline(0, color=GREY, lw=0.8)
-    ax.grid(axis="y", color=LIGHT, lw=0.6)
-    ax.set_axisbelow(True)
     ax.set_xlim(-0.5, n_ranks - 0.5)
     ax.set_ylabel("contribution")
     title = f"{wrap(explained.label, 60)}\ntopic {shorten(explained.qid, 24)}, {shorten(explained.run, 24)}: "

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..analysis.judges import JudgeSensitivity
 from ..errors import MultiAspectError
-from .style import BLUE, GREY, ORANGE, SMALL, axes_or_new, shorten
+from .style import BLUE, GREY, ORANGE, SMALL, add_legend_above, axes_or_new, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,8 +93,5 @@ def judge_correlations(sensitivity: JudgeSensitivity, *, ax: Axes | None = None)
     ax.set_yticks(rows, [shorten(str(name), 40) for name in names], fontsize=SMALL)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel(f"{_METHODS[sensitivity.method]} of the orders of systems")
-    ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, frameon=False, fontsize=SMALL, handletextpad=0.4,
-        columnspacing=1.2, borderaxespad=0.2,
-    )  # fmt: skip
+    add_legend_above(ax)
     return ax

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..analysis import MissingLabels
 from ..errors import MultiAspectError, refuse_unknown
-from .style import axes_or_new, distinct_texts
+from .style import add_legend_above, axes_or_new, distinct_texts, ink, paper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,11 +64,11 @@ def label_intervals(result: MissingLabels, measure: str | None = None, *, ax: Ax
     ax = axes_or_new(ax, 7.2, 1.2 + 0.3 * len(rows), grid="x")
     position = np.arange(len(rows))
     ax.hlines(position, rows["low"], rows["high"], color="0.6", lw=5, label="over all missing labels")
-    ax.plot(rows["value"], position, "o", color="black", ms=5, label="as evaluated")
+    ax.plot(rows["value"], position, "o", color=ink(), ms=5, label="as evaluated")
     if rows["expected"].notna().any():
-        ax.plot(rows["expected"], position, "d", color="white", mec="black", ms=6, label="expected")
+        ax.plot(rows["expected"], position, "d", color=paper(), mec=ink(), ms=6, label="expected")
     ax.set_yticks(position, distinct_texts(rows["name"].astype(str).tolist(), 24))
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel(chosen)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    add_legend_above(ax)
     return ax

@@ -13,7 +13,20 @@ from ..analysis import AttainableFront
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
-from .style import BLUE, GREY, ORANGE, add_legend, annotate, axes_or_new, rows_to_label, shorten, with_columns, wrap
+from .point_labels import annotate
+from .style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    add_legend_above,
+    axes_or_new,
+    ink,
+    paper,
+    rows_to_label,
+    shorten,
+    with_columns,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +54,8 @@ def ranking_front(
     alpha : float in [0, 1] or None, default 0.5
         The position of the reference point along the front; None to omit it.
     label : int or sequence of names, default 5
-        The systems to label: their names, or the number of those that are nearest to the front.
+        The systems to label: their names, or the number of those that are nearest to the front. A name for which
+        there is no free place is omitted.
     ax : Axes, optional
         Axes to draw on. By default, a new figure.
 
@@ -102,24 +116,20 @@ def ranking_front(
         reference = front.reference(alpha, perquery=qid is not None)
         if qid is not None:
             reference = reference[(reference["qid"] == str(qid)).to_numpy()]
-        coordinates = reference[measures].to_numpy(dtype=np.float64)[0]
-        ax.scatter(
-            coordinates[:1],
-            coordinates[1:],
-            s=70,
-            marker="*",
-            color="black",
-            zorder=5,
-            label=f"reference point (α = {alpha:g})",
-        )
+        coordinates = reference[measures].to_numpy(dtype=np.float64)[:1]
+        x, y = coordinates.T
+        ax.scatter(x, y, 70, marker="*", color=ink(), zorder=5, label=f"reference point (α = {alpha:g})")
+        line = np.vstack([line, coordinates])
     for axis, name, sign in zip((ax.xaxis, ax.yaxis), measures, signs, strict=True):
         where = "mean over topics" if qid is None else f"topic {qid}"
         axis.set_label_text(f"{wrap(name)}\n{where}{'' if sign > 0 else ', lower is better'}")
         axis.set_inverted(sign < 0)
     ax.margins(0.05)
     if shown is not None:
-        _draw_systems(ax, shown, measures, named)
-    add_legend(ax, False)
+        line = np.vstack([_draw_systems(ax, shown, measures), line])
+    add_legend_above(ax)
+    if shown is not None:
+        annotate(ax, line, {row: shorten(str(shown["name"].iloc[row]), 26) for row in named})
     return ax
 
 
@@ -163,24 +173,15 @@ def _worst(points: Floats, signs: list[float]) -> Floats:
     return np.asarray((low - np.maximum(0.08 * (high - low), 0.02)) * signs, dtype=np.float64)
 
 
-def _draw_systems(ax: Axes, systems: pd.DataFrame, measures: list[str], named: list[int]) -> None:
-    names = systems["name"].tolist()
+def _draw_systems(ax: Axes, systems: pd.DataFrame, measures: list[str]) -> Floats:
+    """Draw the systems, and return their coordinates."""
     coordinates = systems[measures].to_numpy(dtype=np.float64)
     is_best = np.array([not len(others) for others in systems["dominated_by"]], dtype=np.bool_)
     for some_of, colour, edge, text in (
-        (~is_best, "white", GREY, "system, dominated by another"),
+        (~is_best, paper(), GREY, "system, dominated by another"),
         (is_best, ORANGE, ORANGE, "system, not dominated by another"),
     ):
         if some_of.any():
-            ax.scatter(
-                coordinates[some_of, 0],
-                coordinates[some_of, 1],
-                s=34,
-                marker="s",
-                facecolors=colour,
-                edgecolors=edge,
-                zorder=4,
-                label=text,
-            )
-    texts = {row: shorten(str(names[row]), 26) for row in named}
-    annotate(ax, coordinates, texts, dict.fromkeys(named, "black"))
+            x, y = coordinates[some_of].T
+            ax.scatter(x, y, 34, marker="s", facecolors=colour, edgecolors=edge, zorder=4, label=text)
+    return coordinates

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MultiAspectError, choices
-from .style import BLUE, GREY, SMALL, add_legend, axes_or_new, with_columns, wrap
+from .point_labels import annotate
+from .style import BLUE, GREY, add_legend_above, axes_or_new, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +29,9 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Settings on the front are labelled with their row of `front`. The line connects the settings that no other
-        dominates on `x` and `y`; with further metrics, others may be on the front. Failed settings are omitted.
+        Settings on the front are labelled with their row of `front`, where there is a free place. The line connects
+        the settings that no other dominates on `x` and `y`; with further metrics, others may be on the front.
+        Failed settings are omitted.
 
     Raises
     ------
@@ -59,27 +61,17 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     points = shown[[x, y]].to_numpy(dtype=np.float64)
     ax = axes_or_new(ax, 6.4, 4.8, grid="both")
     if not on_front.all():
-        ax.scatter(
-            points[~on_front, 0],
-            points[~on_front, 1],
-            s=24,
-            marker="o",
-            color=GREY,
-            alpha=0.75,
-            linewidths=0,
-            label="dominated",
-        )
-    ax.scatter(
-        points[on_front, 0], points[on_front, 1], s=42, marker="D", color=BLUE, zorder=3, label="on the front"
-    )
+        across, up = points[~on_front].T
+        ax.scatter(across, up, 24, marker="o", color=GREY, alpha=0.75, linewidths=0, label="dominated")
+    across, up = points[on_front].T
+    ax.scatter(across, up, 24, marker="D", color=BLUE, zorder=3, label="on the front")
     ordered = points[np.lexsort((-points[:, 1], -points[:, 0]))]
     highest = np.maximum.accumulate(ordered[:, 1])
     ordered = ordered[np.append(True, highest[1:] > highest[:-1])]
     ax.plot(*ordered.T, color=BLUE, lw=1, ls=":", zorder=2)
-    for row in np.flatnonzero(on_front).tolist():
-        ax.annotate(str(shown.index[row]), points[row], xytext=(5, 4), textcoords="offset points", fontsize=SMALL)
     ax.set_xlabel(wrap(str(x)))
     ax.set_ylabel(wrap(str(y)))
     ax.margins(0.1)
-    add_legend(ax, False)
+    add_legend_above(ax)
+    annotate(ax, points, {row: str(shown.index[row]) for row in np.flatnonzero(on_front).tolist()})
     return ax

@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import count, proportion
 from ..analysis import DiscriminativePower
 from ..errors import MultiAspectError
-from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, line_style
+from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, ink, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +86,7 @@ def asl_curves(
             label=f"{text} ({100 * share:.1f} %)", **line_style(index),
         )  # fmt: skip
     corrected = f" (levels before {power.correction})" if power.correction else ""
-    ax.axhline(power.alpha, color="black", lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
+    ax.axhline(power.alpha, color=ink(), lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
     ax.set_ylim(0, 1 if highest is None else highest)
     ax.locator_params(axis="x", integer=True)

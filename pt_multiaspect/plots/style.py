@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,9 +20,10 @@ from ..evaluation.aggregation import ALL
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Okabe and Ito's colours, which colour-blind readers can distinguish; yellow is too light for lines.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish; yellow is too light for lines, and black is
+#: the colour of texts.
 BLUE, ORANGE, GREEN, SKY = "#0072B2", "#D55E00", "#009E73", "#56B4E9"
-_COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#000000", "#E69F00", SKY)
+_COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "", "#E69F00", SKY)
 _LINES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY, LIGHT = "#767676", "#D9D9D9"
@@ -34,9 +33,6 @@ MOST_INSIDE = 6
 
 #: Font size of labels in a figure, in points.
 SMALL = 8.0
-
-#: Costs of the place of a label: outside the axes, on a label, across a line, on a point; per point of distance.
-_OUTSIDE, _ON_LABEL, _ON_LINE, _ON_POINT, _PER_POINT = 40, 20, 12, 4, 0.03
 
 
 def natural_key(name: object) -> list[tuple[int, int, str]]:
@@ -133,7 +129,7 @@ def line_style(index: int) -> dict[str, Any]:
     """Return colour, line style and marker of a category. The combinations repeat after 28 categories."""
     turn = index // len(_COLOURS)
     return {
-        "color": _COLOURS[index % len(_COLOURS)],
+        "color": _COLOURS[index % len(_COLOURS)] or ink(),
         "linestyle": _LINES[(index + turn) % len(_LINES)],
         "marker": _MARKERS[(index + turn) % len(_MARKERS)],
     }
@@ -144,6 +140,20 @@ def colours_of(name: str, values: Floats) -> npt.NDArray[Any]:
     import matplotlib
 
     return np.asarray(matplotlib.colormaps[name](values))
+
+
+def ink() -> str:
+    """Return the colour of what is no category: that of texts in the style of matplotlib that is in use."""
+    import matplotlib
+
+    return str(matplotlib.rcParams["text.color"])
+
+
+def paper() -> str:
+    """Return the colour of the background of axes in the style of matplotlib that is in use."""
+    import matplotlib
+
+    return str(matplotlib.rcParams["axes.facecolor"])
 
 
 def text_colour(colour: Sequence[float] | npt.NDArray[Any]) -> str:
@@ -178,7 +188,7 @@ def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both"
         )
     if grid is not None:
         ax.set_axisbelow(True)
-        ax.grid(axis=grid, color="0.93")
+        ax.grid(axis=grid, color=ink(), alpha=0.08)
     return ax
 
 
@@ -209,7 +219,7 @@ def add_axes_beside(ax: Axes, n_panels: int) -> list[Axes]:
         panel: Axes = figure.add_subplot(cells[column], sharey=ax)
         panel.spines[["top", "right"]].set_visible(False)
         panel.set_axisbelow(True)
-        panel.grid(axis="x", color="0.93")
+        panel.grid(axis="x", color=ink(), alpha=0.08)
         panel.tick_params(labelleft=False)
         panels.append(panel)
     return panels
@@ -245,6 +255,19 @@ def add_legend(ax: Axes, beside: bool, title: str | None = None) -> None:
     ax.legend(fontsize=size, title=title, title_fontsize=size, alignment="left", handlelength=length, **style)
 
 
+def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> float:
+    """Add a legend above the axes, in as many columns as there is room for, and return its height in points."""
+    if handles is None:
+        handles = ax.get_legend_handles_labels()[0]
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    n_columns = int(np.clip(points_of(ax)[0] // (0.55 * SMALL * longest + 3 * SMALL), 1, len(handles)))
+    ax.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=n_columns, frameon=False, fontsize=SMALL,
+        handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2, handlelength=1.5,
+    )  # fmt: skip
+    return 1.5 * SMALL * math.ceil(len(handles) / n_columns)
+
+
 def add_colour_bar(
     ax: Axes, image: Any, text: str, ticks: list[float], write: Callable[[float], str] | None = None
 ) -> None:
@@ -257,76 +280,6 @@ def add_colour_bar(
     bar.set_label(text, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
     bar.outline.set_visible(False)
-
-
-_Align = Literal["left", "center", "right"]
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A place of a label, with the line to its point; in points (1/72 inch)."""
-
-    radius: float
-    offset: Floats
-    align: _Align
-    #: left, bottom, right, top
-    box: Floats
-    #: Points on the line.
-    line: Floats
-
-    def cost(self, frame: Floats, points: Floats, labelled: Floats, drawn: list[_Place]) -> float:
-        """Return how much the label hides, and how far it is from its point."""
-        is_outside = bool((self.box[:2] < frame[:2]).any() or (self.box[2:] > frame[2:]).any())
-        n_labels = sum(_overlap(self.box, place.box) for place in drawn)
-        n_lines = sum(bool(_hits(self.line, place.box, 1)) for place in drawn)
-        n_lines += any(_hits(place.line, self.box, 1) for place in drawn)
-        n_points = _hits(points, self.box, 2.5) + _hits(labelled, self.box, 4)
-        n_points += sum(bool(_hits(self.line, np.tile(point, 2), 4)) for point in labelled)
-        hidden = _OUTSIDE * is_outside + _ON_LABEL * n_labels + _ON_LINE * n_lines + _ON_POINT * n_points
-        return _PER_POINT * self.radius + hidden
-
-
-def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int, str]) -> None:
-    """Label points, placing each label where it hides as few other points, labels and lines as possible."""
-    figure = ax.get_figure()
-    assert figure is not None
-    figure.canvas.figure.draw_without_rendering()  # computes the layout of the axes
-    scale = 72.0 / figure.dpi
-    positions = ax.transData.transform(points) * scale
-    corners = ax.get_window_extent()
-    frame = np.array([corners.x0, corners.y0, corners.x1, corners.y1]) * scale
-    drawn: list[_Place] = []
-    for index, text in texts.items():
-        others = positions[[row for row in texts if row != index]]
-        places = _places_around(positions[index], 0.6 * SMALL * len(text))
-        best = min(places, key=lambda place: place.cost(frame, positions, others, drawn))
-        drawn.append(best)
-        ax.annotate(
-            text, (points[index, 0], points[index, 1]), (best.offset[0], best.offset[1]),
-            textcoords="offset points", fontsize=SMALL, color=colours[index], ha=best.align, va="center", zorder=4,
-            arrowprops={"arrowstyle": "-", "color": colours[index], "lw": 0.7, "shrinkA": 0, "shrinkB": 3},
-        )  # fmt: skip
-
-
-def _places_around(position: Floats, width: float) -> Iterator[_Place]:
-    """Yield places of a label of this width around a point, the nearest first."""
-    height = 1.25 * SMALL
-    for radius, turn in product((10, 17, 27, 40, 55, 72), range(16)):
-        offset = radius * np.array([math.cos(math.pi * turn / 8), math.sin(math.pi * turn / 8)])
-        align: _Align = "left" if offset[0] > 0.35 * radius else "right" if offset[0] < -0.35 * radius else "center"
-        left, middle = position + offset - [{"left": 0, "center": width / 2, "right": width}[align], 0]
-        box = np.array([left, middle - height / 2, left + width, middle + height / 2])
-        yield _Place(radius, offset, align, box, position + np.linspace(0.15, 1, 9)[:, None] * offset)
-
-
-def _hits(points: Floats, box: Floats, margin: float) -> int:
-    """Return the number of points in a box (left, bottom, right, top) widened by the margin."""
-    return int(((points > box[:2] - margin) & (points < box[2:] + margin)).all(axis=1).sum())
-
-
-def _overlap(first: Floats, second: Floats) -> bool:
-    """Return whether two boxes overlap."""
-    return bool((first[:2] < second[2:]).all() and (second[:2] < first[2:]).all())
 
 
 #: The formats of files, and the metadata without which they would contain the time.

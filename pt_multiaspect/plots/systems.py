@@ -16,7 +16,8 @@ from ..analysis._frames import directions, matrix, rows_of_measures, select_meas
 from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
-from .style import BLUE, GREY, add_legend, annotate, axes_or_new, rows_to_label, shorten, wrap
+from .point_labels import annotate
+from .style import BLUE, GREY, ORANGE, add_legend_above, axes_or_new, ink, rows_to_label, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,8 @@ def systems(
     label : int or sequence of names, default 20
         The systems to name: their names, or a number of systems, of which those whose ranks differ most between the
         measures come first. The number after a name is the number of ranks by which the system is higher (↑) or
-        lower (↓) under `y` than under `x`; ties have their mean rank.
+        lower (↓) under `y` than under `x`; ties have their mean rank. A name for which there is no place where it
+        hides no marker, no other name and no line to one is omitted, the last ones first.
     measures : mapping of str to measure or str, optional
         The measures that the labels refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
         those read from files. For values that are not those of a measure, give 'higher' or 'lower', whichever is
@@ -58,7 +60,7 @@ def systems(
     Returns
     -------
     Axes
-        The title shows Kendall's τ-b of the means and the numbers of systems and topics.
+        The title shows Kendall's τ-b of the means and the numbers of systems, topics and omitted names.
 
     Raises
     ------
@@ -105,29 +107,32 @@ def systems(
     plain = np.setdiff1d(np.arange(len(names)), named)
     ax.scatter(means[plain, 0], means[plain, 1], s=24, marker="o", color=GREY, alpha=0.75, linewidths=0)
     colours: dict[int, str] = {}
-    for chosen, marker, colour, text in (
-        ([i for i in named if moves[i] > 0], "^", BLUE, "higher rank on the vertical axis"),
-        ([i for i in named if moves[i] < 0], "v", "#B24D00", "lower rank on the vertical axis"),
-        ([i for i in named if moves[i] == 0], "D", "black", "the same rank on both axes"),
+    for chosen, marker, size, colour, text in (
+        ([i for i in named if moves[i] > 0], "^", 42, BLUE, "higher rank on y"),
+        ([i for i in named if moves[i] < 0], "v", 42, ORANGE, "lower rank on y"),
+        ([i for i in named if moves[i] == 0], "D", 24, ink(), "same rank on both"),
     ):
         if chosen:
-            ax.scatter(means[chosen, 0], means[chosen, 1], s=42, marker=marker, color=colour, zorder=3, label=text)
+            x_means, y_means = means[chosen].T
+            ax.scatter(x_means, y_means, size, marker=marker, color=colour, zorder=3, label=text)
             colours.update(dict.fromkeys(chosen, colour))
     for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
         axis.set_label_text(f"{wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
         axis.set_inverted(sign < 0)
     known = "is undefined" if math.isnan(tau) else f"= {tau:.3f}"
-    ax.set_title(f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics)", fontsize="medium")
+    title = f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics"
     ax.margins(0.1)
+    ax.set_title(f"{title})", fontsize="medium", pad=6 + (add_legend_above(ax) if named else 0))
     if named:
-        add_legend(ax, False)
         arrows = {1.0: "↑", -1.0: "↓", 0.0: "="}
         texts = [
             f"{shorten(str(names[i]), 26)} {arrows[float(np.sign(moves[i]))]}"
             + (f"{abs(moves[i]):g}" if moves[i] else "")
             for i in named
         ]
-        annotate(ax, means, dict(zip(named, texts, strict=True)), colours)
+        n_omitted = annotate(ax, means, dict(zip(named, texts, strict=True)), colours)
+        if n_omitted:
+            ax.title.set_text(f"{title}, {n_omitted} names omitted)")
     return ax
 
 

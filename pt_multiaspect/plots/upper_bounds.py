@@ -15,13 +15,26 @@ from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
-from .style import BLUE, ORANGE, SMALL, axes_or_new, natural_key, unit_square, with_columns, wrap
+from .style import (
+    BLUE,
+    ORANGE,
+    SMALL,
+    add_legend_above,
+    axes_or_new,
+    ink,
+    natural_key,
+    unit_square,
+    with_columns,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Minimum difference between bound and value that is drawn.
 _VISIBLE = 1e-4
+#: The colour of boxes, a quarter of `BLUE`.
+_PALE = f"{BLUE}40"
 
 
 def upper_bounds(
@@ -112,10 +125,7 @@ def upper_bounds(
         handles.append(_draw_boxes(ax, ticks, [groups[qid] for qid in topics]))
     if maxima is not None:
         handles += _draw_bounds(ax, ticks, maxima.loc[topics])
-    ax.legend(
-        handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=len(handles), frameon=False,
-        fontsize=SMALL, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2,
-    )  # fmt: skip
+    add_legend_above(ax, handles)
     crowded = len(topics) > 12 or max(map(len, topics)) > 5
     ax.set_xticks(ticks, topics, rotation=90 if crowded else 0, fontsize=SMALL)
     ax.set_xlim(0.3, len(topics) + 0.7)
@@ -129,11 +139,11 @@ def _draw_boxes(ax: Axes, ticks: Ints, groups: list[Floats]) -> Any:
     ax.boxplot(
         groups, positions=ticks.tolist(), widths=0.62, whis=(0, 100),
         patch_artist=True, showfliers=False, manage_ticks=False,
-        boxprops={"facecolor": "#BFDDF0", "edgecolor": BLUE, "linewidth": 1},
-        medianprops={"color": "black", "linewidth": 1.6},
+        boxprops={"facecolor": _PALE, "edgecolor": BLUE, "linewidth": 1},
+        medianprops={"color": ink(), "linewidth": 1.6},
         whiskerprops={"color": BLUE}, capprops={"color": BLUE},
     )  # fmt: skip
-    return unit_square("ideal rankings of all strategies", facecolor="#BFDDF0", edgecolor=BLUE)
+    return unit_square("ideal rankings of all strategies", facecolor=_PALE, edgecolor=BLUE)
 
 
 def _draw_bounds(ax: Axes, ticks: Ints, maxima: pd.DataFrame) -> Iterator[Any]:
@@ -143,7 +153,7 @@ def _draw_bounds(ax: Axes, ticks: Ints, maxima: pd.DataFrame) -> Iterator[Any]:
     above = bound - value > _VISIBLE
     if above.any():
         yield ax.scatter(
-            ticks[above], bound[above], s=34, marker="v", facecolors="white", edgecolors="black", lw=1.1,
+            ticks[above], bound[above], s=34, marker="v", facecolors="none", edgecolors=ink(), lw=1.1,
             zorder=3, label="proven upper bound, where higher",
         )  # fmt: skip
 

@@ -117,8 +117,8 @@ def values(
     first = panels[0]
     first.set_yticks(rows, distinct_texts([str(name) for name in table.index], 20), fontsize=_TEXT)
     first.set_ylim(len(rows) - 0.4, -0.6)
-    for name, is_baseline in zip(first.get_yticklabels(), is_marked, strict=True):
-        name.set_color(ORANGE if is_baseline else "black")
+    for row in np.flatnonzero(is_marked).tolist():
+        first.get_yticklabels()[row].set_color(ORANGE)
     first.set_title("mean" if ci is None else f"mean, {100 * ci:g} % interval", fontsize=_TEXT, loc="left")
     if marked:
         panels[-1].legend(
