@@ -60,6 +60,7 @@ html_sidebars: dict[str, list[str]] = {"howto/[!i]*": ["sidebar-collapse", "page
         "install",
         "start",
         "which_measure",
+        "measures_compared",
         "api",
         "before_you_report",
         "comparison",

@@ -66,10 +66,10 @@ def test_no_name_is_on_the_api_page_twice():
 
 
 def test_every_measure_of_several_aspects_or_groups_is_compared():
-    page = (DOCS / "which_measure.md").read_text(encoding="utf-8")
+    page = (DOCS / "measures_compared.md").read_text(encoding="utf-8")
     missing = {m.NAME for m in ALL if not m.SINGLE_ASPECT and not re.search(rf"\bma\.{m.NAME}\(", page)}
     missing.remove("On")  # one aspect as it is
-    assert not missing, f"add to ROWS of docs/which_measure.md what {missing} need and reward"
+    assert not missing, f"add to ROWS of docs/measures_compared.md what {missing} need and reward"
 
 
 def test_every_page_is_in_the_table_of_contents():
@@ -105,9 +105,8 @@ def test_pages_have_one_form_to_install_extras():
 
 
 def test_blocks_that_are_not_run_import_the_packages_they_name():
-    text = (Path(__file__).parents[1] / "docs" / "howto" / "scale.md").read_text("utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    for package in ("joblib", "duckdb"):
+    for package, page in {"joblib": "scale.md", "duckdb": "files.md"}.items():
+        blocks = re.findall(r"```python\n(.*?)```", (DOCS / "howto" / page).read_text("utf-8"), re.DOTALL)
         using = [block for block in blocks if f"{package}." in block]
         assert using != []
         assert [block for block in using if f"import {package}\n" not in block] == []

@@ -27,7 +27,7 @@ import pt_multiaspect as ma
 pytestmark = pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "howto" / "scale.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "engines.md").read_text(encoding="utf-8")
 SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
 MEASURES = {"ours": ma.TOMA(aspects=SCALES) @ 5, "CAM": ma.CAM(aspects=SCALES) @ 5, "nDCG@5": "nDCG@5", "AP": "AP"}
 

@@ -230,7 +230,7 @@ def test_a_search_over_measures_does_not_compare_them(data: Data) -> None:
 def test_the_docstring_and_the_page_tell_of_rankers_as_candidates() -> None:
     from pathlib import Path
 
-    page = Path(__file__).parents[1] / "docs/howto/learning.md"
+    page = Path(__file__).parents[1] / "docs/howto/searches.md"
     for text in (AspectRanker.__doc__, page.read_text(encoding="utf-8")):
         assert text is not None
         assert re.search(r"rankers\s+with\s+different\s+measures", text)

@@ -1,4 +1,4 @@
-"""The how-to page on learning: its code runs, and gives what its text says.
+"""The how-to pages on learning: their code runs, and gives what their texts say.
 
 The documentation build executes the pages, too, but for the cells that need packages which it does not install.
 """
@@ -88,7 +88,7 @@ def test_fitting(run: Any) -> None:
 
 
 def test_searches(run: Any) -> None:
-    page = run("learning", "lightgbm")
+    page = run("searches", "lightgbm")
     assert len(page["search"].cv_results_["params"]) == 4
     for search in (page["search"], page["plain"], page["halving"], page["several"]):
         key = next(name for name in search.cv_results_ if name.startswith("mean_test"))
@@ -100,7 +100,7 @@ def test_searches(run: Any) -> None:
 
 
 def test_the_front_of_a_search(run: Any) -> None:
-    page = run("learning", "lightgbm")
+    page = run("searches", "lightgbm")
     front = ma.pareto_front(page["several"])
     chosen = page["several"].best_index_
     assert front.loc[chosen, "understandability"] >= 0.7
@@ -109,8 +109,8 @@ def test_the_front_of_a_search(run: Any) -> None:
     assert importance["relevance"].argmax() == 0
 
 
-def test_pyterrier(run: Any) -> None:
-    page = run("learning", "lightgbm")
+def test_other_trainers(run: Any) -> None:
+    page = run("other_trainers", "lightgbm")
     assert page["results"].shape == (2, 3)
     assert len(page["metric"].history[0]) > 1
     # Training stops by other queries than those of the report.
@@ -121,13 +121,13 @@ def test_pyterrier(run: Any) -> None:
 
 
 def test_optuna(run: Any) -> None:
-    page = run("learning", "optuna")
+    page = run("searches", "optuna")
     front = ma.pareto_front(page["trials"], list(page["on"]))
     assert set(np.flatnonzero(front["on_front"])) == {trial.number for trial in page["study"].best_trials}
 
 
 def test_neural_rankers(run: Any) -> None:
-    page = run("learning", "lightgbm")
+    page = run("other_trainers", "lightgbm")
     assert page["unit"]["label"].between(0, 1).all()
     assert page["unit"]["label"].max() == 1
     assert len(page["pairs"]) == len(page["unit"])

@@ -709,7 +709,7 @@ def coverage() -> Any:
 
 def test_intervals_cover_as_often_as_is_said(coverage) -> None:
     results = coverage.load(coverage.RESULTS)
-    page = (ROOT / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "coverage.md").read_text(encoding="utf-8")
     for record in coverage.table(results).to_dict("records"):
         cells = [record["measure"], str(record["human topics"])]
         for interval in coverage.INTERVALS:
@@ -732,7 +732,7 @@ def test_intervals_cover_as_often_as_is_said(coverage) -> None:
 
 @pytest.mark.slow
 def test_the_coverage_of_skewed_values_is_as_the_page_says(coverage) -> None:
-    page = (Path(__file__).parents[1] / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "coverage.md").read_text(encoding="utf-8")
     lines = page.partition("| skewness |")[2].split("\n\n")[0].splitlines()[2:]
     stated = [[float(number) for number in re.findall(r"\d?\.\d+", line)] for line in lines]
     table = coverage.coverage_of_skewed_values(4000)
@@ -752,7 +752,7 @@ def test_the_coverage_of_skewed_values_is_as_the_page_says(coverage) -> None:
 
 @pytest.mark.slow
 def test_labels_help_from_the_correlations_on_that_the_page_states(coverage) -> None:
-    page = (ROOT / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "estimates.md").read_text(encoding="utf-8")
     lines = page.partition("| human topics | lower error")[2].split("\n\n")[0].splitlines()[2:]
     stated = [[float(cell) for cell in line.strip("| ").split("|")] for line in lines]
     # The error of few draws is uncertain; widths are not.
