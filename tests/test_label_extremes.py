@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pt_multiaspect.kernels import label_extremes
-from pt_multiaspect.kernels.label_extremes import AttainableGains, highest_ratios
+from pt_multiaspect.kernels.label_extremes import AttainableGains, highest_ratios, shared_ratios
 
 Sets = Sequence[Sequence[float]]
 
@@ -76,6 +76,23 @@ def test_maxima_are_those_of_enumeration(seed: int) -> None:
         order = np.append(weighted, np.flatnonzero((weights == 0).all(axis=0)))
         shorter = highest_ratios(weights[:, weighted], attainable([sets[row] for row in order], discounts))
         np.testing.assert_allclose(shorter.value, result.value, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ratios_of_several_ideals_are_those_of_enumeration(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(30):
+        n = int(rng.integers(1, 4))
+        discounts = 1 / np.log2(np.arange(n) + 2.0)
+        scales = [np.unique(rng.integers(0, 4, 3)).astype(float).tolist() for _ in range(2)]
+        sets = [[scale if rng.random() < 0.6 else [float(rng.choice(scale))] for _ in range(n)] for scale in scales]
+        values = []
+        for gain in itertools.product(*sets[0], *sets[1]):
+            parts = [np.array(part) for part in (gain[:n], gain[n:])]
+            ideal = sum(np.sort(part)[::-1] @ discounts for part in parts)
+            values.append(sum(part @ discounts for part in parts) / ideal if ideal > 0 else 0.0)
+        found = shared_ratios(discounts, [attainable(part, discounts) for part in sets])
+        np.testing.assert_allclose(found, [min(values), max(values)], atol=1e-14)
 
 
 def test_gains_with_gaps_are_not_set_to_what_a_document_cannot_have() -> None:

@@ -131,7 +131,8 @@ MEASURES = [
     "TOMA@3", "TOMA(distance='chebyshev',gate='relevance')@3", "TOMA(weighting='exponential')@3",
     "TOMA(base='AP',positives='top-half')", "TOMA(base='ERR')@3", "CAM(base='R@2')", "CAM(base='Rprec')",
     "CAM(base='SetF')", "CAM(base='DCG')@3", "CAM(base={'relevance':'nDCG@2','credibility':'P@2'})", "uRBP",
-    "uRBPgr", "unDCG@3", "uERR@3", "RBU", "NWCS@3", "NWCS(ideal='judged')@3", "NLRE@3", "On(base='CRP')@3",
+    "uRBPgr", "unDCG@3", "uERR@3", "RBU", "NWCS@3", "NWCS(ideal='judged')@3", "NWCS(ideal='separate')",
+    "NLRE@3", "On(base='CRP')@3",
 ]  # fmt: skip
 
 
@@ -169,6 +170,9 @@ def test_intervals_are_those_of_enumeration(text: str, enumerating: bool, monkey
         ("MM@3", True, False),
         ("CAM(base='AP')", True, False),
         ("TOMA(base='ERR')@3", True, False),
+        ("NWCS@3", True, False),
+        ("NWCS(ideal='judged')@1", True, True),
+        ("NWCS(ideal='separate')@3", True, False),
         ("CAM(normalized=True)@3", False, False),
         ("NLRE@3", False, False),
     ],

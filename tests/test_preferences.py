@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -668,3 +670,40 @@ def test_the_allowed_weightings_are_drawn(n_aspects: int) -> None:
     assert "allowed by preferences" in labels
     plain = plots.weightings(weightings(frame, measures=measures, n_resamples=2), ("run 0", "run 1"))
     assert "allowed by preferences" not in [text.get_text() for text in plain.get_legend().get_texts()]
+
+
+# -- the study of coverage -----------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def study() -> Any:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.study import preferences
+    finally:
+        sys.path.remove(str(ROOT))
+    return preferences
+
+
+def test_the_page_has_the_recorded_coverage(study: Any) -> None:
+    results = study.load(study.RESULTS)
+    page = (ROOT / "docs" / "howto" / "preferences.md").read_text(encoding="utf-8")
+    assert "\n".join(study.table(results)) in page
+    for by_size in (results["2015"], results["2018"]):
+        for row in (row for by_weights in by_size.values() for row in by_weights.values()):
+            assert min(row["agreement"]) >= 0.93
+            assert row["weights"] >= 0.93  # the level less two standard errors
+
+
+def test_the_study_draws_what_users_prefer(study: Any) -> None:
+    """Differences on two aspects are equal, so that all measures agree as users with themselves do."""
+    rng = np.random.default_rng(0)
+    pairs = np.repeat(rng.normal(size=(12, 30, 1)), 2, axis=2)
+    scale = study.scale_of(pairs @ [0.5, 0.5])
+    assert (1 / (1 + np.exp(-np.abs(pairs) / scale))).mean() == pytest.approx(study.RIGHT, abs=1e-3)
+    found = study.coverages(pairs, np.array([0.5, 0.5]), (10, 4, 2), 100)
+    assert len(set(found["agreement"])) == 1
+    assert min(found["agreement"][0], found["weights"], found["size"]) > 0.85
+    assert found["independent"][0] < found["agreement"][0]

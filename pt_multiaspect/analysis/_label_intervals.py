@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -18,7 +18,7 @@ from ..collection.copies import TopicCopies
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..kernels.forms import Linear
-from ..kernels.label_extremes import AttainableGains, highest_ratios
+from ..kernels.label_extremes import AttainableGains, highest_ratios, shared_ratios
 from ..measures import Measure
 
 #: The maximum number of completions that are enumerated, of one topic and of all.
@@ -156,7 +156,9 @@ class LabelIntervals:
         values.fill(~is_open | never_falls, np.stack([lowest, highest]), certain)
         difference = lowest[first] - lowest[second]
         pairs.fill(~is_open, np.stack([difference, difference]), certain)
-        if self._terms is not None:
+        if self._terms is not None and self.measure.ideal_documents == "separate":
+            self._divide_sums(self._terms, values)
+        elif self._terms is not None:
             self._combine(self._terms, is_open, values, pairs)
         self._enumerate(is_open & ~(values.exact & pairs.exact), values, pairs)
         bounds = np.stack([values.low[first] - values.high[second], values.high[first] - values.low[second]])
@@ -164,6 +166,16 @@ class LabelIntervals:
         size = np.maximum(np.abs(values.high[first]), np.abs(values.high[second]))
         pairs.ends[np.abs(pairs.ends) <= ROUNDING * size] = 0.0
         return values, pairs
+
+    def _divide_sums(self, parts: list[_TermIntervals], values: Interval) -> None:
+        """Compute the intervals of sums over terms, divided by the sum of the ideals of the retrieved documents."""
+        for topic in self.open_topics.tolist():
+            for row, run in enumerate(self.rankings):
+                documents = run.hits.row[run.hits.query == topic]
+                gains = [part.attainable_gains(documents, len(documents)) for part in parts]
+                weights = gains[0].discounts
+                values.ends[:, row, topic] = np.minimum(shared_ratios(weights, gains), self.measure.range[1])
+        values.exact[self.open_topics] = True
 
     def _combine(self, parts: list[_TermIntervals], is_open: Bools, values: Interval, pairs: Interval) -> None:
         """Combine the intervals of terms whose missing labels are separate, topic by topic."""
@@ -192,7 +204,7 @@ class LabelIntervals:
     @cached_property
     def _terms(self) -> list[_TermIntervals] | None:
         """The terms, or None if their weights depend on labels or there are too many label tuples."""
-        terms = self.measure.terms(self._lowest) if self.measure.has_fixed_weights else []
+        terms = self.measure.label_terms(self._lowest)
         parts = [_TermIntervals(self, number, term) for number, term in enumerate(terms)]
         return None if not parts or any(part.n_tuples > _MOST_TUPLES for part in parts) else parts
 
@@ -262,7 +274,7 @@ class _TermIntervals:
             frame[name] = owner.grades[name][0] if column is None else tuples[:, column]
         judged = Judgments(frame)
         judged.infer_scales_from(owner.universe)
-        term = owner.measure.terms(judged)[self.number]
+        term = owner.measure.label_terms(judged)[self.number]
         form = term.base.additive(term.target)
         gain = form.gain if isinstance(form, Linear) else term.base.gain(term.target)
         position = pd.Index(judged.docnos).get_indexer(pd.Index(frame["doc_id"]))
@@ -317,41 +329,68 @@ class _TermIntervals:
     def _intervals_of_sums(self) -> tuple[Interval, Interval]:
         """The intervals of the runs and the pairs, of which equal ones are computed once."""
         owner, discounts = self.owner, self._discounts
-        allowed = self._attainable[1][self._options[0]]
         n_topics = owner.universe.n_queries
         n_pairs = len(owner.first) if owner.measure.IS_WEIGHTED_SUM else 0
         starts = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
         result = Interval.unknown(len(discounts), n_topics), Interval.unknown(n_pairs, n_topics)
         for topic in owner.open_topics.tolist():
-            documents = np.arange(*starts[topic : topic + 2])
-            has_weight = discounts[:, documents].any(axis=0)
-            runs = discounts[:, documents[has_weight]]
-            run = pd.factorize(np.array([row.tobytes() for row in runs], dtype=object))[0]
-            runs = runs[np.unique(run, return_index=True)[1]]
-            codes = run[owner.first[:n_pairs]] * len(runs) + run[owner.second[:n_pairs]]
-            code, pair = np.unique(codes, return_inverse=True)
-            weights = np.concatenate([runs, runs[code // len(runs)] - runs[code % len(runs)]])
-            sets = allowed[np.append(documents[has_weight], documents[~has_weight])]
-            ends, exact = self._extremes(topic, weights, sets)
-            for interval, row in zip(result, (run, len(runs) + pair), strict=True):
-                interval.ends[..., topic], interval.exact[topic] = ends[:, row], exact[row].all()
+            in_topic = np.arange(*starts[topic : topic + 2])
+            for interval in result:
+                interval.exact[topic] = True
+            for chosen, documents, depth in self._shared_ideals(in_topic):
+                of_group = discounts[np.ix_(chosen, documents)]
+                has_weight = of_group.any(axis=0)
+                runs, number = np.unique(of_group[:, has_weight], axis=0, return_inverse=True)
+                run = np.full(len(discounts), -1)
+                run[chosen] = number.reshape(-1)
+                first, second = run[owner.first[:n_pairs]], run[owner.second[:n_pairs]]
+                pairs = np.flatnonzero((first >= 0) & (second >= 0))
+                code, pair = np.unique(first[pairs] * len(runs) + second[pairs], return_inverse=True)
+                weights = np.concatenate([runs, runs[code // len(runs)] - runs[code % len(runs)]])
+                ordered = np.append(documents[has_weight], documents[~has_weight])
+                ends, exact = self._extremes(topic, weights, self.attainable_gains(ordered, depth))
+                found = (chosen, run[chosen]), (pairs, len(runs) + pair)
+                for interval, (rows, row) in zip(result, found, strict=True):
+                    interval.ends[:, rows, topic] = ends[:, row]
+                    interval.exact[topic] &= exact[row].all()
+            for interval in result:
+                interval.exact[topic] &= not np.isnan(interval.low[:, topic]).any()
         return result
 
-    def _extremes(self, topic: int, weights: Floats, sets: Bools) -> tuple[Floats, Bools]:
+    def _shared_ideals(self, documents: Ints) -> Iterator[tuple[Ints, Ints, int | None]]:
+        """Yield the runs that have the same ideal, its documents and its depth, of one topic."""
+        kind, is_hit = self.owner.measure.ideal_documents, self._discounts[:, documents] > 0
+        if kind == "judged":
+            assert self._linear is not None
+            ideal = self._linear.ideal
+            yield np.arange(len(is_hit)), documents, None if ideal is None else ideal.depth
+            return
+        shared = is_hit if kind == "retrieved" else is_hit.sum(axis=1)[:, None]
+        for key in np.unique(shared, axis=0):
+            runs = np.flatnonzero((shared == key).all(axis=1))
+            yield runs, documents[key] if kind == "retrieved" else documents, int(key.sum())
+
+    def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
+        """Return the gains of documents of a topic, and the discounts of the ideal ranking if there is one."""
+        levels, allowed = self._attainable
+        sets, ideal = allowed[self._options[0][documents]], None if self._linear is None else self._linear.ideal
+        used: Bools = np.append(True, sets[:, 1:].any(axis=0))
+        rank = np.arange(1, len(sets) + 1)
+        discounts = np.zeros(len(sets))
+        if ideal is not None:
+            discounts = np.where(rank <= (len(rank) if depth is None else depth), ideal.discount(rank), 0.0)
+        return AttainableGains(levels[used], sets[:, used], discounts)
+
+    def _extremes(self, topic: int, weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:
         """Return the extremes of weighted sums of a topic's gains, the first documents of which have a weight."""
         assert self._linear is not None
-        used: Bools = np.append(True, sets[:, 1:].any(axis=0))
-        levels, sets, ideal = self._attainable[0][used], sets[:, used], self._linear.ideal
-        rank = np.arange(1, len(sets) + 1)
-        if ideal is None:
-            gains = AttainableGains(levels, sets[: weights.shape[1]], np.zeros(weights.shape[1]))
-            low, high = levels[gains.lowest], levels[gains.highest]
+        if self._linear.ideal is None:
+            low, high = (gains.levels[end[: weights.shape[1]]] for end in (gains.lowest, gains.highest))
             up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
             norm = 1.0 if self._linear.norm is None else float(self._linear.norm[topic])
             exact = np.ones(len(weights), dtype=np.bool_)
             return np.stack([up @ low + down @ high, up @ high + down @ low]) / norm + 0.0, exact
-        discounts = np.where(rank <= (ideal.depth or len(rank)), ideal.discount(rank), 0.0)
-        found = highest_ratios(np.concatenate([-weights, weights]), AttainableGains(levels, sets, discounts))
+        found = highest_ratios(np.concatenate([-weights, weights]), gains)
         ends = found.value.reshape(2, -1)
         exact = np.logical_and(*found.exact.reshape(2, -1))
         return np.stack([0.0 - ends[0], ends[1]]), exact  # no negative zeros
@@ -387,5 +426,5 @@ class _TermIntervals:
         lowest = {name: np.full(len(labels), owner.grades[name][0]) for name in owner.names}
         chosen = {owner.names[row]: labels[:, column] for column, row in enumerate(self.aspects)}
         judged = owner.complete({**lowest, **chosen})
-        term = owner.measure.terms(judged)[self.number]
+        term = owner.measure.label_terms(judged)[self.number]
         return term.base.values(run.with_judgments(judged), term.target)

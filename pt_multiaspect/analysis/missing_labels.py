@@ -167,11 +167,12 @@ def missing_labels(
     with few judged documents widens the intervals of all.
 
     Extremes are exact for measures that never fall when a label rises (P, RBP, ERR, uRBP, …), for sums that are
-    divided by that of an ideal ranking (nDCG, R, TOMA and unDCG over these), for AP, Rprec and SetF, and for CAM,
-    MM, GAM and WHAM over all of these. All labels at the lowest or at the top grade are no extremes of measures
-    with an ideal. Differences are exact, topic by topic, for normalised and linear sums and for CAM over these;
-    otherwise they are subtracted from the intervals of both runs, which is a bound. Other measures, and topics in
-    which a label matters to several terms, are enumerated if a topic has at most 10,000 completions.
+    divided by that of an ideal ranking (nDCG, R, TOMA and unDCG over these, NWCS), for AP, Rprec and SetF, and for
+    CAM, MM, GAM and WHAM over all of these. All labels at the lowest or at the top grade are no extremes of
+    measures with an ideal. Differences are exact, topic by topic, for linear sums, sums with one ideal for both
+    runs, and CAM over these; otherwise they are subtracted from the intervals of both runs, which is a bound.
+    Other measures, and topics in which a label matters to several terms, are enumerated if a topic has at most
+    10,000 completions.
 
     An interval says what is possible, not what is likely: it is no confidence interval. The value as evaluated may
     lie outside, as documents without labels gain less than the lowest grade if that has a gain. Expected values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from .hits import ratio
 
-__all__ = ["AttainableGains", "Extremes", "highest_ratios"]
+__all__ = ["AttainableGains", "Extremes", "highest_ratios", "shared_ratios"]
 
 #: The number of nodes of one problem after which its maximum is only bounded.
 MOST_NODES = 20_000
@@ -128,6 +129,53 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     batches = [weights[first : first + size] for first in range(0, len(weights), size)]
     parts = [_Search(batch, weighted, gains).run() for batch in batches or [weights]]
     return Extremes(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "exact")))
+
+
+def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[float, float]:
+    """Return the extremes of the weighted sums of several parts' gains, divided by the sum of all their ideals.
+
+    Dinkelbach's method: for a given ratio, the gains of each part, and each level of these, are chosen alone.
+
+    Parameters
+    ----------
+    weights : ndarray of float, shape (n_documents,)
+        The discounts of the documents, at least 0 and not increasing.
+    parts : sequence of AttainableGains
+        The gains of the same documents on several scales. All documents with several gains have the same ones.
+
+    Returns
+    -------
+    low, high : float
+        The extremes; 0 if the ideals can be 0.
+    """
+    lowest = np.zeros(2)  # the sum and the ideal if all gains are at their lowest
+    # What numbers of open documents above their lowest gain add to both, for the low and the high end.
+    choices: tuple[list[Floats], list[Floats]] = ([], [])
+    for gains in parts:
+        sure = (gains.lowest[:, None] >= np.arange(1, len(gains.levels))).sum(axis=0)
+        lowest += weights @ gains.levels[gains.lowest], gains.ideal(sure)
+        if len(gains.open):
+            free = slice(gains.lowest[gains.open[0]], gains.highest[gains.open[0]])
+            steps, heavy = gains.steps[free], weights[gains.open]
+            number = np.arange(len(heavy) + 1)[:, None]
+            cost = (gains.cumulated[sure[free] + number] - gains.cumulated[sure[free]]) * steps
+            first, last = (np.append(0.0, np.cumsum(order)) for order in (heavy, heavy[::-1]))
+            choices[0].append(np.stack([last * steps.sum(), cost.sum(axis=1)]))
+            choices[1].extend(np.stack([np.outer(steps, first), cost.T], axis=1))
+
+    def improve(ratio: float, end: int) -> float:
+        best = (np.argmin, np.argmax)[end]
+        added = (choice[:, best(choice[0] - ratio * choice[1])] for choice in choices[end])
+        total, ideal = sum(added, start=lowest)
+        return float(total / ideal) if ideal > 0 else 0.0
+
+    high = 0.0
+    while (better := improve(high, 1)) > high:
+        high = better
+    low = high if lowest[1] > 0 else 0.0
+    while (better := improve(low, 0)) < low:
+        low = better
+    return low, high
 
 
 class _Search:

@@ -244,6 +244,16 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return False
 
     @property
+    def ideal_documents(self) -> str:
+        """The documents of the ideal rankings of `label_terms`.
+
+        ``'judged'``: all judged ones. ``'ranks'``: these, down to as many ranks as the run has. ``'retrieved'``:
+        those of the run. ``'separate'``: these for each term, where a value is the sum of all terms' sums divided
+        by the sum of their ideals.
+        """
+        return "judged"
+
+    @property
     def range(self) -> tuple[float, float]:
         """The minimum and maximum value."""
         return self.RANGE
@@ -547,6 +557,23 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             Empty if the measure is not a function of single-aspect measures.
         """
         return []
+
+    def label_terms(self, judgments: Judgments) -> list[Term]:
+        """Return the terms if the gain of a document depends on its own labels only, up to a factor per query.
+
+        With it, `pt_multiaspect.analysis.missing_labels` knows how values depend on labels, see `ideal_documents`.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        list of Term
+            By default, `terms` if `has_fixed_weights`, else empty.
+        """
+        return self.terms(judgments) if self.has_fixed_weights else []
 
     def topics_with_positive(self, judgments: Judgments) -> Bools:
         """Return a mask of the queries with a judged document that is positive, so that values can exceed 0.

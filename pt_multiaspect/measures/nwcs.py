@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from ir_measures import nDCG
 
 from .._typing import Floats, Ints
 from .._validation import choice
+from ..bases import Term, as_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Log2
 from ..kernels.hits import Hits, descending, positions, ratio, sums
+from .joint import Joint
 from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
@@ -96,6 +99,22 @@ class _NWCS(DirectMeasure):
 
     def document_gain(self, judgments: Judgments) -> Floats:
         return np.asarray(np.sum(self._gains(self.views(judgments)), axis=0)[:-1], dtype=np.float64)
+
+    def label_terms(self, judgments: Judgments) -> list[Term]:
+        """Return nDCG on the weighted gains, or on those of each aspect if their ideals are separate."""
+        views = self.views(judgments)
+        gains = self._gains(views)
+        parts: dict[tuple[str, ...], Floats] = {(): np.sum(gains, axis=0)}
+        if self["ideal"] == "separate":
+            parts = {(view.name,): gain for view, gain in zip(views, gains, strict=True)}
+        base, weight = as_base(nDCG if self.cutoff is None else nDCG @ self.cutoff), np.ones(judgments.n_queries)
+        targets = {read: Joint(gain[:-1]).target(views) for read, gain in parts.items()}
+        return [Term(base, target, weight, aspects=read) for read, target in targets.items()]
+
+    @property
+    def ideal_documents(self) -> str:
+        """As `ideal` says."""
+        return {"joint": "retrieved", "separate": "separate", "judged": "ranks"}[self["ideal"]]
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         ranking, total, ideal = self._parts(rankings, views)
