@@ -885,3 +885,36 @@ def test_of_many_choices_some_are_listed() -> None:
         ", … (100 in total)",
         "Did you mean run1?",
     )
+
+
+# -- other objects than expected, at every door ----------------------------------------------------------------
+
+_TABLE = pd.DataFrame([[1, 0.5, 0.1], [2, 0.4, 0.3]], columns=["alpha", "relevance", "trust"])
+_TOPICS = pd.DataFrame([["q1", "q1"]], columns=["qid", "qid"])
+_PAIR = [[1, 0], [0, 1]]
+
+
+@cases(
+    ("cite qrels", lambda: ma.cite(QRELS), ["expected measures, or a frame with a column measure", "qid, docno"]),
+    ("curve of a frame", lambda: ma.crp_curve(_ONE_RUN, _ONE_TOPIC, RUN), ["expected a measure with one gain", "a DataFrame"]),
+    ("n_jobs", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", n_jobs=RUN, progress=False), ["n_jobs: expected a number of processes", "a DataFrame"]),
+    ("out", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", out=RUN, progress=False), ["out: expected the path of a directory", "a DataFrame"]),
+    ("a frame to read", lambda: ma.read_values(_PERQUERY), ["path: expected the path of a file or a directory of values", "a DataFrame"]),
+    ("no labels to fill with", lambda: ma.fill_labels(_ONE_TOPIC, _ONE_RUN, QRELS[:0]), ["labels: expected at least one judgment"]),
+    ("topics with a column twice", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", topics=_TOPICS, progress=False), ["topics: expected distinct column names", "qid"]),
+    ("a list of runs as qrels", lambda: ma.evaluate([_ONE_RUN], [_LONG["dict"]], "AP", progress=False), ["qrels: expected an iterable of namedtuples"]),
+    ("compare with a run", lambda: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, "q1").compare(_ONE_RUN), ["compare: expected the explanation of another run", "'d1'"]),
+    ("name of the column of queries", lambda: ma.ranking_score(_PAIR, [1, 2], measure="CAM", qid="qid"), ["qid: expected the query of each row", "'qid'"]),
+    ("ragged labels", lambda: ma.ranking_score([[1], [1, 0]], [1, 2], measure="CAM", qid=["a", "a"]), ["expected rows of equal length"]),
+    ("metrics a number", lambda: ma.pareto_front(_TABLE, 5), ["metrics: expected at least two", "got 5"]),
+    ("metrics a list in a list", lambda: ma.pareto_front(_TABLE, [["relevance", "trust"]]), ["metrics: expected at least two"]),
+    ("a misspelt metric", lambda: ma.pareto_front(_TABLE, ["relevance", "trsut"]), ["metrics: expected at least two", "Did you mean trust?"]),
+    ("limits in a frame", lambda: ma.pareto_front(_TABLE, ["relevance", "trust"], choose="knee", at_least=_TABLE), ["at_least: expected a dict", "a DataFrame"]),
+)  # fmt: skip
+def test_other_objects_than_expected(call: Callable[[], object], parts: list[str]) -> None:
+    assert len(refusal(call, *parts, clean=False)) < 500
+
+
+def test_metrics_are_read_as_text() -> None:
+    table = _TABLE.set_axis([0, 1, 2], axis=1)
+    assert ma.pareto_front(table, [1, 2])["on_front"].tolist() == [True, True]

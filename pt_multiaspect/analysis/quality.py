@@ -18,7 +18,7 @@ from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
 from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, tally, warn_once
+from ..errors import MultiAspectError, choices, shown, tally, warn_once
 from ..io.runs import join, named_runs
 from ._frames import read_oriented
 
@@ -373,10 +373,10 @@ def _check_ranges(ranges: object) -> list[tuple[int, int]]:
         pair = _elements(element)
         whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in pair)
         if len(pair) != 2 or not whole or not 1 <= pair[0] <= pair[1]:
-            raise MultiAspectError(f"{expected}, got {element!r}")
+            raise MultiAspectError(f"{expected}, got {shown(element)}")
         pairs.append((int(pair[0]), int(pair[1])))
     if not pairs:
-        raise MultiAspectError(f"{expected}, got {ranges!r}")
+        raise MultiAspectError(f"{expected}, got {shown(ranges)}")
     for (low, high), (next_low, next_high) in pairwise(sorted(pairs)):
         if next_low <= high:
             raise MultiAspectError(f"{expected}, got ({low}, {high}) and ({next_low}, {next_high}), which overlap")

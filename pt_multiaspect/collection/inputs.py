@@ -136,7 +136,7 @@ def describe_row(row: object) -> str:
     """Return a description of a row that is not a namedtuple, for an error message."""
     if hasattr(row, "to_numpy"):
         return "columns, as ir-measures reads data frames of other libraries: convert them to pandas first"
-    return f"{row!r} …"
+    return f"{shown(row)} …"
 
 
 @cache

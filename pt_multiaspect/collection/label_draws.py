@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspects import Aspects
-from ..errors import MultiAspectError, choices, tally
+from ..errors import MultiAspectError, choices, refuse_none, tally
 from ..strings.texts import Texts
 from .judgments import Judgments
 from .rankings import Rankings
@@ -33,7 +33,9 @@ def parse_labels(labels: object) -> Judgments | None:
                 f"labels: expected 'observed' or qrels, got {labels!r}; use read_qrels to read files"
             )
         return None
-    return Judgments.of(labels)
+    judgments = Judgments.of(labels)
+    refuse_none(judgments, "judgment", "labels")
+    return judgments
 
 
 class ObservedLabels:

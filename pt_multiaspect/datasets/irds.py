@@ -15,7 +15,7 @@ import pandas as pd
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.columns import CODES
-from ..errors import MultiAspectError, choices, refuse_unknown, warn_once
+from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
 
 _COLUMNS = {"query_id": "qid", "doc_id": "docno", "relevance": "label", "redibility": "credibility"}
 
@@ -179,7 +179,7 @@ def _identify_dataset(dataset: object) -> tuple[str, Any]:
     if not isinstance(dataset, str):
         if not hasattr(dataset, "qrels_iter"):
             raise MultiAspectError(
-                f"dataset: expected an identifier of ir_datasets, or a dataset with judgments, got {dataset!r}"
+                f"dataset: expected an identifier of ir_datasets, or a dataset with judgments, got {shown(dataset)}"
             )
         return str(dataset.dataset_id()) if hasattr(dataset, "dataset_id") else type(dataset).__name__, dataset
     try:

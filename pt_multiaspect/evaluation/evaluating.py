@@ -21,7 +21,7 @@ from .._validation import choice
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_answers, warn_of_unlabelled_topics
 from ..collection.run import Run
-from ..errors import Cause, MultiAspectError, reissue, warn, warn_of_runs
+from ..errors import Cause, MultiAspectError, reissue, shown, warn, warn_of_runs
 from ..integration.parsing import parse_all, record_measures
 from ..integration.provider import supports
 from ..io.pipelines import select_topics
@@ -229,7 +229,7 @@ def _check_n_jobs(n_jobs: object) -> None:
     """Raise an error unless `n_jobs` is None or a nonzero integer."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise MultiAspectError(
-            f"n_jobs: expected a number of processes, None or a negative integer as in joblib, got {n_jobs!r}"
+            f"n_jobs: expected a number of processes, None or a negative integer as in joblib, got {shown(n_jobs)}"
         )
 
 

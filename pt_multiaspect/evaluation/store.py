@@ -280,7 +280,7 @@ def _folder(directory: object, parameter: str) -> Path:
         with suppress(UnicodeEncodeError):  # a lone surrogate
             os.fsencode(name)
             return Path(os.path.abspath(os.path.expanduser(name)))
-    remedy = "; '.' is the current directory" if name == "" else ""
+    remedy = "; '.' is the current directory" if isinstance(name, str) and not name else ""
     raise MultiAspectError(f"{parameter}: expected the path of a directory, got {shown(directory)}{remedy}")
 
 

@@ -120,8 +120,10 @@ def read_values(
     if format is None:
         if name is not None:
             raise MultiAspectError(f"name: expected None without format=, got {name!r}: {path} names its runs")
-        is_path = isinstance(path, str | os.PathLike)
-        is_table = hasattr(path, "read") or (is_path and os.path.isfile(os.path.expanduser(path)))
+        is_open, is_path = hasattr(path, "read"), isinstance(path, str | os.PathLike)
+        if not is_open and not is_path:
+            raise MultiAspectError(f"path: expected the path of a file or a directory of values, got {shown(path)}")
+        is_table = is_open or os.path.isfile(os.path.expanduser(path))
         return _read_table(path) if is_table else read_directory(path)
     refuse_unknown([format], FORMATS, "a format", "format")
     text = as_text(*load(path))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy, check_distinct_columns
 from ..collection.frames import as_frame
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, number_of
+from ..errors import MultiAspectError, choices, number_of, shown
 from ..strings.identifiers import identifiers
 
 
@@ -31,10 +31,11 @@ def read_topics(topics: Any) -> pd.DataFrame:
     """
     if isinstance(topics, str):
         raise MultiAspectError(
-            f"topics: expected a DataFrame or a dataset of PyTerrier, got {topics!r}; read files with "
+            f"topics: expected a DataFrame or a dataset of PyTerrier, got {shown(topics)}; read files with "
             "pt.io.read_topics, and get datasets with pt.get_dataset"
         )
     frame = as_frame(topics.get_topics() if hasattr(topics, "get_topics") else topics, "topics")
+    check_distinct_columns(frame, "topics")
     if "qid" not in frame.columns or not len(frame):
         raise MultiAspectError(
             f"topics: expected at least one row, and a column qid, got {number_of(len(frame), 'row')} with the "

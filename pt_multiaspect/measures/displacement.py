@@ -12,7 +12,7 @@ from ..bases import Term
 from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking, Rankings
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, shown
 from ..kernels import displacement
 from ..kernels.breakdown import Breakdown
 from ..kernels.displacement import Displacement
@@ -230,7 +230,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     terms: list[Term] = getattr(measure, "terms", lambda _: [])(judgments)  # measures of ir-measures have none
     if len(terms) != 1:
         raise MultiAspectError(
-            f"expected a measure with one gain per document, such as On or TOMA, got {measure!r}, which has "
+            f"expected a measure with one gain per document, such as On or TOMA, got {shown(measure)}, which has "
             f"{len(terms) or 'none'}"
         )
     target = terms[0].target

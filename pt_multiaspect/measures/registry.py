@@ -8,7 +8,7 @@ from typing import TypeVar
 import ir_measures
 
 from ..bases.strings import read_measure, trec_names
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, shown, warn_once
 from .measure import Measure
 
 M = TypeVar("M", bound=Measure)
@@ -124,7 +124,7 @@ def _default(measure: type[M] | M) -> M:
     measure_class = measure if isinstance(measure, type) else type(measure)
     if not issubclass(measure_class, Measure):
         raise MultiAspectError(
-            f"register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got {measure!r}"
+            f"register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got {shown(measure)}"
         )
     missing = [
         name for name in dir(measure_class) if getattr(getattr(measure_class, name), "__isabstractmethod__", False)

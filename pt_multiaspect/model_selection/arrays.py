@@ -23,7 +23,10 @@ def fill_masked(values: object) -> NDArray[Any]:
     if isinstance(values, list | tuple) and any(isinstance(value, np.ma.MaskedArray) for value in values):
         values = np.ma.array(values)
     if not np.ma.is_masked(values):
-        return np.asarray(values)
+        try:
+            return np.asarray(values)
+        except ValueError:  # lists of different lengths
+            raise MultiAspectError("expected rows of equal length, got rows of different lengths") from None
     masked: Any = np.ma.asarray(values)
     dtype = np.result_type(masked.dtype, np.float64) if masked.dtype.kind in "biufc" else np.dtype(object)
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._validation import real
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..evaluation.long_frames import find_measure
 from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import is_on_front
@@ -30,11 +30,13 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
     known = searched or {str(name): name for name in results}
     if metrics is None and not searched:
         raise MultiAspectError(f"expected metrics, the columns of the scores; columns: {choices(known)}")
-    names = [metrics] if isinstance(metrics, str) else list(known if metrics is None else metrics)
+    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+    given: Iterable[object] = known if metrics is None else metrics if several else [metrics]
+    names = [str(name) for name in given]
     if not set(names) <= set(known) or len(set(names)) < max(len(names), 2):
         raise MultiAspectError(
             f"metrics: expected at least two different ones of {choices(known)}, got {choices(names)}; a search "
-            "has several if its scoring is a dict of scorers"
+            f"has several if its scoring is a dict of scorers{did_you_mean(set(names) - set(known), known)}"
         )
     scores = pd.DataFrame({name: as_numbers(results[known[name]], name) for name in names})
     if np.isinf(scores).any(axis=None) or scores.empty:
@@ -119,7 +121,8 @@ def pareto_front(
     params, scores = _read_results(results, metrics)
     if choose is not None:
         scores = scores.reset_index(drop=True)
-        return _choose_setting(scores, choose, _metric_numbers("at_least", at_least or {}, scores, low=-np.inf))
+        limits = {} if at_least is None else _metric_numbers("at_least", at_least, scores, low=-np.inf)
+        return _choose_setting(scores, choose, limits)
     if at_least is not None:
         raise MultiAspectError("at_least limits the settings to choose from: pass choose as well")
     return pd.concat([params, scores.assign(on_front=is_on_front(scores.to_numpy()))], axis=1)
@@ -128,7 +131,7 @@ def pareto_front(
 def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
     """Return the position of the chosen setting."""
     if isinstance(choose, str) and choose != "knee":
-        raise MultiAspectError(f"choose: expected 'knee' or a dict of weights, got {choose!r}")
+        raise MultiAspectError(f"choose: expected 'knee' or a dict of weights, got {shown(choose)}")
     weights = None if isinstance(choose, str) else _metric_numbers("choose", choose, scores, low=0)
     if weights is not None and not any(weights.values()):
         raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
@@ -157,6 +160,6 @@ def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], lim
 def _metric_numbers(parameter: str, given: object, scores: pd.DataFrame, *, low: float) -> dict[str, float]:
     """Return numbers for some of the metrics."""
     if not isinstance(given, Mapping):
-        raise MultiAspectError(f"{parameter}: expected a dict of metrics to numbers, got {given!r}")
+        raise MultiAspectError(f"{parameter}: expected a dict of metrics to numbers, got {shown(given)}")
     refuse_unknown(given, scores, "metrics", parameter)
     return {name: real(f"{parameter} of {name}", low=low)(value) for name, value in given.items()}

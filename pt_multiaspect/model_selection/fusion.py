@@ -18,7 +18,7 @@ from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import materialise, to_pandas
-from ..errors import MultiAspectError, choices, refuse_taken
+from ..errors import MultiAspectError, choices, refuse_taken, shown
 from ..measures import On
 from ..orders.order import check_weights, weights_of
 from .arrays import check_length, check_scores, fill_masked, label_frame
@@ -227,7 +227,7 @@ class AspectFusion(Wrapper):
         """
         check_is_fitted(self)
         if not isinstance(measures, Mapping):
-            raise MultiAspectError(f"measures: expected a dict of names to measures, got {measures!r}")
+            raise MultiAspectError(f"measures: expected a dict of names to measures, got {shown(measures)}")
         names = list(self.rankers_)
         refuse_taken(measures, [f"weight_{name}" for name in names], "a column of weights")
         if isinstance(weights, int | np.integer):

@@ -19,7 +19,7 @@ from ..bases.strings import measure_with_cutoff, similar_names
 from ..collection.columns import DOCUMENT_COLUMNS, beir_columns
 from ..collection.frames import materialise, plain_column, to_pandas
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown
+from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures
 from ..measures.parameters import ASPECTS
@@ -298,8 +298,8 @@ def _no_gain_error(target: object) -> MultiAspectError:
     own = [measure.NAME for measure in registered_measures() if _has_gain(measure)]
     return MultiAspectError(
         f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name of an aspect or "
-        f"an Order to aggregate labels, got {target!r}. Train on one of these; ranking_scorer selects models by "
-        "any measure"
+        f"an Order to aggregate labels, got {shown(target)}. Train on one of these; ranking_scorer selects models "
+        "by any measure"
     )
 
 

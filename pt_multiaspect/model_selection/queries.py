@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._typing import Ints
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, shown
 from ..strings.identifiers import check_present, identifiers
 from .arrays import flatten_column
 
@@ -78,6 +78,8 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     if qid is None:
         return known[0] if known else None
     passed = flatten_column(qid)
+    if passed.ndim == 0:
+        raise MultiAspectError(f"qid: expected the query of each row, such as a column, got {shown(qid)}")
     for named in known:
         _check_same_queries("the index", named, "qid", passed)
     return passed

@@ -72,7 +72,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_frame
-from ..errors import MultiAspectError, choices, number_of, refuse_unknown
+from ..errors import MultiAspectError, choices, number_of, refuse_unknown, shown
 from ..strings.identifiers import identifiers
 from .explicit import Order
 from .order import numeric
@@ -139,7 +139,7 @@ def correctness(
         default, meaning = TRACK_ANSWERS[codes]
     else:
         raise MultiAspectError(
-            f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {codes!r}"
+            f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {shown(codes)}"
         )
     column = default if column is None else column
     frame = as_frame(qrels, "qrels")

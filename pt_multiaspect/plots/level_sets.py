@@ -14,7 +14,7 @@ from .._numbers import spell
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from ..measures import TOMA
 from ..orders import Order, TupleOrder
 from .style import GREY, SMALL, axes_or_new, colours_of, number_size, text_colour
@@ -127,7 +127,7 @@ def _ordering(order: object, aspects: object) -> TupleOrder:
     if not isinstance(aspects, Mapping):
         raise MultiAspectError(
             f"level_sets: expected two aspects with their grades for the distance {measure['distance']}, such as "
-            f"aspects={{'relevance': 3, 'credibility': 2}}, got {aspects!r}"
+            f"aspects={{'relevance': 3, 'credibility': 2}}, got {shown(aspects)}"
         )
     result: TupleOrder | None = measure.order(aspects)
     if result is None:

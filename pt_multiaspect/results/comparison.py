@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import MultiAspectError, number_of
+from ..errors import MultiAspectError, number_of, shown
 from ..views import Block, Cells, Column, Heading, Sentence, Table, View, crop, decimals
 from .explained_topic import ExplainedTopic
 from .view import DOCNO, bars_of
@@ -113,6 +113,10 @@ class Comparison(View):
 
 
 def _check(a: ExplainedTopic, b: ExplainedTopic) -> None:
+    if not isinstance(b, ExplainedTopic):
+        raise MultiAspectError(
+            f"compare: expected the explanation of another run, as explain returns it, got {shown(b)}"
+        )
     if a.measure != b.measure or a.qid != b.qid:
         raise MultiAspectError(
             f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "

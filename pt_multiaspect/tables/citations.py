@@ -13,7 +13,7 @@ from ir_measures.measures import registry
 
 from .._version import __version__
 from ..collection.frames import to_pandas
-from ..errors import refuse_unknown, warn_once
+from ..errors import MultiAspectError, refuse_unknown, shown, warn_once
 from ..evaluation.long_frames import measures_by_label
 from ..integration.parsing import parse_all
 
@@ -91,6 +91,10 @@ def cite(
       author    = {Lioma, Christina and Simonsen, Jakob Grue and Larsen, Birger},
     """
     perquery = to_pandas(measures)
+    if perquery is not None and "measure" not in perquery.columns:
+        raise MultiAspectError(
+            f"expected measures, or a frame with a column measure, as evaluate returns it, got {shown(measures)}"
+        )
     parsed = parse_all(measures) if perquery is None else measures_by_label(perquery)
     sources: dict[str, None] = {}
     for label, measure in parsed.items():

@@ -12,7 +12,7 @@ from ir_measures import Measure as AnyMeasure
 from ..._validation import count, random_seed
 from ...aspects.aspects import Aspects
 from ...aspects.parameter import parse_aspects
-from ...errors import MultiAspectError, choices, refuse_unknown
+from ...errors import MultiAspectError, choices, refuse_unknown, shown
 from ...integration import parsing
 from ...measures import Measure
 from ._asking import Bound, check_grades
@@ -133,7 +133,7 @@ def check(
     if not isinstance(declared, Aspects):
         raise MultiAspectError(
             "aspects: expected declared grades, as in {'relevance': 2, 'credibility': 2}, or the name of declared "
-            f"aspects ({choices(Aspects.registry)}), got {aspects!r}"
+            f"aspects ({choices(Aspects.registry)}), got {shown(aspects)}"
         )
     check_grades(declared)
     trials, seed, documents = count("trials")(trials), random_seed(seed), count("documents")(documents)
