@@ -51,24 +51,26 @@ TESTS = {
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
     "prediction_powered intuitiveness quality bounds axioms system_front attainable_front groups_of_topics "
-    "docstrings missing_labels preferences",
+    "docstrings missing_labels preferences detectable robustness measures_after_runs",
     "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
     "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files multiverse "
-    "cli_suites judges cli value_tables value_files",
+    "cli_suites judges cli value_tables value_files library_metrics input_columns measure_lists",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
     "collection": "values join topics lists labels unlabelled_relevance judges subtopics swapped label_warnings "
-    "bad_input",
-    "description": "description label_warnings",
+    "bad_input frames frame_input qrels_columns input_columns run_warnings value_tables label_extremes "
+    "missing_labels fill_labels",
+    "datasets": "datasets irds pyterrier_datasets",
+    "description": "description label_warnings judges value_tables",
     "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
-    "many_runs",
+    "many_runs pipelines intervals fill_labels topics_of_runs",
     "explanation": "explanations testing",
     "groups": "fairness bad_input",
     "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
-    "json_files",
+    "json_files value_tables",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
-    "early_stopping fusion search_front rerankers",
+    "early_stopping fusion search_front rerankers learning_documents learning_arrays library_metrics repeats",
     "orders": "values orders reference testing bounds",
     "strings": "join strings nul_ids",
 }

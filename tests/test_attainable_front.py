@@ -374,6 +374,20 @@ def test_points_that_are_left_out_of_the_means_are_within_the_gap(monkeypatch) -
     assert 0 < lost.max() <= gap < 0.05
 
 
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_thinned_points_cover_all_columns_whatever_their_scale(n_columns: int, monkeypatch) -> None:
+    monkeypatch.setattr(hull, "MOST_MEANS", {2: 40, 3: 200})
+    points = np.abs(np.random.default_rng(0).normal(size=(900, n_columns)))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    kept, loss = hull._thin_points(points)
+    assert hull.MOST_MEANS[n_columns] / 4 < len(kept) <= hull.MOST_MEANS[n_columns]
+    assert (points[kept].max(axis=0) == points.max(axis=0)).all()
+    assert 0 < (points[:, None] - points[kept]).max(axis=2).min(axis=1).max() <= loss <= 0.11
+    scaled, scaled_loss = hull._thin_points(points * 8.0)
+    assert scaled.tolist() == kept.tolist()
+    assert scaled_loss == pytest.approx(8 * loss)
+
+
 # -- topics and judgments -------------------------------------------------------------------------
 
 

@@ -40,6 +40,8 @@ from pt_multiaspect import (
 )
 from pt_multiaspect.analysis import axioms
 from pt_multiaspect.analysis.axioms import PROPERTIES, check
+from pt_multiaspect.analysis.axioms._asking import Bound
+from pt_multiaspect.analysis.axioms._worlds import Variant
 from pt_multiaspect.errors import MultiAspectError
 from pt_multiaspect.measures import DirectMeasure
 from pt_multiaspect.measures.parameters import ASPECTS
@@ -209,6 +211,22 @@ def test_importance_parameters():
     relevance_score, _, credibility_score, _, raised, *_ = (ranking.score for ranking in example.rankings)
     assert 1 - relevance_score == pytest.approx(3 * (1 - credibility_score))
     assert raised > relevance_score
+
+
+def test_raised_importance_is_twice_the_declared_one() -> None:
+    """Property D8 compares a measure with itself."""
+    aspects = Aspects(TWO)
+
+    def raised(measure, aspect):
+        return Bound("measure", measure, aspects).variant(Variant(raised=aspect))
+
+    assert raised(CAM, 1)["weights"] == {"relevance": 1, "credibility": 2}
+    weights = {"relevance": 3, "credibility": 0}
+    assert raised(CAM(weights=weights), 0)["weights"] == {"relevance": 6, "credibility": 0}
+    assert raised(CAM(weights=weights), 1)["weights"] == {"relevance": 3, "credibility": 1}
+    assert raised(NLRE(mu={"relevance": 3, "credibility": 0}), 0)["mu"] == {"relevance": 6, "credibility": 0}
+    assert raised(NLRE(mu={"relevance": 3, "credibility": 0}), 1)["mu"] == {"relevance": 3, "credibility": 1}
+    assert raised(NGRE(mu=3, nu=2), 1)["mu"] == {"relevance": 3, "credibility": 4}
 
 
 # -- counter-examples, recomputed -------------------------------------------------------------------

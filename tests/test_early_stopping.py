@@ -184,6 +184,22 @@ def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
     assert fit_results(0) != fit_results(1)
 
 
+@pytest.mark.parametrize(
+    ("fraction", "n_queries", "n_held"), [(0.25, 40, 10), (0.01, 40, 1), (0.99, 40, 39), (0.5, 2, 1)]
+)
+def test_the_fraction_of_the_queries_that_is_held_out(fraction: float, n_queries: int, n_held: int) -> None:
+    n_rows = []
+
+    class Recording(type(lightgbm("Regressor"))):  # type: ignore[misc]
+        def fit(self, features: Any, *args: Any, **options: Any) -> Any:
+            n_rows.extend([len(features), *(len(held) for held, _ in options["eval_set"])])
+            return super().fit(features, *args, **options)
+
+    booster = Recording(n_estimators=1, num_leaves=2, min_child_samples=1, verbose=-1, n_jobs=1)
+    ma.AspectRanker(booster, target=CAM).fit(X[: 8 * n_queries], LABELS[: 8 * n_queries], eval_fraction=fraction)
+    assert n_rows == [8 * (n_queries - n_held), 8 * n_held]
+
+
 UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "credibility"]) @ 5]
 
 

@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, AspectFusion, MultiAspectError, On
+from pt_multiaspect.model_selection.fusion import standardise
 
 GRADES = {"relevance": 2, "credibility": 3}
 RNG = np.random.default_rng(1)
@@ -205,6 +206,13 @@ def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:
         clone(fusion).sweep(X, Y, QID, measures={"cam": "CAM"})
     with pytest.raises(MultiAspectError, match=r"weights: expected.*at least 2, got 1"):
         fusion.sweep(X, Y, QID, measures={"cam": "CAM"}, weights=1)
+
+
+def test_rounding_errors_of_equal_predictions_are_not_standardised() -> None:
+    codes = np.array([0, 0, 1, 1, 2, 2])
+    scores = np.array([0.3, 0.1 + 0.2, 1e9, 1e9 + 1, -1e-14, 1e-14])
+    np.testing.assert_allclose(standardise(scores, codes), [0, 0, -1, 1, -1, 1])
+    assert standardise(scores[:2] * 1e12, codes[:2]).tolist() == [0, 0]
 
 
 def test_two_weights_are_the_aspects_alone(fusion: AspectFusion) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import warnings
 from typing import Any
 
@@ -14,6 +15,7 @@ from ir_datasets.datasets.clueweb12 import MisinfoQrel
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA
+from pt_multiaspect.collection import columns
 
 TOPICS = pd.DataFrame({"qid": ["q1", "q2"], "query": "a"})
 QRELS = pd.DataFrame(
@@ -33,6 +35,43 @@ def by_experiment(qrels: pd.DataFrame, measure: Any) -> float:
 
 def by_evaluate(qrels: Any, measure: Any) -> float:
     return float(ma.evaluate(RUN, qrels, measure, progress=False)["value"].mean())
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0, 1], True),
+        ([False, True], True),
+        ([0.5, None], True),
+        (["0", "1"], True),
+        (["0", "1", "x"], True),
+        (["0", "x"], False),
+        (["0", "x", "y"], False),
+        ([None, None], False),
+        (["x", 1], True),
+        (["x", None], False),
+        ([[0], [1]], False),
+        ([(0,), (1,)], False),
+        ([datetime.date(2024, 1, 1)], False),
+    ],
+    ids=str,
+)
+def test_columns_of_numbers(values: list[Any], expected: bool) -> None:
+    assert columns.is_numeric(pd.Series(values)) is expected
+    assert columns.is_numeric(pd.Series(values, dtype=object)) is expected
+
+
+def test_complex_numbers_among_objects_are_no_labels() -> None:
+    np.testing.assert_array_equal(columns.as_floats(pd.Series([1 + 2j, 2], dtype=object)), [np.nan, 2])
+
+
+def test_the_longest_scales_are_those_of_11_grades_and_10_texts() -> None:
+    assert columns.doubt("trust", np.arange(11.0), ["trust"]) is None
+    assert columns.doubt("trust", np.arange(12.0), ["trust"]) == "12 distinct values"
+    for number in (10, 11):
+        texts = [f"grade {grade:02d}" for grade in range(number)]
+        read = columns.texts_like_labels(pd.Series(texts, name="trust"), np.zeros(number, dtype=np.intp))
+        assert read == (texts if number == 10 else [])
 
 
 def findings(qrels: Any, aspect: str) -> list[str]:

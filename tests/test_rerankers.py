@@ -14,6 +14,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
@@ -156,6 +157,8 @@ def test_trainers_find_what_they_ask_for(library: Any, tmp_path: Path) -> None:
     model = Model()
     values = evaluator(model, str(tmp_path / "eval"), 0.5, 3)
     assert model.card[evaluator] == (0.5, 3, values)
+    evaluator(model)
+    assert model.card[evaluator] == (-1, -1, values)  # as after the last step
     evaluator(model, str(tmp_path / "eval"), 1.0, 6)
     table = pd.read_csv(tmp_path / "eval" / "RerankingEvaluator_dev_results.csv", dtype=str)
     table = table.astype(float)  # rounded correctly by any pandas
@@ -317,6 +320,9 @@ def test_equal_scores(library: Any) -> None:
         values = evaluator(Model(np.zeros_like))
     constant = CANDIDATES[["qid", "docno"]].assign(score=0.0)
     assert values["AP"] == ma.evaluate(constant, QRELS, "AP", progress=False)["value"].mean()
+    evaluator = make(candidates=CANDIDATES.drop_duplicates("qid"), measures="AP")
+    with no_warnings():  # a single candidate is ranked whatever its score
+        evaluator(Model())
 
 
 def test_without_the_library_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

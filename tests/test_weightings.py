@@ -429,6 +429,9 @@ def test_declared_and_least_weights() -> None:
     means = means_by_aspect(perquery)
     expected = (means.loc["run 0"] - means.loc["run 1"]) @ [0.5, 0.25, 0.25]
     assert declared.pairs["difference"].iloc[0] == pytest.approx(expected)
+    same = weightings(perquery, CAM(weights=weights), measures=higher(), at_least=declared.weights, n_resamples=10)
+    assert same.weights == declared.weights  # the only weighting that is left
+    np.testing.assert_array_equal(same.pairs["fraction"], (same.pairs["difference"] > 0).astype(float))
     least = weightings(perquery, measures=higher(), at_least={"relevance": 0.4}, n_resamples=10)
     assert least.weights == pytest.approx({"relevance": 0.6, "credibility": 0.2, "trust": 0.2})
     alone = weightings(perquery, measures=higher(), at_least={"relevance": 1}, n_resamples=10).pairs
