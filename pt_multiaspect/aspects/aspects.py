@@ -50,10 +50,7 @@ class Aspects(Named, Mapping[str, Aspect]):
     registry: ClassVar[NameRegistry[Aspects]]
 
     def __init__(
-        self,
-        aspects: Mapping[str, Aspect | Sequence[float] | int | None],
-        *,
-        name: str | None = None,
+        self, aspects: Mapping[str, Aspect | Sequence[float] | int | None], *, name: str | None = None
     ) -> None:
         if not isinstance(aspects, Mapping) or not aspects:
             raise MultiAspectError(

@@ -75,8 +75,7 @@ class ExpectedReciprocalRank(Adapter):
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
         return Progression(
-            _stop(target)[:-1],
-            lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, Reciprocal()),
+            _stop(target)[:-1], lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, Reciprocal())
         )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
@@ -109,8 +108,7 @@ class _Cascade(Base):
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
         return Progression(
-            self.stop(target),
-            lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount),
+            self.stop(target), lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount)
         )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:

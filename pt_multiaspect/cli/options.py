@@ -336,7 +336,7 @@ def _measures() -> tuple[click.Option, ...]:
     return (
         measure_option(
             "One or more ir-measures or trec_eval names, as in -m nDCG@10 TOMA@10, or after the runs. "
-            "LABEL=MEASURE sets the column head. 'pt-multiaspect measures' lists the measures of this package.",
+            "LABEL=MEASURE sets the column head. 'pt-multiaspect measures' lists the measures of this package."
         ),
         option(
             "--suite",
@@ -371,11 +371,7 @@ def _qrels(end: str = "") -> click.Option:
 QRELS = _qrels(" Without this option, the first argument is a qrels file of relevance.")
 QRELS_ONLY = _qrels()
 #: Part of every command that reads qrels.
-CHECK = option(
-    "--no-check",
-    is_flag=True,
-    help="Accept qrels files of aspects that judge different documents.",
-)
+CHECK = option("--no-check", is_flag=True, help="Accept qrels files of aspects that judge different documents.")
 HUMAN = option(
     _HUMAN,
     multiple=True,

@@ -40,7 +40,7 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
     click.Argument(["labels"], metavar="[MEASURE...]", nargs=-1),
     measure_option(
         "The measures of VALUES to draw, also after it; systems takes two. LABEL=lower says that lower values "
-        "of a label are better, LABEL=MEASURE which measure it refers to. Default: all measures.",
+        "of a label are better, LABEL=MEASURE which measure it refers to. Default: all measures."
     ),
     option("--baseline", metavar="RUN", help="The run to mark (values) or to compare with (weightings)."),
     output(
@@ -69,10 +69,7 @@ def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | Non
 
 
 def _draw(
-    kind: str,
-    values: pd.DataFrame,
-    measures: Sequence[str] | Mapping[str, Any] | None,
-    baseline: str | None,
+    kind: str, values: pd.DataFrame, measures: Sequence[str] | Mapping[str, Any] | None, baseline: str | None
 ) -> Axes:
     """Return the axes of a new figure."""
     topics = values["qid"].unique()

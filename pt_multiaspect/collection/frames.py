@@ -169,12 +169,12 @@ def materialise(obj: Any) -> Any:
         return getattr(obj, method)()
     if not _is_arrow(obj):
         return obj
-    for package, read in _READERS.items():
+    for package, (reader, read) in _READERS.items():
         try:
             module = import_module(package)
         except ImportError:
             continue
-        if not hasattr(*_IMPORTING[package](module)):  # too old
+        if not hasattr(getattr(module, reader), "__arrow_c_stream__"):  # too old
             continue
         try:
             return read(module, obj)
@@ -321,13 +321,11 @@ def _read_by_pyarrow(pyarrow: Any, obj: Any) -> Any:
     return pyarrow.Table.from_struct_array(column)
 
 
-#: In order of preference: Polars passes strings to the join without an object per row.
-_READERS: dict[str, Callable[[Any, Any], Any]] = {"polars": _read_by_polars, "pyarrow": _read_by_pyarrow}
-
-#: Attributes that exist in versions that read Arrow data of other libraries.
-_IMPORTING: dict[str, Callable[[Any], tuple[Any, str]]] = {
-    "polars": lambda polars: (polars.Series, "__arrow_c_stream__"),
-    "pyarrow": lambda pyarrow: (pyarrow.ChunkedArray, "__arrow_c_stream__"),
+#: Classes that export Arrow data in versions that also read them, and functions that read them. In order of
+#: preference: Polars passes strings to the join without an object per row.
+_READERS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "polars": ("Series", _read_by_polars),
+    "pyarrow": ("ChunkedArray", _read_by_pyarrow),
 }
 
 

@@ -40,6 +40,7 @@ from .columns import (
 from .inputs import BY_QUERY, qrels_frame
 from .views import AspectView
 
+#: An aspect whose column is misspelt in some qrels of ir_datasets.
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 
@@ -398,16 +399,12 @@ class Judgments(Memo):
         names: list[str] = []
         for column in self._frame.columns:
             if isinstance(column, str) and column not in (*NOT_ASPECTS, KNOWN):
-                relevance = aspect_name(column) == "relevance"
-                if relevance:
+                if aspect_name(column) == "relevance":
                     names.insert(0, "relevance")
                 elif is_numeric(self._frame[column]):
-                    names.append(self._column_aspect(column))
+                    is_misspelt = column == _MISSPELT and _CREDIBILITY not in self._frame.columns
+                    names.append(_CREDIBILITY if is_misspelt else column)
         return tuple(names)
-
-    def _column_aspect(self, column: str) -> str:
-        """Return the aspect of a column; credibility is misspelt in some qrels of ir_datasets."""
-        return _CREDIBILITY if column == _MISSPELT and _CREDIBILITY not in self._frame.columns else column
 
     def _aspect_column(self, name: str) -> str | None:
         candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(

@@ -139,8 +139,7 @@ class Rankings(Memo):
     @property
     def _order(self) -> Ints:
         """The rows in the order by query and rank."""
-        order: Ints = self.compute_once("order", lambda: inverse_permutation(self._position))
-        return order
+        return self.compute_once("order", lambda: inverse_permutation(self._position))
 
     def with_judgments(self, judgments: Judgments) -> Rankings:
         """Return the same rankings with `judgments` of the same pairs, see `Judgments.with_labels`."""
@@ -191,8 +190,7 @@ class Rankings(Memo):
             begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
             return np.concatenate([np.zeros(min(len(score), 1), dtype=np.intp), np.cumsum(begins)])
 
-        levels: Ints = self.compute_once("levels", make)
-        return levels
+        return self.compute_once("levels", make)
 
     def frame_by_rank(self) -> pd.DataFrame:
         """Return the run as a frame whose scores count down to 1, for measures computed by other libraries.

@@ -215,11 +215,7 @@ def run_demo() -> None:
     on = {name: ma.On(aspect=name, base="nDCG") @ 5 for name in ("understandability", "credibility")}
     _experiment(
         collection,
-        {
-            "words": retriever,
-            "characters": TfidfRetriever(documents, analyzer="char"),
-            "readable": pipeline,
-        },
+        {"words": retriever, "characters": TfidfRetriever(documents, analyzer="char"), "readable": pipeline},
         [
             ir_measures.nDCG @ 5,
             *on.values(),

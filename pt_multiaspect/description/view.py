@@ -28,11 +28,7 @@ def blocks(
     figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame, in_shell: bool
 ) -> list[Block]:
     """Return the whole report, findings first; with `in_shell`, declarations are command-line options."""
-    counts = [
-        *_judged(figures),
-        number_of(figures.n_topics, "topic"),
-        number_of(len(figures.per_aspect), "aspect"),
-    ]
+    counts = [*_judged(figures), number_of(figures.n_topics, "topic"), number_of(len(figures.per_aspect), "aspect")]
     return [
         Sentence(choices(counts)),
         *_findings(findings, proposed, in_shell),

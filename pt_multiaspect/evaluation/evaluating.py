@@ -279,14 +279,7 @@ class _Item:
     digest: str | None = None
 
     @classmethod
-    def read(
-        cls,
-        name: str,
-        run: object,
-        columns: list[str],
-        skip: bool,
-        store: Store | None,
-    ) -> _Item:
+    def read(cls, name: str, run: object, columns: list[str], skip: bool, store: Store | None) -> _Item:
         """Read a run, unless it is a path, which the evaluating process reads."""
         files = None if store is None else store.run_files(name)
         if isinstance(run, str | PathLike):
@@ -388,12 +381,7 @@ def _n_runs(done: int, total: int | None, n_workers: int) -> int:
 
 
 def _tasks(
-    runs: NamedRuns,
-    columns: list[str],
-    n_workers: int,
-    skip: bool,
-    store: Store | None,
-    failures: list[Exception],
+    runs: NamedRuns, columns: list[str], n_workers: int, skip: bool, store: Store | None, failures: list[Exception]
 ) -> Iterator[list[_Item]]:
     """Yield the runs in groups.
 

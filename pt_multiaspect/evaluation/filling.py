@@ -20,12 +20,7 @@ FILLED = "filled"
 
 
 def fill_labels(
-    qrels: Any,
-    runs: Any,
-    labels: Any = "observed",
-    aspects: object = None,
-    depth: int | None = None,
-    seed: int = 0,
+    qrels: Any, runs: Any, labels: Any = "observed", aspects: object = None, depth: int | None = None, seed: int = 0
 ) -> pd.DataFrame:
     """Fill the labels that judged and retrieved documents lack, to evaluate them with any tool.
 

@@ -135,28 +135,13 @@ def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
     """Return one row per term, with its value, its weight and its part in the value of the measure."""
     together = ", ".join(view.name for view in topic.measure.views(topic.judgments))
     terms = topic.measure.terms(topic.judgments)
-    rows: list[dict[str, Any]]
+    rows = [(part.name or together, part.value, part.weight, part.slope * part.value + 0.0) for part in parts]
     if len(terms) > 1 and len(parts) == 1:  # the parts of the terms are unknown
-        rows = [
-            {
-                "aspect": term.name,
-                "value": float(term.base.values(topic.rankings, term.target)[topic.query]),
-                "weight": float(term.weight[topic.query]),
-                "part": np.nan,
-            }
-            for term in terms
-        ]
-    else:
-        rows = [
-            {
-                "aspect": part.name or together,
-                "value": part.value,
-                "weight": part.weight,
-                "part": part.slope * part.value + 0.0,
-            }
-            for part in parts
-        ]
-    return pd.DataFrame(rows)
+        values = [term.base.values(topic.rankings, term.target)[topic.query] for term in terms]
+        weights = [term.weight[topic.query] for term in terms]
+        names = [term.name for term in terms]
+        rows = [(*row, np.nan) for row in zip(names, map(float, values), map(float, weights), strict=True)]
+    return pd.DataFrame(rows, columns=["aspect", "value", "weight", "part"])
 
 
 def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None:

@@ -18,6 +18,7 @@ from ..aspects.names import Named, NameRegistry
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, shown
+from ..kernels.hits import sums
 from ..strings.identifiers import identifiers
 from .files import groups_in_file
 from .names import group_names
@@ -41,15 +42,20 @@ class Dimension:
         """Return the position of each document, -1 if it has no memberships."""
         return np.asarray(self.docnos.get_indexer(pd.Index(docnos, dtype=object)), dtype=np.intp)
 
-    def expand(self, docnos: NDArray[np.object_], item: Ints) -> tuple[Ints, Ints, Floats]:
-        """Return the indices in `item`, groups and shares of all memberships of ``docnos[item]``."""
-        position = self.positions(docnos)[item]
+    def expand(self, docnos: NDArray[np.object_]) -> tuple[Ints, Ints, Floats]:
+        """Return the indices in `docnos`, groups and shares of all memberships of documents."""
+        position = self.positions(docnos)
         index = np.flatnonzero(position >= 0)
         position = position[index]
         count = self.start[position + 1] - self.start[position]
         offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         row = np.repeat(self.start[position], count) + offset
         return np.repeat(index, count), self.group[row], self.share[row]
+
+    def memberships(self, docnos: NDArray[np.object_]) -> Floats:
+        """Return the shares of the groups of documents, shape (n_documents, n_groups)."""
+        (row, group, share), n_groups = self.expand(docnos), len(self.groups)
+        return sums(row * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
 
 
 class Groups(Named):
@@ -205,7 +211,7 @@ class Groups(Named):
         item = np.arange(len(docnos))
         cell, share = np.zeros(len(docnos), dtype=np.intp), np.ones(len(docnos))
         for dimension in self.dimensions:
-            index, group, factor = dimension.expand(docnos, item)
+            index, group, factor = dimension.expand(docnos[item])
             item, cell, share = item[index], cell[index] * len(dimension.groups) + group, share[index] * factor
         return item, cell, share
 

@@ -28,7 +28,7 @@ from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
 #: The first bytes of files.
-_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff", "Feather 1": b"FEA1"}
+_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff"}
 
 #: The last bytes of a stream.
 _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -57,10 +57,6 @@ def read_arrow(name: str, data: bytes) -> Any:
     form = next((form for form, magic in _FORMS.items() if data.startswith(magic)), None)
     if form is None:
         return None
-    if form == "Feather 1":
-        raise MultiAspectError(
-            f"{name}: expected a Feather file of version 2, got version 1: save it again, or as Parquet"
-        )
     try:
         import pyarrow.ipc
         import pyarrow.parquet
@@ -143,7 +139,8 @@ def labels_of_table(
         If a column is missing, a label is not a finite number, or a pair has different labels; if a pair of one of
         several files has several subtopics.
     """
-    frame = rename_beir_columns(_as_pandas(name, table), name)
+    with name_run_in_errors(name):
+        frame = rename_beir_columns(as_frame(table, name), name)
     check_distinct_columns(frame, name)
     query, document = (id_column(frame, names, name) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
     if not len(frame):
@@ -214,8 +211,3 @@ def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -
             f"{column.iloc[int(faulty[0])]} (query {qid}, document {docno})"
         )
     return values
-
-
-def _as_pandas(name: str, table: Any) -> pd.DataFrame:
-    with name_run_in_errors(name):
-        return as_frame(table, name)

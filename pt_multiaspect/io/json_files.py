@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -134,7 +134,7 @@ def json_table(name: str, content: Any, what: str = "score") -> JsonTable:
     with refuse_surrogates(name):
         "\0".join(content).encode()
         "\0".join(docnos).encode()
-    return JsonTable(_as_objects(content), query, _as_objects(docnos), values)
+    return JsonTable(np.array(list(content), dtype=object), query, np.array(docnos, dtype=object), values)
 
 
 def _finite_numbers(numbers: list[Any]) -> Floats | None:
@@ -146,10 +146,3 @@ def _finite_numbers(numbers: list[Any]) -> Floats | None:
     except OverflowError:
         return None
     return values if np.isfinite(values).all() else None
-
-
-def _as_objects(strings: Iterable[str]) -> NDArray[np.object_]:
-    listed = list(strings)
-    result = np.empty(len(listed), dtype=object)
-    result[:] = listed
-    return result

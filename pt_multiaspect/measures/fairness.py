@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,10 +72,7 @@ def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView, dim
         (row, cell, share), n_cells, what = groups.cells(docnos), groups.n_cells, "a group"
     else:
         dimension_groups = groups.dimensions[dimension]
-        (row, cell, share), n_cells = (
-            dimension_groups.expand(docnos, np.arange(len(docnos))),
-            len(dimension_groups.groups),
-        )
+        (row, cell, share), n_cells = dimension_groups.expand(docnos), len(dimension_groups.groups)
         what = f"a group of {dimension_groups.name}"
     rows = sums(query[row] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
     total = rows.sum(axis=1, keepdims=True)
@@ -119,12 +117,8 @@ class _GroupMeasure(DirectMeasure):
         list of ndarray, shape (n_pool,)
             One array per label column that the measure reads, and one per group.
         """
-        shares = []
-        for dimension in self._groups.dimensions:
-            row, group, share = dimension.expand(judgments.docnos, np.arange(len(judgments)))
-            n_groups = len(dimension.groups)
-            shares += list(sums(row * n_groups + group, share, len(judgments) * n_groups).reshape(-1, n_groups).T)
-        return [*super().distinctions(judgments), *shares]
+        shares = [dimension.memberships(judgments.docnos).T for dimension in self._groups.dimensions]
+        return [*super().distinctions(judgments), *chain.from_iterable(shares)]
 
     def _target(self, judgments: Judgments, dimension: int | None = None) -> Floats:
         """Return the target distribution of each query over the cells, or over the groups of one dimension.
@@ -390,18 +384,16 @@ class _GF(_GroupMeasure):
         hits = rankings.top(self.cutoff)
         groups = self._groups.dimensions[self._dimension]
         query, rank, docnos = rankings.documents(self.cutoff)
-        n_groups = len(groups.groups)
-        row, group, share = groups.expand(docnos, np.arange(len(docnos)))
-        membership = sums(row * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
-        _warn_if_none(self._groups, len(docnos), len(row))
+        membership = groups.memberships(docnos)
         total = membership.sum(axis=1)
+        _warn_if_none(self._groups, len(docnos), int(total.any()))
         wrong = np.flatnonzero((total > 0) & (np.abs(total - 1.0) > 1e-6))
         if len(wrong):
             raise MultiAspectError(
                 f"{groups.name}: expected shares that sum to 1 for document {docnos[wrong[0]]}, got "
                 f"{total[wrong[0]]:g}; give the shares of its groups, such as {{'a': 0.5, 'b': 0.5}}"
             )
-        membership[total == 0] = 1.0 / n_groups
+        membership[total == 0] = 1.0 / len(groups.groups)
         # Select the judged documents from the retrieved ones, by rank.
         first = np.cumsum(hits.n_ret) - hits.n_ret
         position = first[hits.query] + hits.rank - 1

@@ -109,11 +109,7 @@ class _IRec(TermMean):
     SHORT_DESC = "The fraction of the intents (aspects) that have a relevant document in the ranking."
     CITATION = "Sakai and Song 2011"
     SOURCES = ("sakai2011",)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "weights": PROBABILITIES,
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
-    }
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"weights": PROBABILITIES, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     @property
     def _success(self) -> Base:
@@ -201,11 +197,7 @@ class _DnDCG(JointMeasure):
     SHORT_DESC = "nDCG of the gains on the intents (aspects), weighted by their probabilities."
     CITATION = "Sakai and Song 2011"
     SOURCES = ("sakai2011",)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "weights": PROBABILITIES,
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
-    }
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"weights": PROBABILITIES, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
         return as_base(ir_measures.nDCG).at(self.cutoff)

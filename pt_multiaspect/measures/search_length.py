@@ -59,11 +59,7 @@ class _ESL(SingleAspectMeasure):
     BINARY = True
     LOWER_IS_BETTER = True
     SUPPORTED_PARAMS = {
-        "wanted": Param(
-            count("wanted", low=1, high=2**53),
-            1,
-            "the number of relevant documents wanted",
-        ),
+        "wanted": Param(count("wanted", low=1, high=2**53), 1, "the number of relevant documents wanted"),
         "rel": REL,
     }
 

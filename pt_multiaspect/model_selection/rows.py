@@ -279,12 +279,7 @@ class LabelledRows:
     """
 
     def __init__(
-        self,
-        y: object,
-        qid: object,
-        aspects: object = None,
-        measure: object = None,
-        qrels: Judgments | None = None,
+        self, y: object, qid: object, aspects: object = None, measure: object = None, qrels: Judgments | None = None
     ) -> None:
         frame = label_frame(y, aspects, measure)
         query, qids = query_codes(check_length(qid, len(frame), "qid"))

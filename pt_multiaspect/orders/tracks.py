@@ -225,11 +225,7 @@ def trec_misinfo_2020() -> Order:
             return -2 if credibility > 0 else -1
         return (3 if correctness == CORRECT else 1) + (credibility > 0)
 
-    aspects = {
-        "relevance": Aspect(1),
-        "correctness": CORRECTNESS,
-        "credibility": Aspect([-1, 0, 1], threshold=1),
-    }
+    aspects = {"relevance": Aspect(1), "correctness": CORRECTNESS, "credibility": Aspect([-1, 0, 1], threshold=1)}
     return order_of("trec-misinfo-2020", aspects, weigh)
 
 

@@ -187,14 +187,7 @@ def _shortfall(value: float, ideal: ExplainedTopic | None, shortfall: pd.DataFra
     table = shortfall[shortfall["shortfall"] > 1e-12]
     top = table.sort_values("shortfall", ascending=False, kind="stable").head(5)
     rows = [
-        [
-            _known(rank),
-            _known(docno, note),
-            decimals(own),
-            _known(ideal),
-            decimals(attained),
-            decimals(amount),
-        ]
+        [_known(rank), _known(docno, note), decimals(own), _known(ideal), decimals(attained), decimals(amount)]
         for rank, docno, own, ideal, attained, amount, note in top.itertuples(index=False, name=None)
     ]
     columns = [

@@ -24,11 +24,7 @@ _MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underli
 
 
 def latex_of(
-    table: Table,
-    *,
-    caption: str | None = None,
-    label: str | None = None,
-    comments: Sequence[str] = (),
+    table: Table, *, caption: str | None = None, label: str | None = None, comments: Sequence[str] = ()
 ) -> str:
     r"""Return a ``table`` environment.
 

@@ -85,11 +85,7 @@ def _sentence(block: Sentence) -> str:
 def _wrap(text: str, width: int, hanging: str = "  ", whole: bool = False) -> list[str]:
     """Return a paragraph as lines; words that are `whole`, such as printed measures, may be wider."""
     return textwrap.wrap(
-        printable(text),
-        width,
-        subsequent_indent=hanging,
-        break_on_hyphens=False,
-        break_long_words=not whole,
+        printable(text), width, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=not whole
     )
 
 

@@ -202,20 +202,12 @@ class Search:
             worlds, order, variant = asked[column]
             aspects = scaled_aspects(bound.aspects, variant.scaled) if variant.scaled else bound.aspects
             labels = [Space(aspects).labels(document) for document in worlds[0]]
-            rest = [labels[document] for document in range(len(labels)) if document not in order]
-            rankings.append(
-                RankedWorld(
-                    tuple(labels[document] for document in order),
-                    tuple(rest),
-                    float(raw[column]),
-                    bound.variant(variant),
-                )
-            )
+            ranked = tuple(labels[document] for document in order)
+            rest = tuple(labels[document] for document in range(len(labels)) if document not in order)
+            rankings.append(RankedWorld(ranked, rest, float(raw[column]), bound.variant(variant)))
         scores = [ranking.score for ranking in rankings]
-        expected, observed = (
-            rule.expected(space, hit.position, rankings),
-            rule.observed_relation(scores, verdict == "ties"),
-        )
+        expected = rule.expected(space, hit.position, rankings)
+        observed = rule.observed_relation(scores, verdict == "ties")
         if bound.turned:
             expected = _reverse_sentence(expected)
         sentence = f"{expected[0].upper()}{expected[1:]}, but {observed}."

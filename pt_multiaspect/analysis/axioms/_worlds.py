@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from typing import NamedTuple
@@ -52,28 +51,12 @@ class Space:
         )
 
 
-class Source(ABC):
-    """A kind of worlds, to be enumerated or sampled."""
-
-    @abstractmethod
-    def count(self, sizes: Sequence[int], n: int) -> int:
-        """Return an upper bound on the number of worlds of n documents."""
-
-    @abstractmethod
-    def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
-        """Return all worlds of n documents."""
-
-    @abstractmethod
-    def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
-        """Draw m random worlds of n documents."""
-
-
 def _integers(sizes: Sequence[int], shape: tuple[int, ...], rng: np.random.Generator) -> Worlds:
     return np.stack([rng.integers(size, size=shape) for size in sizes], axis=-1).astype(np.intp)
 
 
-class Sequences(Source):
-    """Any documents in any order."""
+class Source:
+    """A kind of worlds, to be enumerated or sampled: any documents in any order."""
 
     def count(self, sizes: Sequence[int], n: int) -> int:
         """Return the number of sequences of n label tuples."""
@@ -100,10 +83,6 @@ class Multisets(Source):
         """Return all multisets of n label tuples."""
         codes = np.array(list(combinations_with_replacement(range(math.prod(sizes)), n)), dtype=np.intp)
         return np.stack(np.unravel_index(codes, tuple(sizes)), axis=-1).astype(np.intp)
-
-    def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
-        """Draw m sequences of n label tuples."""
-        return _integers(sizes, (m, n), rng)
 
 
 class Chains(Source):
@@ -134,7 +113,7 @@ class Alike(Source):
 
     def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return n copies of each label tuple."""
-        return Sequences().all_worlds(sizes, 1).repeat(n, axis=1)
+        return Source().all_worlds(sizes, 1).repeat(n, axis=1)
 
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
         """Draw m label tuples, n copies of each."""
@@ -151,13 +130,13 @@ class OneAlike(Source):
     def count(self, sizes: Sequence[int], n: int) -> int:
         """Return an upper bound: worlds with equal labels on several aspects are counted several times."""
         parts = enumerate(sizes)
-        return sum(size * Sequences().count(self._other_sizes(sizes, aspect), n) for aspect, size in parts)
+        return sum(size * Source().count(self._other_sizes(sizes, aspect), n) for aspect, size in parts)
 
     def all_worlds(self, sizes: Sequence[int], n: int) -> Worlds:
         """Return all sequences of n label tuples with the same grade on some aspect."""
         parts = []
         for aspect, size in enumerate(sizes):
-            others = Sequences().all_worlds(self._other_sizes(sizes, aspect), n)
+            others = Source().all_worlds(self._other_sizes(sizes, aspect), n)
             for grade in range(size):
                 part = others.copy()
                 part[:, :, aspect] = grade

@@ -19,7 +19,7 @@ from ._worlds import (
     Multisets,
     OneAlike,
     Position,
-    Sequences,
+    Source,
     Space,
     Variant,
     Worlds,
@@ -87,7 +87,7 @@ class InPlace(Property):
         "lower the score. For TOMA also: weights and binary relevance do not decrease along the order of label "
         "tuples."
     )
-    source = Sequences()
+    source = Source()
     shown = (2, 3)
     observed = "does"
 
@@ -143,7 +143,7 @@ class Swap(Property):
         "In any ranking, ideal or not, swapping two documents so that the worse one (worse on one aspect, better "
         "on none) moves up does not raise the score."
     )
-    source = Sequences()
+    source = Source()
     relation = "B swaps ranks {0} and {1} of A and moves the worse document up. B should not score higher"
     observed = "does"
 
@@ -182,11 +182,8 @@ class Attainable(Property):
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
         """Return 'n/a' for measures with values outside [0, 1]."""
         low, high = bound.range
-        return (
-            None
-            if (low, high) == (0.0, 1.0)
-            else ("n/a", f"the values of the measure are between {low:g} and {high:g}")
-        )
+        outside = "n/a", f"the values of the measure are between {low:g} and {high:g}"
+        return None if (low, high) == (0.0, 1.0) else outside
 
 
 class OneAttainable(Attainable):
@@ -419,7 +416,7 @@ class Scaling(Property):
         "not change any score."
     )
     least_documents = 1
-    source = Sequences()
+    source = Source()
     observed = "their scores differ"
 
     def _constants(self, space: Space) -> tuple[float, ...]:
