@@ -224,6 +224,26 @@ def test_text_can_be_read(name):
     assert min(text.get_fontsize() for text in texts) >= 6
 
 
+def texts_of(figure) -> list:
+    """All visible texts of a figure."""
+    figure.canvas.draw()
+    return [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_figures_on_a_dark_background(name):
+    """What is no category has the colour of texts; only the ground of cells, points and bars is light."""
+    with plt.style.context("dark_background"):
+        figure = PLOTS[name]().figure
+    on_cells = ("correlation_heatmap", "explanation", "level_sets", "ranking_grades")
+    drawn = [] if name in on_cells else texts_of(figure)
+    if name != "weightings":  # which are on bars
+        drawn += [line for line in figure.findobj(matplotlib.lines.Line2D) if line.get_linestyle() != "None"]
+        drawn += figure.findobj(matplotlib.collections.LineCollection)
+    colours = np.vstack([matplotlib.colors.to_rgba_array(artist.get_color()) for artist in drawn])
+    assert colours[:, :3].max(axis=1).min() > 0.4
+
+
 @pytest.mark.parametrize("name", DRAW)
 def test_missing_matplotlib(name, monkeypatch):
     for module in ("matplotlib", "matplotlib.pyplot", "matplotlib.axes"):
@@ -915,12 +935,6 @@ def test_plots_have_names_of_their_own():
 # -- weightings and variants ----------------------------------------------------------------
 
 
-def texts_of(figure) -> list:
-    """All visible texts of a figure."""
-    figure.canvas.draw()
-    return [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
-
-
 def assert_legible(figure) -> None:
     """Nothing sticks out, and no text is small or overlaps another of its axis."""
     assert all(text.get_fontsize() >= 6 for text in texts_of(figure))
@@ -1067,6 +1081,40 @@ def test_specification_curve():
         options = MULTIVERSE.options.loc[measure]
         assert {label.split(": ")[-1] for label in chosen} == {str(option) for option in options}
         assert len(chosen) == len(options)
+
+
+def test_equal_variants_are_drawn_once():
+    """They were drawn side by side; the options of a dot are those of all variants with its values."""
+    measures = ma.variants(ma.TOMA(aspects=TWO), distance=["euclidean", "manhattan"], cutoff=[5, 10, 20])
+    labels = list(measures)
+    perquery = frame(np.random.default_rng(5).random((2, 6, 6)), labels)
+    first, second = (perquery["measure"] == labels[row] for row in (1, 2))
+    perquery.loc[second, "value"] = perquery.loc[first, "value"].to_numpy()
+    result = ma.analysis.multiverse(perquery, measures=measures, reference=labels[2], correction=None)
+    assert result.same_as == {labels[2]: labels[1]}
+    ax = plots.specification_curve(result)
+    strip = ax.figure.axes[1]
+    assert strip.get_xlabel() == "5 distinct of 6 variants"
+    assert len(ax.lines[0].get_xdata()) + sum(len(line.get_xdata()) for line in ax.lines[1:-2]) == 5
+    (at,) = (int(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "D")
+    names = [text.get_text().split(": ")[-1] for text in strip.get_yticklabels()]
+    marks = [tuple(segment.mean(axis=0)) for segment in strip.collections[0].get_segments()]
+    assert [names[int(row)] for position, row in marks if position == at] == ["euclidean", "10", "20"]
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+
+
+def test_weightings_have_the_whole_names_where_there_is_room():
+    long = PERQUERY.assign(name="a_long_name_of_" + PERQUERY["name"])
+    result = ma.analysis.weightings(long, measures=ASPECTS, n_resamples=5)
+    assert plots.weightings(result).get_yticklabels()[0].get_text() == "a_long_name_of_run 0 > a_long_name_of_run 1"
+    pair = ("a_long_name_of_run 1", "a_long_name_of_run 0")
+    legend = plots.weightings(result, pair).get_legend()
+    assert {f"{name} higher" for name in pair} <= {text.get_text() for text in legend.get_texts()}
+    two = ma.analysis.weightings(long, measures=dict.fromkeys(("AP", "RR"), "higher"), n_resamples=5)
+    assert plots.weightings(two, pair).get_ylabel() == "a_long_name_of_run 0\n− a_long_name_of_run 1"
+    _, ax = plt.subplots(figsize=(3.3, 6), layout="constrained")
+    assert "…" in plots.weightings(result, ax=ax).get_yticklabels()[0].get_text()
 
 
 @pytest.mark.slow

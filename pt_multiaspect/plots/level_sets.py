@@ -17,7 +17,7 @@ from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, shown
 from ..measures import TOMA
 from ..orders import Order, TupleOrder
-from .style import GREY, SMALL, axes_or_new, colours_of, number_size, text_colour
+from .style import GREY, SMALL, axes_or_new, colours_of, number_size, paper, points_of, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,14 +81,17 @@ def level_sets(
     level, excluded = _levels(ordering)
     distinct = sorted(set(level.values()))
     is_new = ax is None
-    spans = [max(float(np.ptp(axis)), 1e-9) for axis in coordinates]
-    ax = axes_or_new(ax, *(float(np.clip(1.8 + 0.6 * len(scale), 4.4, 9.5)) for scale in ordering.scales))
-    equal = max(spans) <= 5 * min(spans)
-    if equal:  # so that distances can be compared
+    spans = np.array([max(float(np.ptp(axis)), 1e-9) for axis in coordinates])
+    n_grades = np.array([len(scale) for scale in ordering.scales])
+    lengths, is_equal = 0.6 * n_grades, max(spans) <= 5 * min(spans)
+    if is_equal:
+        lengths = spans * max(lengths / spans)
+    ax = axes_or_new(ax, *np.clip(1.8 + lengths, 4.4, 9.5).tolist())
+    units = points_of(ax) / spans
+    if is_equal:  # so that distances can be compared
         ax.set_aspect("equal", adjustable="box" if is_new else "datalim")
-    corners = ax.get_window_extent()
-    room = [length / (len(scale) + 0.5) for length, scale in zip(corners.size, ordering.scales, strict=True)]
-    size = float(np.clip((0.5 * min(room) * 72 / ax.figure.dpi) ** 2, 60, 420))
+        units = np.full(2, min(units))
+    size = float(np.clip((0.5 * min(units * spans / (n_grades + 0.5))) ** 2, 60, 420))
     where = {grades: (coordinates[0][grades[0]], coordinates[1][grades[1]]) for grades in [*level, *excluded]}
     points = [
         np.array([where[grades] for grades, weight in level.items() if weight == value]) for value in distinct
@@ -150,7 +153,10 @@ def _check_size(ordering: TupleOrder) -> None:
 
 def _draw_classes(ax: Axes, classes: list[Floats], weights: list[float], best: Floats, size: float) -> None:
     """Draw the points of each class, connected by angle as seen from the best tuple, with the weight in them."""
-    colours = colours_of("cividis", np.linspace(0, 0.75, len(classes)))
+    from matplotlib.colors import to_rgb
+
+    lowest = 0.25 if text_colour(to_rgb(paper())) == "white" else 0.0  # dark colours are for light backgrounds
+    colours = colours_of("cividis", np.linspace(lowest, 0.75, len(classes)))
     for points, weight, colour in zip(classes, weights, colours, strict=True):
         gaps = best - points
         points = points[np.lexsort((gaps.sum(axis=1), np.arctan2(gaps[:, 1], gaps[:, 0])))]

@@ -14,11 +14,13 @@ from ..errors import MultiAspectError
 from .style import (
     BLUE,
     GREY,
-    LIGHT,
     ORANGE,
     add_axes_below,
+    add_legend_above,
     axes_or_new,
     distinct_texts,
+    ink,
+    paper,
     points_of,
     rows_of_pair,
     text_size,
@@ -44,8 +46,8 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     -------
     Axes
         The differences in ascending order with their intervals, coloured where they are significant; the reference
-        is marked. Below, one row of bars per option shows which variants have it. If the topics have groups, all
-        topics are drawn.
+        is marked. Below, one row of bars per option shows which variants have it. Variants with equal values are
+        drawn once, with the options of all of them. If the topics have groups, all topics are drawn.
 
     Raises
     ------
@@ -91,28 +93,28 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     table = result.variants[(result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])]
     if "group" in table:
         table = table[table["group"] == row["group"]]
-    table = table.sort_values("difference", kind="stable").reset_index(drop=True)
-    labels, marks = _options(result.options, table["measure"])
+    n_variants = len(table)
+    table = table[table["same_as"].isna()].sort_values("difference", kind="stable").reset_index(drop=True)
+    labels, marks = _options(result, table["measure"])
     ax = axes_or_new(ax, 7, 3 + 0.16 * len(labels), grid="y")
     size = text_size(ax)
     strip = add_axes_below(ax, 0.075 * len(labels))
     _draw_differences(ax, table, result)
     a, b = distinct_texts([str(row["a"]), str(row["b"])], 20)
     ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
-    ax.legend(fontsize=size, loc="upper left", frameon=False, handlelength=1)
+    add_legend_above(ax)
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
     ax.tick_params(axis="y", labelsize=size)
     position, option = np.nonzero(marks)
-    strip.vlines(position, option - 0.35, option + 0.35, color="black", lw=_width(ax, len(table)))
+    strip.vlines(position, option - 0.35, option + 0.35, color=ink(), lw=_width(ax, len(table)))
     starts = [index for index, label in enumerate(labels) if ": " in label]
-    strip.hlines([start - 0.5 for start in starts[1:]], -0.5, len(table) - 0.5, color=LIGHT, lw=0.8)
+    strip.hlines([start - 0.5 for start in starts[1:]], -0.5, len(table) - 0.5, color=GREY, lw=0.4)
     strip.set_yticks(range(len(labels)), distinct_texts(labels, round(2 * size) + 8), fontsize=size)
     strip.set_ylim(len(labels) - 0.5, -0.5)
     strip.set_xlim(-0.5, len(table) - 0.5)
     strip.set_xticks([])
-    n_same = len(result.same_as)
-    doubles = f" ({len(table) - n_same} with distinct values)" if n_same else ""
-    strip.set_xlabel(f"{len(table)} variants{doubles}", fontsize=size)
+    distinct = f"{len(table)} distinct of " if len(table) < n_variants else ""
+    strip.set_xlabel(f"{distinct}{n_variants} variants", fontsize=size)
     strip.tick_params(length=0)
     strip.spines[:].set_visible(False)
     return ax
@@ -133,9 +135,9 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None
             low, high = (table.loc[rows, name].to_numpy(np.float64) for name in ("low", "high"))
             ax.vlines(position[rows], low, high, color=colour, lw=width, alpha=0.45)
             ax.plot(position[rows], difference[rows], "o", color=colour, ms=min(width + 1.2, 4), label=label)
-    reference = (table["measure"] == result.reference).to_numpy()
-    ax.plot(position[reference], difference[reference], "D", color="black", mec="white", ms=6, label="reference")
-    ax.axhline(0, color="black", lw=0.8)
+    reference = (table["measure"] == result.same_as.get(result.reference, result.reference)).to_numpy()
+    ax.plot(position[reference], difference[reference], "D", color=ink(), mec=paper(), ms=6, label="reference")
+    ax.axhline(0, color=ink(), lw=0.8)
 
 
 def _width(ax: Axes, n_variants: int) -> float:
@@ -143,11 +145,12 @@ def _width(ax: Axes, n_variants: int) -> float:
     return float(np.clip(0.45 * points_of(ax)[0] / n_variants, 0.5, 4))
 
 
-def _options(options: pd.DataFrame, variants: pd.Series[str]) -> tuple[list[str], Bools]:
-    """Return a label per option of each choice, and whether variants have it, variants × options."""
-    labels, marks = [], []
+def _options(result: Multiverse, variants: pd.Series[str]) -> tuple[list[str], Bools]:
+    """Return a label per option of each choice, and which variants or their equals have it, variants × options."""
+    options, labels, marks = result.options, [], []
+    equals = options.index.map(lambda variant: result.same_as.get(variant, variant))
     for choice in options:
         for index, option in enumerate(options[choice].unique()):
             labels.append(f"{choice}: {option}" if index == 0 else str(option))
-            marks.append((options[choice] == option).loc[variants].to_numpy())
+            marks.append((options[choice] == option).groupby(equals).any().loc[variants].to_numpy())
     return labels, np.array(marks, dtype=np.bool_).reshape(-1, len(variants)).T

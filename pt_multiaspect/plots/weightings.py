@@ -8,14 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..analysis import Weightings
 from ..analysis._significance import unordered_pairs
 from ..analysis.fitted_weights import rejection_levels
 from ..analysis.weightings import significant_at
 from ..errors import MultiAspectError
 from ..evaluation.aggregation import ALL
-from .style import BLUE, GREY, LIGHT, ORANGE, axes_or_new, distinct_texts, rows_of_pair, text_size, unit_square
+from .style import (
+    BLUE,
+    GREY,
+    LIGHT,
+    ORANGE,
+    axes_or_new,
+    distinct_texts,
+    ink,
+    legend_columns,
+    points_of,
+    rows_of_pair,
+    text_size,
+    unit_square,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,15 +117,15 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     half = error * student.isf((1 - result.ci) / 2, int(pair["n_topics"].item()) - 1)
     ax = axes_or_new(ax, 7, 4, grid="y")
     size = text_size(ax)
-    a, b = _names(pair)[0]
+    a, b = _names(pair, int(points_of(ax)[1] / (0.55 * size)))[0]
     ax.fill_between(weight, (difference - half)[:-1], (difference + half)[:-1], color=BLUE, alpha=0.2, lw=0)
     ax.plot(weight, difference[:-1], color=BLUE, lw=1.5)
-    ax.axhline(0, color="black", lw=0.8)
+    ax.axhline(0, color=ink(), lw=0.8)
     if result.within is not None:
         ends = result.within.ranges.set_index("aspect").loc[first, ["low", "high"]]
-        ax.axvspan(*ends, color=LIGHT, lw=0, zorder=0, label=_ALLOWED)
+        ax.axvspan(*ends, color=GREY, alpha=0.3, lw=0, zorder=0, label=_ALLOWED)
     ax.errorbar(
-        points[-1, :1], difference[-1:], half[-1:], fmt="D", color="black", ms=4, capsize=2, lw=1,
+        points[-1, :1], difference[-1:], half[-1:], fmt="D", color=ink(), ms=4, capsize=2, lw=1,
         label="weights of the measure",
     )  # fmt: skip
     if means.min() < 0 < means.max():
@@ -140,24 +153,14 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     ax = axes_or_new(ax, 5, 4.6)
     import matplotlib
 
-    aspects, row = list(result.weights), pair.index[0]
-    means, group = _means(result), result.pairs["n_topics"] == pair["n_topics"].item()
-    if "group" in result.pairs:
-        group &= result.pairs["group"] == ALL
     steps = range(_STEPS + 1)
     simplex = np.array([(i, j, _STEPS - i - j) for i in steps for j in steps if i + j <= _STEPS]) / _STEPS
     least = np.array(list(result.at_least.values()))
     points = least + (1 - least.sum()) * simplex
-    family = result.pairs[group] if result.correction else pair
-    once, code = unordered_pairs(*np.reshape(pd.factorize(family[["a", "b"]].to_numpy().T.ravel())[0], (2, -1)))
-    rows = family.index[once]
-    is_significant = significant_at(
-        points, means[rows], result.covariances[rows], int(pair["n_topics"].item()), result.alpha,
-        result.correction,
-    )[code[family.index.get_loc(row)]]  # fmt: skip
+    is_significant = _significance(result, pair, points)
     corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
     x, y = (points @ corners).T
-    difference = points @ means[row]
+    difference = points @ _means(result)[pair.index[0]]
     size = text_size(ax)
     ax.set_aspect("equal")
     ax.axis("off")
@@ -168,12 +171,12 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     if not is_significant.all():
         with matplotlib.rc_context({"hatch.color": GREY}):
             ax.tricontourf(x, y, is_significant.astype(float), levels=[-0.5, 0.5], colors="none", hatches=["////"])
-    ax.plot(*corners[[0, 1, 2, 0]].T, color="black", lw=0.8)
+    ax.plot(*corners[[0, 1, 2, 0]].T, color=ink(), lw=0.8)
     outline = _outline(result, points, x, y, ax)
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
-    _label_corners(ax, corners, distinct_texts(aspects, 20), size)
-    a, b = _names(pair)[0]
+    _label_corners(ax, corners, distinct_texts(list(result.weights), 20), size)
+    a, b = _names(pair, 40)[0]
     handles = [
         unit_square(f"{a} higher", color=colours["a"], lw=0),
         unit_square(f"{b} higher", color=colours["b"], lw=0),
@@ -181,10 +184,31 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         *ax.lines[1:],
         *outline,
     ]
+    n_columns = min(2, legend_columns(ax, handles))
     ax.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, fontsize=size, frameon=False
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.08),
+        ncols=n_columns,
+        fontsize=size,
+        frameon=False,
     )
     return ax
+
+
+def _significance(result: Weightings, pair: pd.DataFrame, points: Floats) -> Bools:
+    """Return whether the difference of a pair is significant under each weighting, corrected for all pairs."""
+    group = result.pairs["n_topics"] == pair["n_topics"].item()
+    if "group" in result.pairs:
+        group &= result.pairs["group"] == ALL
+    family = result.pairs[group] if result.correction else pair
+    once, code = unordered_pairs(*np.reshape(pd.factorize(family[["a", "b"]].to_numpy().T.ravel())[0], (2, -1)))
+    rows = family.index[once]
+    significant: Bools = significant_at(
+        points, _means(result)[rows], result.covariances[rows], int(pair["n_topics"].item()), result.alpha,
+        result.correction,
+    )[code[family.index.get_loc(pair.index[0])]]  # fmt: skip
+    return significant
 
 
 def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: float) -> None:
@@ -220,7 +244,9 @@ def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
     ax.barh(position, 100 - fraction, left=fraction, height=0.7, color=LIGHT)
     ax.hlines(position, low, high, color="black", lw=1)
     ax.axvline(50, color="black", lw=0.8, ls=":")
-    ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown)], fontsize=size)
+    room = points_of(ax)[0] / size  # at most half of the figure
+    widths = (width for width in range(60, 16, -2) if max(map(len, _comparisons(shown, width))) <= room)
+    ax.set_yticks(position, _comparisons(shown, next(widths, 16)), fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
     hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
     ax.set_xlabel(f"% of weightings{hidden}", fontsize=size)
@@ -234,8 +260,13 @@ def _means(result: Weightings) -> Floats:
     return result.aspects["difference"].to_numpy(np.float64).reshape(len(result.pairs), -1)
 
 
-def _names(pairs: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """Return the names of the runs of each pair, shortened but distinct."""
+def _comparisons(pairs: pd.DataFrame, width: int) -> list[str]:
+    """Return a label per pair, with names that are shortened to `width`, but distinct."""
+    return [f"{a} > {b}" for a, b in _names(pairs, width)]
+
+
+def _names(pairs: pd.DataFrame, width: int) -> list[tuple[Any, Any]]:
+    """Return the names of the runs of each pair, shortened to `width`, but distinct."""
     names = [str(name) for name in pd.unique(pairs[["a", "b"]].to_numpy().ravel())]
-    short = dict(zip(names, distinct_texts(names, 16), strict=True))
+    short = dict(zip(names, distinct_texts(names, width), strict=True))
     return [(short[str(a)], short[str(b)]) for a, b in pairs[["a", "b"]].to_numpy()]
