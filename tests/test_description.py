@@ -1293,6 +1293,10 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
     copied = pd.concat([rows, rows[faithful].assign(criterion="copy")])
     words = rows.astype({"score": object})
     words.loc[7, "score"] = "N/A"
+    lacking = (
+        "the labels, 1 to 4, are not in [0, 1], and no scale is declared, so they are refused as values; no label "
+        "is 0, so the scale may start at 1; labels of faithful reach 5, declare that top if the scale is the same"
+    )
     return {
         "a scale that is not declared": (
             rows,
@@ -1300,6 +1304,13 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
             "error",
             "the labels, 1 to 5, are not in [0, 1]",
             "[1, 2, 3, 4, 5]",
+        ),
+        "a scale that lacks its top label": (
+            rows.assign(score=rows["score"].where(faithful, rows["score"].clip(upper=4))),
+            None,
+            "error",
+            lacking,
+            "[1, 2, 3, 4]",
         ),
         "a scale by its top": (
             rows,

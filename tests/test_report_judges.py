@@ -47,6 +47,10 @@ def test_labels_judges_agreement_and_each_judge_alone() -> None:
     values = scores(judged)
     text = said(judged, values)
     assert "faithful and complete: the labels 1, 2, 3, 4, 5 became the values 0, 0.25, 0.5, 0.75, 1." in text
+    few = judged.assign(score=judged["score"].clip(upper=4))
+    to_four = {name: [1, 2, 3, 4] for name in SCALES}
+    report = ma.report(ma.answers.from_criteria(few, aspects=to_four), answers=few, aspects=to_four)
+    assert "1, 2, 3, 4 became the values 0, 0.3333, 0.6667, 1." in text_of(report._answers, 1000)
     assert "96 labels of 24 answers by 2 judges (a, b)." in text
     assert "Several labels of an answer are combined by their mean." in text
     for row in judge_agreement(judged, aspects=SCALES, ci=0.95).to_dict("records"):

@@ -109,7 +109,8 @@ class Inputs:
         """The values of --values; None if qrels and runs are given instead."""
         file, runs = self.values["values_file"], self.values["runs"]
         if file is None and not runs:
-            raise click.UsageError("missing values: give --qrels, -m and runs, or --values FILE")
+            remedy = "or --values FILE (of judged answers: pt-multiaspect answers JUDGED -q -o FILE)"
+            raise click.UsageError(f"missing values: give --qrels, -m and runs, {remedy}")
         if file is not None and (runs or self.values["qrels"]):
             raise click.UsageError("--values contains the values: omit qrels and runs")
         unused = [name for name in ("aspects", "stances", "no_check") if self.values.get(name)]

@@ -125,6 +125,8 @@ def _division(columns: Sequence[str], name: str) -> str:
 
 def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
     """Find grades on a scale that is not declared."""
+    tops = {view.name: float(view.label[view.known].max(initial=0)) for view in figures.judged.views}
+    highest = max(tops, key=tops.__getitem__)
     for view in figures.judged.views:
         labels = view.label[view.known]
         outside = ((labels > 1) | (labels < 0)).any()
@@ -137,6 +139,9 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
             continue
         start = aspect_from_one(view.label_counts)
         doubt = "; no label is 0, so the scale may start at 1" if start is not None else ""
+        if tops[view.name] < tops[highest]:
+            top = spell(tops[highest])
+            doubt += f"; labels of {highest} reach {top}, declare that top if the scale is the same"
         yield Finding(
             "error",
             view.name,

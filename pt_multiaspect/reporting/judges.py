@@ -88,9 +88,8 @@ def _conversions(scales: Scales) -> Iterator[str]:
     for name, aspect in scales.items():
         text = "values in [0, 1], as given"
         if aspect is not None and aspect.grades is not None:
-            grades, values = (
-                choices(map(spell, array)) for array in (aspect.scale.grades, grade_values(aspect.scale))
-            )
+            grades = choices(map(spell, aspect.scale.grades))
+            values = choices(f"{value:.4g}" for value in grade_values(aspect.scale))
             text = f"the labels {grades} became the values {values}"
         names.setdefault(text, []).append(name)
     for text, of_text in names.items():
