@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,40 +92,19 @@ def p_value(p: float) -> str:
     return "p unknown" if np.isnan(p) else "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
 
 
-def keys_of(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the columns of a row that identify a pair of runs, and its group of topics."""
-    return {key: row[key] for key in ("group", "a", "b") if key in row}
-
-
-def of_pairs(frame: pd.DataFrame, claims: pd.DataFrame) -> dict[tuple[Any, ...], list[dict[Any, Any]]]:
-    """Return the rows of a frame by the keys of the claims; rows without a group are those of all topics."""
-    by_keys: dict[tuple[Any, ...], list[dict[Any, Any]]] = {
-        tuple(keys_of(row).values()): [] for row in _rows(claims)
-    }
-    of_all = "group" in claims and "group" not in frame
-    for row in _rows(frame):
-        keys = tuple(keys_of(row).values())
-        rows = by_keys.get((ALL, *keys) if of_all else keys)
-        if rows is not None:
-            rows.append(row)
-    return by_keys
-
-
-def _rows(frame: pd.DataFrame) -> list[dict[Any, Any]]:
-    return frame.to_dict("records")
-
-
 def _each(
     question: str, claims: pd.DataFrame, frame: pd.DataFrame, judge: Callable[[Any, list[Any]], dict[str, Any]]
 ) -> Rows:
-    """Return one row per claim that the frame has rows of."""
-    by_keys = of_pairs(frame, claims)
+    """Return one row per claim that the frame has rows of; rows without a group are those of all topics."""
+    keys = [key for key in ("group", "a", "b") if key in claims]
+    by_keys: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
+    for row in frame.to_dict("records"):
+        by_keys.setdefault(tuple(row.get(key, ALL) for key in keys), []).append(row)
     rows: Rows = []
-    for claim in _rows(claims):
-        keys = keys_of(claim)
-        found = by_keys[tuple(keys.values())]
-        if found:
-            row = {**keys, "question": question, **judge(claim, found)}
+    for claim in claims.to_dict("records"):
+        pair: dict[str, Any] = {key: claim[key] for key in keys}
+        if found := by_keys.get(tuple(pair.values())):
+            row = {**pair, "question": question, **judge(claim, found)}
             rows.append(row if claim["sign"] or not row["verdict"] else {**row, "verdict": UNDECIDED})
     return rows
 
@@ -266,7 +245,7 @@ def judge_rows(claims: pd.DataFrame, found: JudgeSensitivity, lower_is_better: b
 
 def preference_rows(claims: pd.DataFrame, found: PreferenceAgreement) -> Rows:
     """Return the rows of the agreement of the measure with preferences, the same for all pairs."""
-    by_group = {row.get("group", ALL): row for row in _rows(found.table)}
+    by_group = {row.get("group", ALL): row for row in found.table.to_dict("records")}
 
     def judge(claim: Any, _: list[Any]) -> dict[str, Any]:
         row = by_group[claim.get("group", ALL)]

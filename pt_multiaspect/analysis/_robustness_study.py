@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +28,11 @@ from ._frames import Direction, rows_of_measures, select_measures
 from ._robustness_rows import Rows
 from .baseline import compare_with_baseline, read_baselines
 from .detectable import detectable_difference
-from .judges import JudgeSensitivity, judge_sensitivity
-from .missing_labels import MissingLabels, missing_labels
-from .multiverse import Multiverse, multiverse
-from .preferences import PreferenceAgreement, preference_agreement
-from .weightings import Weightings, measures_of_aspects, weightings
+from .judges import judge_sensitivity
+from .missing_labels import missing_labels
+from .multiverse import multiverse
+from .preferences import preference_agreement
+from .weightings import measures_of_aspects, weightings
 
 #: Relative tolerance for equal differences of means (rounding errors).
 _TOLERANCE = 1e-9
@@ -51,6 +51,11 @@ class Material:
     variants: Sequence[str]
     runs: dict[str, object] | None = None
     qrels: Judgments | None = None
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """The measure by its label."""
+        return {self.label: self.measure}
 
     def rows(self, labels: Sequence[str]) -> pd.DataFrame:
         """Return the rows of the measure and of further labels."""
@@ -146,11 +151,8 @@ class Study:
     by: Any
     seed: int
     left_out: dict[str, str] = field(default_factory=dict)
-    weightings: Weightings | None = None
-    multiverse: Multiverse | None = None
-    missing_labels: MissingLabels | None = None
-    judges: JudgeSensitivity | None = None
-    preferences: PreferenceAgreement | None = None
+    #: The results that rows come from, by the attribute of `Robustness`.
+    results: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows = self.material.rows([])
@@ -159,27 +161,22 @@ class Study:
         #: The runs that others are compared with: all if the best is chosen, so that all pairs are a family.
         self.against = self.names if self.baseline is None else read_baselines(self.baseline, self.names)
         self.lower = lower_is_better(self.material.measure)
-        self.best: str | None = None
-        if self.baseline is None:
-            means = rows.groupby("name", sort=False)["value"].mean() * (-1 if self.lower else 1)
-            self.best = str(means.idxmax())
+        means = rows.groupby("name", sort=False)["value"].mean() * (-1 if self.lower else 1)
+        self.best = str(means.idxmax()) if self.baseline is None else None
         self._options = {"alpha": self.alpha, "correction": self.correction, "by": self.by}
-        self.claims = self._find_claims()
+        tests = self._tests(rows)
+        planned = detectable_difference(rows, baseline=self.against, power=self.power, **self._options).pairs
+        self.keys = [key for key in ("group", "a", "b") if key in tests]
+        planned = planned[[*self.keys, "detectable"]]
+        claims = tests.merge(planned, on=self.keys, how="left", validate="one_to_one")
+        #: The tests of the pairs, with intervals, detectable differences and the sign that is claimed.
+        self.claims = claims.assign(sign=np.sign(claims["difference"]) * (-1 if self.lower else 1))
 
     @property
     def n_family(self) -> int:
         """The number of pairs whose p-values are corrected together."""
         n_runs = len(self.names)
         return n_runs * (n_runs - 1) // 2 if self.baseline is None else n_runs - 1
-
-    def _find_claims(self) -> pd.DataFrame:
-        """Return the tests of the pairs, with intervals, detectable differences and the sign that is claimed."""
-        rows = self.material.rows([])
-        tests = self._tests(rows)
-        planned = detectable_difference(rows, baseline=self.against, power=self.power, **self._options).pairs
-        keys = [key for key in ("group", "a", "b") if key in tests]
-        claims = tests.merge(planned[[*keys, "detectable"]], on=keys, how="left", validate="one_to_one")
-        return claims.assign(sign=np.sign(claims["difference"]) * (-1 if self.lower else 1))
 
     def _tests(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the tests of one measure, with the columns ``a b difference low high p``, all topics first."""
@@ -197,8 +194,7 @@ class Study:
     def aspects(self) -> Rows:
         """Return the rows of the tests on each aspect."""
         if len(self.material.aspects) < 2:
-            self.left_out["aspects"] = f"{self.material.label} has no values on several aspects"
-            return []
+            return self._leave_out("aspects", f"{self.material.label} has no values on several aspects")
         known = measures_by_label(self.material.perquery)
         parts = []
         for aspect, label in self.material.aspects.items():
@@ -211,37 +207,39 @@ class Study:
         """Return the rows of weightings of a mean over aspects."""
         material = self.material
         if not isinstance(material.measure, AspectMean):
-            self.left_out["weights"] = f"{material.label} is no mean over aspects"
-            return []
+            return self._leave_out("weights", f"{material.label} is no mean over aspects")
         labels = list(material.aspects.values())
         if material.runs is None and len(labels) < 2:
-            self.left_out["weights"] = f"the values of the aspects that {material.label} combines are not given"
-            return []
+            return self._leave_out(
+                "weights", f"the values of the aspects that {material.label} combines are not given"
+            )
         known = measures_by_label(material.perquery)
         are_criteria = all(known[label] is None for label in labels)
-        found = self._attempt(
-            "weights",
-            lambda: weightings(
+        options: dict[str, Any] = {
+            "n_resamples": 1,
+            "seed": self.seed,
+            "runs": material.runs,
+            "qrels": material.qrels,
+        }
+        try:
+            found = weightings(
                 material.rows(labels),
                 material.measure,
                 measures=dict.fromkeys(labels, "higher") if are_criteria else None,
                 baseline=self.against,
-                n_resamples=1,
-                seed=self.seed,
-                runs=material.runs,
-                qrels=material.qrels,
+                **options,
                 **self._options,
-            ),
-        )
-        if found is None:
-            return []
-        both = self.claims.merge(found.pairs, on=[key for key in ("group", "a", "b") if key in self.claims])
+            )
+        except MultiAspectError as error:
+            return self._leave_out("weights", str(error))
+        both = self.claims.merge(found.pairs, on=self.keys)
         own, other = both["difference_x"] * (-1 if self.lower else 1), both["difference_y"]
         largest = float(material.rows([])["value"].abs().max())
         if ((own - other).abs() > _TOLERANCE * largest).any():
-            self.left_out["weights"] = f"the values of the aspects are not those that {material.label} combines"
-            return []
-        self.weightings = found
+            return self._leave_out(
+                "weights", f"the values of the aspects are not those that {material.label} combines"
+            )
+        self.results["weightings"] = found
         return rows_of.weight_rows(self.claims, found)
 
     def variants(self) -> Rows:
@@ -249,58 +247,43 @@ class Study:
         material = self.material
         if not material.variants:
             reason = f"{material.label} has none" if material.runs else "values do not tell those of other measures"
-            self.left_out["variants"] = reason
-            return []
+            return self._leave_out("variants", reason)
         rows = material.rows(material.variants)
-        self.multiverse = multiverse(rows, baseline=self.against, reference=material.label, **self._options)
-        return rows_of.variant_rows(self.claims, self.multiverse, self.alpha)
+        found = multiverse(rows, baseline=self.against, reference=material.label, **self._options)
+        self.results["multiverse"] = found
+        return rows_of.variant_rows(self.claims, found, self.alpha)
 
     def of_labels(self, labels: Any) -> Rows:
         """Return the rows of missing labels."""
         material = self.material
         if material.runs is None:
-            self.left_out["labels"] = "values do not tell which labels are missing"
-            return []
-        against = self.best or self.baseline
-        reported = {material.label: material.measure}
-        self.missing_labels = self._attempt(
-            "labels",
-            lambda: missing_labels(
-                material.runs, material.qrels, reported, baseline=against, seed=self.seed, labels=labels
-            ),
-        )
-        if self.missing_labels is None:
-            return []
-        return rows_of.label_rows(self.claims, self.missing_labels, self.lower)
+            return self._leave_out("labels", "values do not tell which labels are missing")
+        options: dict[str, Any] = {"baseline": self.best or self.baseline, "seed": self.seed, "labels": labels}
+        try:
+            found = missing_labels(material.runs, material.qrels, material.reported, **options)
+        except MultiAspectError as error:
+            return self._leave_out("labels", str(error))
+        self.results["missing_labels"] = found
+        return rows_of.label_rows(self.claims, found, self.lower)
 
     def of_judges(self, judges: Any) -> Rows:
         """Return the rows of the labels of each judge."""
         material = self.material
         if material.runs is None:
-            self.left_out["judges"] = "values do not tell those by the labels of each judge"
-            return []
+            return self._leave_out("judges", "values do not tell those by the labels of each judge")
+        options: dict[str, Any] = {"resample": "judges", "n_resamples": 1, "seed": self.seed}
         with silence_warnings():  # of correlations, which are not shown
-            self.judges = judge_sensitivity(
-                material.runs,
-                judges,
-                {material.label: material.measure},
-                resample="judges",
-                n_resamples=1,
-                seed=self.seed,
-            )
-        return rows_of.judge_rows(self.claims, self.judges, self.lower)
+            found = judge_sensitivity(material.runs, judges, material.reported, **options)
+        self.results["judges"] = found
+        return rows_of.judge_rows(self.claims, found, self.lower)
 
     def of_preferences(self, preferences: Any) -> Rows:
         """Return the rows of the agreement with preferences of people."""
-        self.preferences = preference_agreement(
-            self.material.rows([]), preferences, ci=1 - self.alpha, by=self.by, seed=self.seed
-        )
-        return rows_of.preference_rows(self.claims, self.preferences)
+        options: dict[str, Any] = {"ci": 1 - self.alpha, "by": self.by, "seed": self.seed}
+        found = self.results["preferences"] = preference_agreement(self.material.rows([]), preferences, **options)
+        return rows_of.preference_rows(self.claims, found)
 
-    def _attempt(self, question: str, analyse: Callable[[], Any]) -> Any:
-        """Return the result of an analysis, or None with the reason in `left_out`."""
-        try:
-            return analyse()
-        except MultiAspectError as error:
-            self.left_out[question] = str(error)
-            return None
+    def _leave_out(self, question: str, reason: str) -> Rows:
+        """Return no rows of a question, after noting the reason."""
+        self.left_out[question] = reason
+        return []

@@ -12,10 +12,10 @@ import pandas as pd
 
 from .._validation import choice, proportion, random_seed
 from ..errors import MultiAspectError, choices, join_names, number_of
-from ..evaluation.aggregation import ALL
 from ..evaluation.long_frames import is_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
-from ._robustness_rows import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED, Rows
+from ._pairs import rows_of_all
+from ._robustness_rows import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED
 from ._robustness_study import Study, material_of_runs, material_of_values
 from .judges import JudgeSensitivity
 from .missing_labels import MissingLabels
@@ -82,7 +82,7 @@ class Robustness(View):
     @property
     def summary(self) -> str:
         """The verdicts of up to three pairs in sentences, or the number of pairs with each verdict."""
-        table = self._of_all()
+        table = rows_of_all(self.table)
         pairs = list(table.groupby(["a", "b"], sort=False))
         if len(pairs) <= _IN_FULL:
             return " ".join(f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for _, rows in pairs)
@@ -143,9 +143,6 @@ class Robustness(View):
                 for row in of_pair.to_dict("records")
             ]
         return Table([Column(head, left=True) for head in ("question", "verdict", "evidence")], rows, notes=notes)
-
-    def _of_all(self) -> pd.DataFrame:
-        return self.table[self.table["group"] == ALL] if "group" in self.table else self.table
 
     def _is_full(self) -> bool:
         return "group" not in self.table and len(self.table[["a", "b"]].drop_duplicates()) <= _IN_FULL
@@ -342,25 +339,8 @@ def robustness(
         rows += study.of_judges(judges)
     if preferences is not None:
         rows += study.of_preferences(preferences)
-    return Robustness(
-        table=_order_rows(rows, study.claims),
-        left_out=study.left_out,
-        label=material.label,
-        alpha=alpha,
-        correction=correction,
-        power=power,
-        lower_is_better=study.lower,
-        weightings=study.weightings,
-        multiverse=study.multiverse,
-        missing_labels=study.missing_labels,
-        judges=study.judges,
-        preferences=study.preferences,
-    )
-
-
-def _order_rows(rows: Rows, claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows as a frame, pair by pair."""
-    keys = [key for key in ("group", "a", "b") if key in claims]
-    order = {pair: row for row, pair in enumerate(claims[keys].itertuples(index=False, name=None))}
-    ordered = sorted(rows, key=lambda row: order[tuple(row[key] for key in keys)])
-    return pd.DataFrame(ordered, columns=[*keys, "question", "verdict", "evidence", *NUMBERS])
+    order = {pair: row for row, pair in enumerate(study.claims[study.keys].itertuples(index=False, name=None))}
+    rows.sort(key=lambda row: order[tuple(row[key] for key in study.keys)])  # pair by pair
+    table = pd.DataFrame(rows, columns=[*study.keys, "question", "verdict", "evidence", *NUMBERS])
+    measure = (material.label, alpha, correction, power, study.lower)
+    return Robustness(table, study.left_out, *measure, **study.results)
