@@ -104,8 +104,10 @@ def _each(
     for claim in claims.to_dict("records"):
         pair: dict[str, Any] = {key: claim[key] for key in keys}
         if found := by_keys.get(tuple(pair.values())):
-            row = {**pair, "question": question, **judge(claim, found)}
-            rows.append(row if claim["sign"] or not row["verdict"] else {**row, "verdict": UNDECIDED})
+            answer = judge(claim, found)
+            if answer["verdict"] and not claim["sign"]:
+                answer["verdict"] = UNDECIDED
+            rows.append({**pair, "question": question, **answer})
     return rows
 
 
