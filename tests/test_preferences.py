@@ -26,11 +26,14 @@ from pt_multiaspect.kernels.preference_weights import is_separable, logistic_wei
 COLUMNS, SCORES = ["qid", "a", "b", "preferred"], ["qid", "name", "score"]
 
 
-def golden(function: str, n_cases: int) -> list[Any]:
+def golden(function: str, n_cases: int) -> list[tuple[dict[str, Any], dict[str, Any], float]]:
+    """Return input, expected values and tolerance of each golden case of a function."""
     cases = json.loads(shared_path("golden", "preferences.json").read_text(encoding="utf-8"))["cases"]
-    chosen = [case for case in cases if case["function"] == function]
+    chosen = [
+        (case["input"], case["expected"], case["tolerance"]) for case in cases if case["function"] == function
+    ]
     assert len(chosen) == n_cases
-    return [pytest.param(case["input"], case["expected"], case["tolerance"], id=case["id"]) for case in chosen]
+    return chosen
 
 
 def long_frame(**measures: dict[str, dict[str, float]]) -> pd.DataFrame:
@@ -50,8 +53,9 @@ def votes(rows: list[list[Any]]) -> pd.DataFrame:
     return table.assign(assessor=[f"s{pairs[:n].count(pair)}" for n, pair in enumerate(pairs)])
 
 
-@pytest.mark.parametrize(("case", "expected", "tolerance"), golden("agreement", 6))
-def test_golden_agreement(case: Any, expected: Any, tolerance: float) -> None:
+@pytest.mark.parametrize("index", range(6))
+def test_golden_agreement(index: int) -> None:
+    case, expected, tolerance = golden("agreement", 6)[index]
     frame = long_frame(AP=case["values"])
     (row,) = preference_agreement(frame, votes(case["votes"])).table.to_dict("records")
     assert (row["n_preferences"], row["n_strict"], row["n_topics"]) == tuple(
@@ -61,8 +65,9 @@ def test_golden_agreement(case: Any, expected: Any, tolerance: float) -> None:
         assert row[column] == pytest.approx(expected[column], abs=tolerance), column
 
 
-@pytest.mark.parametrize(("case", "expected", "tolerance"), golden("paired", 2))
-def test_golden_differences(case: Any, expected: Any, tolerance: float) -> None:
+@pytest.mark.parametrize("index", range(2))
+def test_golden_differences(index: int) -> None:
+    case, expected, tolerance = golden("paired", 2)[index]
     frame = long_frame(AP=case["first"], RR=case["second"])
     (row,) = preference_agreement(frame, votes(case["votes"])).pairs.to_dict("records")
     quantile = 4.302652729696142  # of the t distribution of 2 degrees of freedom
@@ -71,8 +76,8 @@ def test_golden_differences(case: Any, expected: Any, tolerance: float) -> None:
     assert row["p"] == pytest.approx(expected["p"], abs=tolerance)
 
 
-@pytest.mark.parametrize(("case", "expected", "_"), golden("votes_of_scores", 1))
-def test_golden_preferences_of_scores(case: Any, expected: Any, _: float) -> None:
+def test_golden_preferences_of_scores() -> None:
+    [(case, expected, _)] = golden("votes_of_scores", 1)
     names, qids = ["x", "y", "z"], ["q1", "q2"]
     read = read_preferences(pd.DataFrame(case["scores"], columns=["qid", "name", "score"]), names, qids)
     found = [
@@ -82,8 +87,8 @@ def test_golden_preferences_of_scores(case: Any, expected: Any, _: float) -> Non
     assert found == expected["votes"]
 
 
-@pytest.mark.parametrize(("case", "expected", "tolerance"), golden("ceiling", 1))
-def test_golden_agreement_of_assessors(case: Any, expected: Any, tolerance: float) -> None:
+def test_golden_agreement_of_assessors() -> None:
+    [(case, expected, tolerance)] = golden("ceiling", 1)
     preferences = pd.DataFrame(case["votes"], columns=[*COLUMNS, "assessor"])
     frame = long_frame(AP={name: {"q1": value, "q2": value} for name, value in (("x", 1.0), ("y", 0.0))})
     (row,) = preference_agreement(frame, preferences).table.to_dict("records")
@@ -389,15 +394,17 @@ def test_intervals_contain_the_agreement(n_topics: int, n_assessors: int, n_pair
 # -- weights --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("case", "expected", "tolerance"), golden("logistic_weights", 3))
-def test_golden_weights(case: Any, expected: Any, tolerance: float) -> None:
+@pytest.mark.parametrize("index", range(3))
+def test_golden_weights(index: int) -> None:
+    case, expected, tolerance = golden("logistic_weights", 3)[index]
     differences, sign = np.array(case["differences"]), np.array(case["preferred"])
     assert logistic_weights(differences, sign) == pytest.approx(expected["weights"], abs=tolerance)
     assert logistic_weights(1e-9 * differences, sign) == pytest.approx(expected["weights"], abs=tolerance)
 
 
-@pytest.mark.parametrize(("case", "expected", "tolerance"), golden("score_test", 2))
-def test_golden_levels_of_weightings(case: Any, expected: Any, tolerance: float) -> None:
+@pytest.mark.parametrize("index", range(2))
+def test_golden_levels_of_weightings(index: int) -> None:
+    case, expected, tolerance = golden("score_test", 2)[index]
     points = np.array([test["weights"] for test in expected["tests"]], dtype=np.float64)
     sign = 2 * np.array(case["preferred"]) - 1
     levels = weighting_levels(points, np.array(case["differences"]), sign, np.array(case["topic"]))
