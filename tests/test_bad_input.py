@@ -18,6 +18,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from ir_measures import AP, ERR, RBP, Metric, P, SetF, nDCG
+from sklearn.linear_model import Ridge
 from strategies import no_warnings
 
 import pt_multiaspect as ma
@@ -892,6 +893,17 @@ def test_of_many_choices_some_are_listed() -> None:
 _TABLE = pd.DataFrame([[1, 0.5, 0.1], [2, 0.4, 0.3]], columns=["alpha", "relevance", "trust"])
 _TOPICS = pd.DataFrame([["q1", "q1"]], columns=["qid", "qid"])
 _PAIR = [[1, 0], [0, 1]]
+_SEVERAL = pd.DataFrame(
+    [
+        (name, qid, measure, value)
+        for name in "ab"
+        for qid in ("q1", "q2")
+        for value, measure in enumerate(["AP", "nDCG", "RR"], ord(name) + int(qid[1]))
+    ],
+    columns=["name", "qid", "measure", "value"],
+)
+_RANKER = ma.AspectRanker(Ridge(), aspects=BOTH)
+_FUSION = ma.AspectFusion(Ridge(), aspects=BOTH).fit([[1], [2]], _PAIR, qid=["a", "a"])
 
 
 @cases(
@@ -910,6 +922,29 @@ _PAIR = [[1, 0], [0, 1]]
     ("metrics a list in a list", lambda: ma.pareto_front(_TABLE, [["relevance", "trust"]]), ["metrics: expected at least two"]),
     ("a misspelt metric", lambda: ma.pareto_front(_TABLE, ["relevance", "trsut"]), ["metrics: expected at least two", "Did you mean trust?"]),
     ("limits in a frame", lambda: ma.pareto_front(_TABLE, ["relevance", "trust"], choose="knee", at_least=_TABLE), ["at_least: expected a dict", "a DataFrame"]),
+    ("baseline a number", lambda: ma.systems_table(_SEVERAL, baseline=1), ["baseline: expected names of systems (a, b)", "got 1"]),
+    ("gold a number", lambda: ma.analysis.unanimity(_SEVERAL, 1), ["gold: expected measures of the frame (AP, nDCG, RR)", "got 1"]),
+    ("gold None", lambda: ma.analysis.intuitiveness(_SEVERAL, None), ["gold: expected measures of the frame", "got None"]),
+    ("scales to read", lambda: Aspects.from_file({"relevance": 2}), ["path: expected the path of a JSON file of aspects", "'relevance'"]),
+    ("order without weights", lambda: Order(None, ["relevance"]), ["weights: expected pairs of a label tuple and its weight", "got None"]),
+    ("order without aspects", lambda: Order({(0,): 1}, None), ["expected aspects with their scales", "got None"]),
+    ("name of an order a list", lambda: Order({(0,): 1}, ["relevance"], name=["mine"]), ["name", "['mine']"]),
+    ("labels that are words", lambda: DistanceOrder(BOTH).classes([("high", "low")]), ["expected tuples of labels that are numbers (relevance, credibility)", "'high'"]),
+    ("labels of a frame", lambda: DistanceOrder(BOTH).classes(QRELS), ["expected tuples of labels that are numbers", "a DataFrame"]),
+    ("name of a distance", lambda: Order.from_distance(BOTH, "euclidean"), ["distance: expected a function of the gaps, got 'euclidean'", "DistanceOrder"]),
+    ("no features", lambda: _RANKER.fit(None, _PAIR, qid=["a", "a"]), ["X: expected one row of features per document", "got None"]),
+    ("a dict of features", lambda: _RANKER.fit({"bm25": [1, 2]}, _PAIR, qid=["a", "a"]), ["X: expected one row of features per document", "'bm25'"]),
+    ("eval_set a number", lambda: _RANKER.fit([[1], [2]], _PAIR, qid=["a", "a"], eval_set=0.2), ["eval_set: expected a list of (X, y)", "got float"]),
+    ("sweep without weights", lambda: _FUSION.sweep([[1], [2]], _PAIR, qid=["a", "a"], measures={"c": "CAM"}, weights=0.5), ["weights: expected a list of dicts", "got 0.5"]),
+    ("sweep of one", lambda: _FUSION.sweep([[1], [2]], _PAIR, qid=["a", "a"], measures={"c": "CAM"}, weights=1), ["weights: expected a list of dicts", "got 1"]),
+    ("name of a measure to check", lambda: ma.testing.check_measure("TOMA"), ["expected a measure, a base or the class of one", "'TOMA'"]),
+    ("seed of a check", lambda: ma.testing.check_measure(CAM, seed="x"), ["seed: expected a whole number", "'x'"]),
+    ("aspects of a check", lambda: ma.testing.check_distance("euclidean", n_aspects=0), ["n_aspects: expected a whole number", "got 0"]),
+    ("answers in a list", lambda: ma.orders.correctness(QRELS, ["yes"], {1: "yes"}, "label"), ["answers: expected a dict of the answer to each topic", "['yes']"]),
+    ("codes in a list", lambda: ma.orders.correctness(QRELS, {"q1": "yes", "q2": "no"}, ["yes"], "label"), ["codes: expected a track", "['yes']"]),
+    ("codes that are words", lambda: ma.orders.correctness(QRELS, {"q1": "yes", "q2": "no"}, {"yes": 1}, "label"), ["codes: expected a finite number", "'yes'"]),
+    ("no curves", lambda: ma.plots.crp_over_ranks({}), ["curves: expected at least one curve"]),
+    ("no correlations", lambda: ma.plots.correlation_heatmap(pd.DataFrame()), ["correlations: expected at least one measure"]),
 )  # fmt: skip
 def test_other_objects_than_expected(call: Callable[[], object], parts: list[str]) -> None:
     assert len(refusal(call, *parts, clean=False)) < 500
@@ -918,3 +953,13 @@ def test_other_objects_than_expected(call: Callable[[], object], parts: list[str
 def test_metrics_are_read_as_text() -> None:
     table = _TABLE.set_axis([0, 1, 2], axis=1)
     assert ma.pareto_front(table, [1, 2])["on_front"].tolist() == [True, True]
+
+
+def test_gold_is_a_measure_or_its_label() -> None:
+    """Objects ended in a KeyError."""
+    pd.testing.assert_frame_equal(
+        ma.analysis.unanimity(_SEVERAL, [AP, nDCG]), ma.analysis.unanimity(_SEVERAL, ["AP", "nDCG"])
+    )
+    pd.testing.assert_frame_equal(
+        ma.analysis.intuitiveness(_SEVERAL, AP), ma.analysis.intuitiveness(_SEVERAL, "AP")
+    )

@@ -537,7 +537,12 @@ def test_preferences_that_fit_no_weights() -> None:
     with pytest.raises(ma.MultiAspectError, match="at least two aspects"):
         fit_weights(frame, preferences, measures={"m0": "higher"})
     fitted = fit_weights(frame, preferences, measures=HIGHER)
-    for weights, message in (({"m9": 1}, "expected aspects"), ({"m0": 0}, "one above 0"), ({"m0": -1}, "m0")):
+    for weights, message in (
+        ({"m9": 1}, "expected aspects"),
+        ({"m0": 0}, "one above 0"),
+        ({"m0": -1}, "m0"),
+        ([1, 0], "a dict of"),
+    ):
         with pytest.raises(ma.MultiAspectError, match=message):
             fitted.contains(weights)
 

@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion, random_seed, real
 from ..aspects.aspects import Aspects
-from ..errors import MultiAspectError, number_of, refuse_single, refuse_unknown
+from ..errors import MultiAspectError, number_of, refuse_single, refuse_unknown, shown
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..kernels.folds import repeated_folds
 from ..kernels.preference_weights import is_separable, logistic_weights, weighting_levels
@@ -122,6 +122,8 @@ class FittedWeights(View):
         MultiAspectError
             If an aspect is unknown, a weight is negative, or all are 0.
         """
+        if not isinstance(weights, Mapping):
+            raise MultiAspectError(f"weights: expected a dict of aspects to weights, got {shown(weights)}")
         refuse_unknown(weights, self.weights, "aspects", "weights")
         point = np.array([real(f"weights: {aspect}", low=0)(weights.get(aspect, 0)) for aspect in self.weights])
         if not point.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -207,7 +207,8 @@ def _read(
 ) -> tuple[Floats, list[str], list[int], list[int]]:
     """Return the values, systems × topics × measures, their labels, and the columns of gold and other measures."""
     perquery = as_pandas(perquery)
-    golden = [gold] if isinstance(gold, str) else list(gold)
+    several = isinstance(gold, Iterable) and not isinstance(gold, str)
+    golden = list(map(str, gold if several else [gold]))
     refuse_repeated(golden, "measures", "gold")
     refuse_none(golden, "measure of the frame", "gold")
     if isinstance(measures, Sequence) and not isinstance(measures, str):

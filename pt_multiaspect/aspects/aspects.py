@@ -136,6 +136,8 @@ class Aspects(Named, Mapping[str, Aspect]):
             If the file cannot be read, has another version or unknown keys, or a scale is invalid. The
             message starts with the name of the file.
         """
+        if not isinstance(path, str | PathLike):
+            raise MultiAspectError(f"path: expected the path of a JSON file of aspects, got {shown(path)}")
         with errors_of(path):
             scales, name = scales_and_name(read_file(path))
             return cls(scales, name=name)

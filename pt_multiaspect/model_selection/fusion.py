@@ -230,12 +230,12 @@ class AspectFusion(Wrapper):
             raise MultiAspectError(f"measures: expected a dict of names to measures, got {shown(measures)}")
         names = list(self.rankers_)
         refuse_taken(measures, [f"weight_{name}" for name in names], "a column of weights")
-        if isinstance(weights, int | np.integer):
-            if weights < 2:
-                raise MultiAspectError(
-                    f"weights: expected a list of dicts, or a number of at least 2, got {weights!r}"
-                )
+        if isinstance(weights, int | np.integer) and weights >= 2:
             weights = _grid(names, int(weights) - 1)
+        if not isinstance(weights, Iterable):
+            raise MultiAspectError(
+                f"weights: expected a list of dicts, or a number of at least 2, got {shown(weights)}"
+            )
         X, y, qid = map(materialise, (X, y, qid))
         queries = require_queries("AspectFusion", y, X, qid)
         scorer = RankingScorer(measures, self.aspects, missing=self.missing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, number_of, warn, warn_once
+from ..errors import MultiAspectError, choices, number_of, shown, warn, warn_once
 from ..measures import TOMA, Measure
 from .arrays import check_length, fill_masked, label_frame, weight_per_query
 from .boosters import (
@@ -475,7 +475,10 @@ class AspectRanker(Wrapper):
         frame = to_pandas(X)
         if frame is not None:
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
-        return X if hasattr(X, "shape") else fill_masked(X)
+        rows = X if hasattr(X, "shape") else fill_masked(X)
+        if not rows.shape:
+            raise MultiAspectError(f"X: expected one row of features per document, got {shown(X)}")
+        return rows
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -634,7 +637,7 @@ def evaluation_rows(given: Any) -> list[tuple[Any, Any, Any]]:
         return []
     is_one = isinstance(given, tuple) and not all(isinstance(part, tuple | list) for part in given)
     sets = []
-    for part in [given] if is_one else list(given):
+    for part in [given] if is_one or not isinstance(given, Iterable) else given:
         if not isinstance(part, tuple | list) or len(part) not in (2, 3):
             raise MultiAspectError(
                 "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from os import PathLike
 from typing import Any, ClassVar
@@ -40,11 +40,12 @@ def _read_pairs(
     weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
 ) -> tuple[list[tuple[Any, Any]], list[tuple[float, ...]]]:
     """Return the pairs of a label tuple and its weight, and their distinct tuples as numbers."""
-    pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
+    given = weights.items() if isinstance(weights, Mapping) else weights
+    pairs = list(given) if isinstance(given, Iterable) else [given]
     refuse_none(pairs, "label tuple for the order")
     if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
         raise MultiAspectError(
-            f"weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got {shown(pairs)}"
+            f"weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got {shown(weights)}"
         )
     tuples = [
         tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
@@ -59,7 +60,7 @@ def _read_aspects(
 ) -> Aspects:
     """Return the aspects of the tuples; if only names are given, their grades are the labels in the tuples."""
     lengths = {len(key) for key in tuples}
-    if isinstance(aspects, str | PathLike):
+    if isinstance(aspects, str) or not isinstance(aspects, Collection):
         aspects = declared_aspects(aspects)
     n_aspects = len(aspects)
     if lengths != {n_aspects}:
@@ -142,7 +143,7 @@ class Order(Named, TupleOrder):
         self._tuples = [tuples[index] for index in by_code]
         if not self.allow_violations:
             self._refuse_violations(grades[by_code])
-        if name is not None and is_distance(name):
+        if isinstance(name, str) and is_distance(name):
             raise MultiAspectError(f"{name!r} is the name of a distance; use another name for the order")
         self._json = self._to_json()
         Order.registry.add(self)
@@ -189,6 +190,11 @@ class Order(Named, TupleOrder):
         >>> order.weigh([(2, 0), (1, 1)])
         array([4., 3.])
         """
+        if not callable(distance):
+            raise MultiAspectError(
+                f"distance: expected a function of the gaps, got {shown(distance)}; DistanceOrder takes a distance "
+                "by its name"
+            )
         declared = declared_aspects(aspects)
         scales = [aspect.scale for aspect in declared.values()]
 

@@ -361,7 +361,12 @@ class TupleOrder(ABC):
         return math.prod(map(len, self.scales))
 
     def _grades(self, labels: object) -> Grades:
-        rows = np.atleast_2d(np.asarray(labels, dtype=np.float64))
+        try:
+            rows = np.atleast_2d(np.asarray(labels, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise MultiAspectError(
+                f"expected tuples of labels that are numbers ({choices(self.names)}), got {shown(labels)}"
+            ) from None
         if rows.shape[1] != len(self.names):
             raise MultiAspectError(
                 f"expected {len(self.names)} labels per tuple ({choices(self.names)}), got {rows.shape[1]}"

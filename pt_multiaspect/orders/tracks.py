@@ -66,7 +66,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._numbers import spell
+from .._numbers import number, spell
 from .._validation import choice
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
@@ -134,18 +134,20 @@ def correctness(
     [2, 0, 2]
     """
     if isinstance(codes, Mapping):
-        meaning, default = {float(code): answer for code, answer in codes.items()}, "answer"
-    elif codes in TRACK_ANSWERS:
+        meaning, default = {number(code, "codes"): answer for code, answer in codes.items()}, "answer"
+    elif isinstance(codes, int | np.integer) and codes in TRACK_ANSWERS:
         default, meaning = TRACK_ANSWERS[codes]
     else:
         raise MultiAspectError(
             f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {shown(codes)}"
         )
+    if not isinstance(answers, Mapping | pd.Series):
+        raise MultiAspectError(f"answers: expected a dict of the answer to each topic, got {shown(answers)}")
     column = default if column is None else column
     frame = as_frame(qrels, "qrels")
     if column not in frame.columns:
         raise MultiAspectError(f"expected a column {column!r} in the qrels, got {choices(frame.columns)}")
-    said = {code: None if answer is None else answer.strip().lower() for code, answer in meaning.items()}
+    said = {code: None if answer is None else str(answer).strip().lower() for code, answer in meaning.items()}
     possible = sorted({answer for answer in said.values() if answer is not None})
     right = {str(qid): str(answer).strip().lower() for qid, answer in answers.items()}
     qids = identifiers(id_column(frame, QUERY_COLUMNS, "qrels"), "qrels")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_none
 from .style import LIGHT, SMALL, add_colour_bar, axes_or_new, colours_of, distinct_texts, format_fixed, text_colour
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
         raise MultiAspectError(
             f"correlations: expected the DataFrame of analysis.correlation, got a {type(frame).__name__}"
         )
+    refuse_none(correlations, "measure", "correlations")
     intervals: dict[tuple[int, int], tuple[float, float]] = {}
     long = ["reference", "measure", "correlation", "low", "high"]
     if list(map(str, correlations.columns)) == long:

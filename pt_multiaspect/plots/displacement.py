@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown
 from .style import GREY, SMALL, add_legend, axes_or_new, distinct_texts, ink, line_style, paper, with_columns
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def crp_over_ranks(
     [-2, -2, -1]
     """
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    refuse_none(named, "curve", "curves")
     chosen, parts = None if qid is None else str(qid), {}
     for name, curve in named.items():
         described = f"the curve of {name}" if name else "a curve"

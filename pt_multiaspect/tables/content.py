@@ -221,7 +221,8 @@ def _baseline_signs(baseline: str | Sequence[str] | None) -> dict[str, str]:
     """Return the sign of each baseline: a dagger for one, letters for several."""
     if baseline is None:
         return {}
-    names = [baseline] if isinstance(baseline, str) else list(baseline)
+    several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
+    names: list[Any] = list(baseline) if several else [baseline]
     if len(names) > len(_LETTERS):
         raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
     return {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))

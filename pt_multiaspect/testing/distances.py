@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 
+from .._validation import count
 from ..errors import MultiAspectError, silence_warnings
 from ..orders.distance import DistanceOrder
 from ..orders.registered import Distance, RegisteredDistance
@@ -44,7 +45,7 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
     name = distance if isinstance(distance, str | int | float) else RegisteredDistance("distance", distance)
     read = read_distance(name)
     function = read.function if isinstance(read, RegisteredDistance) else None
-    for tops in product((1, 2, 4), repeat=n_aspects):
+    for tops in product((1, 2, 4), repeat=count("n_aspects")(n_aspects)):
         aspects = {f"aspect{index + 1}": top for index, top in enumerate(tops)}
         for axes in ("equal", "gains"):
             with silence_warnings():

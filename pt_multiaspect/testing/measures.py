@@ -15,13 +15,15 @@ import ir_measures
 import numpy as np
 
 from .._typing import Bools, Floats
+from .._validation import random_seed
 from ..analysis import upper_bound
 from ..aspects import Aspects
 from ..bases import Base, as_base
+from ..bases.base import is_measure
 from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, silence_warnings, warn
+from ..errors import MultiAspectError, shown, silence_warnings, warn
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
@@ -84,7 +86,10 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     pt_multiaspect.testing.measures.FailedCheckError: Fraction: 1 of its statements does not hold:
     - values are within RANGE, 0 to 1: judged {'d1': 2.0, 'd2': 2.0}, ranked d1 d2 unjudged: 2
     """
-    checked = measure() if isinstance(measure, type) else measure
+    checked: Any = measure() if isinstance(measure, type) else measure
+    if not is_measure(checked):
+        raise MultiAspectError(f"expected a measure, a base or the class of one, got {shown(measure)}")
+    seed = random_seed(seed)
     failures: dict[str, str] = {}
     with silence_warnings():
         for statement, example in _failures(checked, seed):
