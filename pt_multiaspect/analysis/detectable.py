@@ -17,7 +17,7 @@ from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.aggregation import ALL
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
-from ..views import Block, Cells, Column, Heading, Sentence, Table, View, decimals
+from ..views import Block, Heading, Sentence, View, records_table
 from ._frames import matrix, select_measures
 from ._pairs import pairs_of_runs, topics_by_group
 from ._significance import CORRECTIONS, remove_rounding_errors, unordered_pairs
@@ -88,25 +88,22 @@ class DetectableDifference(View):
 
     def _blocks(self) -> list[Block]:
         keys = [key for key in ("group", "measure") if key in self.table]
-        needed = "n_needed" in self.pairs
-        rows: list[Cells] = []
-        for row in self.table.to_dict("records"):
-            cells = [*(str(row[key]) for key in keys), str(row["n_topics"]), str(row["n_pairs"])]
-            cells += [decimals(row["median"]), decimals(row["high"])]
-            if needed:
-                is_row = np.logical_and.reduce([self.pairs[key] == row[key] for key in keys])
-                pairs = self.pairs[is_row].dropna(subset=["n_needed"])
-                median = pairs[["difference", "n_needed", "n_needed_high"]].median()
-                cells += [decimals(median["difference"]), *map(_whole, median[["n_needed", "n_needed_high"]])]
-            rows.append(cells)
-        heads = ["topics", "pairs", "median", "90 %", *(["difference", "needed", "up to"] if needed else [])]
-        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, heads)]
-        about = "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
-        if needed:
+        cells: dict[str, Any] = {"topics": "n_topics", "pairs": "n_pairs", "median": "median", "90 %": "high"}
+        about, table = (
+            "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built.",
+            self.table,
+        )
+        if "n_needed" in self.pairs:
+            columns = ["difference", "n_needed", "n_needed_high"]
+            medians = self.pairs.dropna(subset=["n_needed"]).groupby(keys)[columns].median()
+            table = table.merge(medians, how="left", left_on=keys, right_index=True)
+            cells["difference"] = "difference"
+            cells["needed"] = lambda row: _whole(row["n_needed"])
+            cells["up to"] = lambda row: _whole(row["n_needed_high"])
             about += " needed, up to: medians over the pairs of the topics needed for the difference."
         return [
             Heading(self._title()),
-            Table(columns, rows, most=len(rows)),
+            records_table(table, keys, cells),
             Sentence(about),
             *map(Sentence, self.notes),
         ]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._validation import proportion
 from ..collection.frames import as_pandas
-from ..views import Block, Cells, Column, Heading, Sentence, Table, View, decimals, percent
+from ..views import Block, Heading, Sentence, View, percent, records_table
 from ._frames import matrix
 from ._significance import corrector, paired_test
 
@@ -68,16 +68,15 @@ class DiscriminativePower(View):
     def _blocks(self) -> list[Block]:
         correction = f", correction={self.correction!r}" if self.correction else ""
         settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}"
-        rows: list[Cells] = [
-            [str(measure), percent(power), f"{n_discriminated} of {n_pairs}", decimals(required)]
-            for measure, power, n_discriminated, n_pairs, required in self.table.itertuples(index=False, name=None)
-        ]
-        heads = ("power", "pairs", "required difference")
-        columns = [Column("measure", left=True, shorten=12), *map(Column, heads)]
+        cells: dict[str, Any] = {
+            "power": lambda row: percent(row["power"]),
+            "pairs": lambda row: f"{row['n_discriminated']} of {row['n_pairs']}",
+            "required difference": "required_difference",
+        }
         return [
             Heading(self._title()),
             Sentence(f"Pairs of systems that differ significantly: {settings}."),
-            Table(columns, rows, most=len(rows)),
+            records_table(self.table, ["measure"], cells),
             Sentence(
                 "The required difference of means is in the units of the measure. It is found with probability one "
                 "half: see detectable_difference."

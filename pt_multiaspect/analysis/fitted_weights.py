@@ -20,7 +20,7 @@ from ..kernels.preference_weights import is_separable, logistic_weights, weighti
 from ..kernels.preferences import agreement_interval, sums_by_topic
 from ..kernels.weightings import weighted_sum
 from ..measures.means import CAM
-from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals, percent
+from ..views import Block, Heading, Sentence, View, percent, records_table, with_interval
 from ._aspect_values import N_SAMPLED, read_aspects, read_mean, rows_of_aspects, simplex_points
 from ._preferences import credits_of, read_preferences
 from ._significance import remove_rounding_errors, slices
@@ -147,25 +147,13 @@ class FittedWeights(View):
         return "Weights that agree with preferences"
 
     def _blocks(self) -> list[Block]:
-        weights: list[Cells] = [
-            [row["aspect"], *(decimals(row[key]) for key in ("weight", "low", "high"))]
-            for row in self.ranges.to_dict("records")
-        ]
-        agreement: list[Cells] = [
-            [
-                row["weights"],
-                Cell(decimals(row["agreement"]), after=f"[{decimals(row['low'])}, {decimals(row['high'])}]"),
-            ]
-            for row in self.agreement.to_dict("records")
-        ]
-        heads = [Column("aspect", left=True, shorten=12), *map(Column, ("fitted", "lowest", "highest"))]
         about = f"lowest, highest: in the {100 * self.ci:g} % confidence set, each for some weights of the others."
         return [
             Heading(self._title()),
             Sentence(self.summary),
-            Table(heads, weights, most=len(weights)),
+            records_table(self.ranges, ["aspect"], {"fitted": "weight", "lowest": "low", "highest": "high"}),
             Sentence(about),
-            Table([Column("weights", left=True), Column("agreement")], agreement),
+            records_table(self.agreement, ["weights"], {"agreement": lambda row: with_interval(row, "agreement")}),
             *map(Sentence, self.notes),
         ]
 

@@ -26,7 +26,7 @@ from ..integration.declared import with_aspects
 from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
 from ..measures.measure import Measure
-from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
+from ..views import Block, Heading, Sentence, View, records_table, with_interval
 from .correlation import METHODS, Kernel, kernel_of, round_scores
 
 _LEVELS = ("ordinal", "nominal", "interval")
@@ -260,18 +260,12 @@ class JudgeSensitivity(View):
 
     def _blocks(self) -> list[Block]:
         settings = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
-        rows: list[Cells] = []
-        for row in self.table.to_dict("records"):
-            interval = "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
-            resampled = Cell(decimals(row["resampled"]), after=interval)
-            between = [decimals(row[column]) for column in ("between_judges", "min_between_judges")]
-            rows.append([str(row["measure"]), *between, resampled])
-        heads = ("between judges", "minimum", "resampled")
-        columns = [Column("measure", left=True, shorten=12), *map(Column, heads)]
+        cells: dict[str, Any] = {"between judges": "between_judges", "minimum": "min_between_judges"}
+        cells["resampled"] = lambda row: with_interval(row, "resampled")
         return [
             Heading(self._title()),
             Sentence(f"Correlations of the orders of systems: {settings}."),
-            Table(columns, rows, most=len(rows)),
+            records_table(self.table, ["measure"], cells),
             Sentence(
                 f"Between judges: mean and minimum over pairs of judges. Resampled: correlation with all labels, "
                 f"mean and {100 * self.ci:g} % interval."

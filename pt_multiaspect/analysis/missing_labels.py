@@ -23,7 +23,7 @@ from ..io.runs import NamedRuns, join
 from ..measures import Measure
 from ..measures.on import measure_on_relevance
 from ..strings.texts import Texts
-from ..views import Block, Column, Heading, Sentence, Table, View, decimals, percent
+from ..views import Block, Heading, Sentence, View, decimals, percent, records_table
 from ._expected_values import expected_values
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, pairs_of_runs
@@ -87,33 +87,17 @@ class MissingLabels(View):
         return "Missing labels"
 
     def _blocks(self) -> list[Block]:
+        cells: dict[str, Any] = {column: column for column in ("value", "low", "high", "expected", "exact")}
+        cells["judged"] = lambda row: percent(row["judged"])
+        columns = ("difference", "low", "high", "expected", "p", "exact", "certain")
+        of_pairs = {column: column for column in columns}
         return [
             Heading(self._title()),
             Sentence(self.summary),
-            _table(self.runs, ["measure", "name"], ["value", "low", "high", "expected"], ["exact"], ["judged"]),
-            _table(
-                self.pairs,
-                ["measure", "a", "b"],
-                ["difference", "low", "high", "expected", "p"],
-                ["exact", "certain"],
-                [],
-            ),
+            records_table(self.runs, ("measure", "name"), cells, most=MAX_SHOWN),
+            records_table(self.pairs, ("measure", "a", "b"), of_pairs, most=MAX_SHOWN),
             *map(Sentence, self.notes),
         ]
-
-
-def _table(frame: pd.DataFrame, keys: list[str], numbers: list[str], flags: list[str], shares: list[str]) -> Table:
-    rows = [
-        [
-            *(str(row[key]) for key in keys),
-            *(decimals(row[key]) for key in numbers),
-            *("yes" if row[key] else "no" for key in flags),
-            *(percent(row[key]) for key in shares),
-        ]
-        for row in frame.to_dict("records")
-    ]
-    columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, [*numbers, *flags, *shares])]
-    return Table(columns, rows, most=MAX_SHOWN)
 
 
 def missing_labels(

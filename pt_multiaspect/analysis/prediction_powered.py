@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from ..evaluation.aggregation import drop_missing
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.intervals import half_width, power_of_t_test
-from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
+from ..views import Block, Heading, Sentence, Table, View, fixed_point, records_table, with_interval
 from ._frames import by_measure, matrix
 
 #: The minimum number of human topics; see the Notes of `prediction_powered`.
@@ -166,22 +165,16 @@ class PredictionPowered(View):
 
 def estimates_table(frame: pd.DataFrame) -> Table:
     """Return the table of estimates and intervals."""
-    rows: list[Cells] = []
-    for row in frame.to_dict("records"):
-        estimates = [
-            Cell(decimals(row[mean]), after=f"[{decimals(row[low])}, {decimals(row[high])}]")
-            for mean, low, high in (
-                ("estimate", "low", "high"),
-                ("human", "human_low", "human_high"),
-                ("model", "model_low", "model_high"),
-            )
-        ]
-        to_halve = "-" if math.isnan(row["n_to_halve"]) else f"{row['n_to_halve']:.0f}"
-        numbers = [f"{row['lambda']:.2f}", str(row["n_human"]), str(row["n_further"]), to_halve]
-        rows.append([str(row["measure"]), str(row["name"]), *estimates, *numbers])
-    names = [Column(head, left=True, shorten=12) for head in ("measure", "name")]
-    heads = ("estimate", "human topics alone", "labels alone", "λ", "n", "N", "to halve")
-    return Table([*names, *map(Column, heads)], rows, most=len(rows))
+    cells: dict[str, Any] = {
+        "estimate": lambda row: with_interval(row, "estimate"),
+        "human topics alone": lambda row: with_interval(row, "human", "human_low", "human_high"),
+        "labels alone": lambda row: with_interval(row, "model", "model_low", "model_high"),
+        "λ": lambda row: f"{row['lambda']:.2f}",
+        "n": "n_human",
+        "N": "n_further",
+        "to halve": lambda row: fixed_point(row["n_to_halve"], 0),
+    }
+    return records_table(frame, ("measure", "name"), cells)
 
 
 def prediction_powered(

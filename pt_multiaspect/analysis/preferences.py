@@ -17,7 +17,7 @@ from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.folds import repeated_folds
 from ..kernels.preferences import agreement_interval, mean_and_variance, sums_by_topic
-from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
+from ..views import Block, Heading, Sentence, View, decimals, records_table, with_interval
 from ._frames import read_oriented
 from ._pairs import pairs_of_runs, rows_of_all, topics_by_group
 from ._preferences import Preferences, credits_of, read_preferences
@@ -85,31 +85,21 @@ class PreferenceAgreement(View):
         return (
             f"{best['measure']} agrees best with {number_of(row['n_strict'], 'strict preference')} on "
             f"{number_of(row['n_topics'], 'topic')}: {decimals(best['agreement'])}, cross-validated over topics "
-            f"{_with_interval(best['cross_validated'], best).whole}.{assessors}"
+            f"{with_interval(best, 'cross_validated').whole}.{assessors}"
         )
 
     def _title(self) -> str:
         return "Agreement with preferences"
 
     def _blocks(self) -> list[Block]:
-        keys = [key for key in ("group", "measure") if key in self.table]
-        rows: list[Cells] = [
-            [
-                *(str(row[key]) for key in keys),
-                str(row["n_strict"]),
-                str(row["n_topics"]),
-                _with_interval(row["agreement"], row),
-                *(decimals(row[name]) for name in ("ties", "agreement_with_ties")),
-            ]
-            for row in self.table.to_dict("records")
-        ]
-        heads = ["strict", "topics", "agreement", "ties", "with ties"]
-        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, heads)]
+        cells: dict[str, Any] = {"strict": "n_strict", "topics": "n_topics"}
+        cells |= {"agreement": lambda row: with_interval(row, "agreement")}
+        cells |= {"ties": "ties", "with ties": "agreement_with_ties"}
         about = (
             f"agreement: fraction of strict preferences, ties of the measure count one half, with its "
             f"{100 * self.ci:g} % interval over topics. with ties: fraction of all preferences with the same sign."
         )
-        table = Table(columns, rows, elsewhere="`.table`", most=len(rows))
+        table = records_table(self.table, ("group", "measure"), cells, elsewhere="`.table`")
         return [Heading(self._title()), Sentence(self.summary), table, Sentence(about), *map(Sentence, self.notes)]
 
 
@@ -340,8 +330,3 @@ def _correct_pairs(pairs: list[pd.DataFrame], keys: list[str], correction: str |
                 part["p"] = p
     table = pd.concat(pairs, ignore_index=True)
     return table[[*keys, *(column for column in table if column not in keys)]]
-
-
-def _with_interval(value: float, row: Any) -> Cell:
-    after = "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
-    return Cell(decimals(value), after=after)

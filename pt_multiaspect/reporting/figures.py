@@ -23,7 +23,7 @@ from ..evaluation.aggregation import ALL, rows_by_group
 from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..kernels.pareto import is_on_front
-from ..tables.content import Head, column_heads
+from ..tables.content import column_heads
 
 #: The minimum number of systems of a heat map of correlations: of fewer, they take few values.
 FEWEST_OF_HEAT_MAPS = 5
@@ -90,43 +90,34 @@ class Figures:
     date: str = ""
     #: The label scales of criteria, for values without judgments.
     scales: Aspects | None = None
-    #: The measures by label, None if unknown.
-    measures: dict[str, Any] = field(init=False)
-    #: Whether lower values of a topic are better, by label.
-    lower: dict[str, bool] = field(init=False)
-    heads: list[Head] = field(init=False)
-    #: The aggregates, with intervals if they are defined, also for groups.
-    systems: pd.DataFrame = field(init=False)
-    #: The omissions of the page, with reasons.
-    notes: list[str] = field(init=False)
-    #: None with fewer than two systems or topics.
-    tests: Tests | None = field(init=False, default=None)
-    #: The systems that no other system dominates on the aspects.
-    not_dominated: list[str] = field(init=False)
-    #: The estimates from human judgments and the labels of the report, None without human judgments.
-    powered: PredictionPowered | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         perquery = self.perquery
         known = measures_by_label(perquery)
-        self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
-        self.lower = {
+        #: The measures by label, None if unknown.
+        self.measures: dict[str, Any] = {label: known[label] for label in map(str, perquery["measure"].unique())}
+        #: Whether lower values of a topic are better, by label.
+        self.lower: dict[str, bool] = {
             label: lower_is_better(self.directions.get(label, measure)) for label, measure in self.measures.items()
         }
         self.heads = column_heads({**self.measures, **self.directions})
+        #: The aggregates, with intervals if they are defined, also for groups; the omissions, with reasons.
         self.systems, self.notes = _aggregate_measures(perquery, self.options.ci, self.groups)
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
+        #: None with fewer than two systems or topics.
+        self.tests: Tests | None = None
         if min(n_systems, n_topics) >= 2:
             self.tests = _compare_all_pairs(perquery, self.options, self.groups, self.lower)
         else:
             few = "systems" if n_systems < 2 else "topics"
             self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
-        if self.human is not None:
-            self.powered = self._estimates(self.human)
+        #: The estimates from human judgments and the labels of the report, None without human judgments.
+        self.powered = None if self.human is None else self._estimates(self.human)
         several = list(self.aspects.values())
         systems = rows_of_group(self.systems)
         rows = self._front_rows(systems, several) if len(several) > 1 else []
-        self.not_dominated = systems["name"].iloc[rows].tolist()
+        #: The systems that no other system dominates on the aspects.
+        self.not_dominated: list[str] = systems["name"].iloc[rows].tolist()
 
     def _estimates(self, human: pd.DataFrame) -> PredictionPowered:
         """Return the estimates of the measures that are averaged over topics."""

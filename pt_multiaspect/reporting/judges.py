@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from ..collection.long_judgments import COMBINATIONS
 from ..errors import MultiAspectError, choices, join_names, number_of, silence_warnings
 from ..evaluation.long_frames import is_combined
 from ..orders.order import grade_values
-from ..views import Block, Cell, Cells, Column, Sentence, Table, decimals
+from ..views import Block, Cells, Column, Sentence, Table, decimals, with_interval
 from .figures import Figures
 from .summary import compared_pair
 
@@ -129,18 +128,13 @@ def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
         ]
     found = judge_agreement(rows, aspects=scales, ci=_CONFIDENCE)
     cells: list[Cells] = [
-        [row["aspect"], Cell(decimals(row["alpha"]), after=_interval(row)), str(row["n_documents"])]
-        for row in found.to_dict("records")
+        [row["aspect"], with_interval(row, "alpha"), str(row["n_documents"])] for row in found.to_dict("records")
     ]
     columns = [Column("criterion", left=True), Column("agreement"), Column("answers with several labels")]
     ends = "" if found["low"].isna().all() else f", with its {100 * _CONFIDENCE:g} % interval over topics"
     repetitions = " Each repetition counts as a judge." if rows["repetition"].nunique() > 1 else ""
     note = f"Agreement: Krippendorff’s α{ends}.{repetitions}"
     return [Table(columns, cells, most=len(cells), notes=[Sentence(note)])]
-
-
-def _interval(row: Mapping[Any, Any]) -> str:
-    return "" if np.isnan(row["low"]) else f"[{decimals(row['low'])}, {decimals(row['high'])}]"
 
 
 def _by_judge(

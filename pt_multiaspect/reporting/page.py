@@ -38,6 +38,7 @@ from ..views import (
     decimals,
     fixed_point,
     html_of,
+    interval_text,
     template,
 )
 from .figures import FEWEST_OF_HEAT_MAPS, Figures
@@ -149,12 +150,10 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     for row, (means, marks, ends) in enumerate(zip(data["means"], data["marks"], data["ends"], strict=True)):
         texts = [""] * len(means)
         if data["powered"] is not None and data["powered"][row] is not None:
-            texts = [
-                f"{decimals(mean)} [{decimals(low)}, {decimals(high)}]"
-                for mean, low, high in zip(*data["powered"][row], strict=True)
-            ]
+            powered = zip(*data["powered"][row], strict=True)
+            texts = [f"{decimals(mean)} {interval_text(low, high)}" for mean, low, high in powered]
         elif ends is not None and data["powered"] is None:
-            texts = [f"[{decimals(low)}, {decimals(high)}]" for low, high in zip(*ends, strict=True)]
+            texts = [interval_text(low, high) for low, high in zip(*ends, strict=True)]
         columns.append(zip(map(decimals, means), marks, texts, strict=True))
     below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
     below += [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]

@@ -12,7 +12,7 @@ from ..analysis._significance import corrector
 from ..errors import choices, number_of
 from ..integration.aggregators import aggregate_is_mean
 from ..tables.content import Head, best_marks
-from ..views import decimals
+from ..views import decimals, interval_text
 from .figures import Figures, interval_values, rows_of_group
 
 
@@ -80,7 +80,7 @@ def _value(figures: Figures, table: pd.DataFrame, label: str, row: int) -> str:
     ends = interval_values(table, label, figures.options.ci)
     if ends is None:
         return value
-    interval = f"[{decimals(ends[0][row])}, {decimals(ends[1][row])}]"
+    interval = interval_text(ends[0][row], ends[1][row])
     return f"{value} ({100 * figures.options.ci:g} % confidence interval {interval})"
 
 

@@ -15,11 +15,13 @@ from .blocks import (
     Table,
     bars,
     frame_table,
+    records_table,
+    with_interval,
 )
 from .html import asset, fragment, html_of, page, template
 from .latex import latex_of
 from .markdown import markdown_of
-from .numbers import MINUS, decimals, fixed_point, percent, with_minus
+from .numbers import MINUS, decimals, fixed_point, interval_text, percent, with_minus
 from .text import WIDTH, crop, printable, text_of
 from .view import View
 
@@ -47,12 +49,15 @@ __all__ = [
     "fragment",
     "frame_table",
     "html_of",
+    "interval_text",
     "latex_of",
     "markdown_of",
     "page",
     "percent",
     "printable",
+    "records_table",
     "template",
     "text_of",
+    "with_interval",
     "with_minus",
 ]

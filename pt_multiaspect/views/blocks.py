@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from .numbers import with_minus
+from .numbers import decimals, interval_text, with_minus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,6 +157,48 @@ def frame_table(frame: pd.DataFrame) -> Table:
     return Table(
         [Column(str(name), left=column == 0, shorten=12) for column, name in enumerate(frame.columns)], rows
     )
+
+
+def records_table(
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    cells: Mapping[str, str | Callable[[Any], Cell | str]],
+    *,
+    elsewhere: str = "",
+    most: int | None = None,
+) -> Table:
+    """Return one row per row of a frame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows.
+    names : sequence of str
+        The first columns, of those that the frame has.
+    cells : mapping of str to str or callable
+        By head, the column of the numbers or of the flags, or a function of the row.
+    elsewhere, most : str, int, optional
+        As for `Table`; by default, all rows are drawn.
+    """
+
+    def cell(row: Any, content: str | Callable[[Any], Cell | str]) -> Cell | str:
+        value = content(row) if callable(content) else row[content]
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return decimals(value) if isinstance(value, float) else value if isinstance(value, Cell) else str(value)
+
+    names = [name for name in names if name in frame]
+    rows = [
+        [*(str(row[name]) for name in names), *(cell(row, content) for content in cells.values())]
+        for row in frame.to_dict("records")
+    ]
+    columns = [*(Column(name, left=True, shorten=12) for name in names), *map(Column, cells)]
+    return Table(columns, rows, elsewhere=elsewhere, most=len(rows) if most is None else most)
+
+
+def with_interval(row: Any, value: str, low: str = "low", high: str = "high") -> Cell:
+    """Return the cell of a number and, unless unknown, its interval, from the columns of a row."""
+    return Cell(decimals(row[value]), after=interval_text(row[low], row[high]))
 
 
 def bars(values: Sequence[float], labels: Sequence[str]) -> list[Bar]:

@@ -17,6 +17,11 @@ def decimals(value: float) -> str:
     return with_minus(f"{value + 0.0:.4f}")  # no -0
 
 
+def interval_text(low: float, high: float) -> str:
+    """Return an interval with four decimals; nothing if it is unknown."""
+    return "" if math.isnan(low) else f"[{decimals(low)}, {decimals(high)}]"
+
+
 def with_minus(number: str) -> str:
     """Return a formatted number with the minus sign of printed numbers."""
     return MINUS + number[1:] if number.startswith("-") else number
