@@ -270,6 +270,15 @@ def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow_page):
     assert narrow_page(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
 
 
+def test_tables_of_measures_and_scales_fit_on_a_phone(narrow_page):
+    """Of a wider table the first columns were to be seen: the names and the bars of discriminative power."""
+    narrow_page.size(420, 800)
+    tables = "[...document.querySelectorAll('#measures .ptma .wide, #definitions .ptma .wide')]"
+    overhang = narrow_page(f"{tables}.map((table) => table.scrollWidth - table.clientWidth)")
+    narrow_page.size(500, 800)
+    assert overhang == [0, 0]
+
+
 def test_one_topic_is_not_in_the_plural(narrow_page):
     text = narrow_page("document.getElementById('counts').textContent")
     assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (TOMA-gated@10)."

@@ -184,15 +184,10 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         *ax.lines[1:],
         *outline,
     ]
-    n_columns = min(2, legend_columns(ax, handles))
     ax.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.08),
-        ncols=n_columns,
-        fontsize=size,
-        frameon=False,
-    )
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=size, frameon=False,
+        ncols=min(2, legend_columns(ax, handles)),
+    )  # fmt: skip
     return ax
 
 

@@ -207,7 +207,7 @@
     axes: [axis("bottom", "x", { title: { signal: "xTitle" }, titleLimit: { signal: "width" } }),
       axis("left", "y", { title: { signal: "yTitle" }, titleLimit: 360 })],
     marks: [
-      { type: "line", from: { data: "front" }, encode: { update: { x: { scale: "x", field: "x" },
+      { type: "line", name: "steps", from: { data: "front" }, encode: { update: { x: { scale: "x", field: "x" },
         y: { scale: "y", field: "y" }, stroke: { value: "var(--blue)" }, strokeWidth: { value: 1.5 },
         strokeDash: { value: [5, 4] } } }, aria: false },
       { type: "symbol", name: "points", from: { data: "table" }, encode: { update: {
@@ -220,9 +220,9 @@
         cursor: { value: "pointer" } }, hover: { opacity: { value: 0.5 } } } },
       { type: "text", from: { data: "points" }, interactive: false, aria: false, encode: { enter: {
         text: { field: "datum.label" }, fill: { value: text }, fontSize: { value: 12 } } },
-        // Names may cover points, but not each other; those of the front come first.
+        // Names may cover points, but neither each other nor the line; those of the front come first.
         transform: [{ type: "label", size: { signal: "[width, height]" }, padding: 20,
-          avoidBaseMark: { signal: "length(data('table')) <= 12" },
+          avoidMarks: ["steps"], avoidBaseMark: { signal: "length(data('table')) <= 12" },
           sort: { field: "datum.front", order: "descending" },
           anchor: ["right", "top", "bottom", "left", "top-right", "bottom-right", "top-left", "bottom-left"],
           offset: [4] }] },
