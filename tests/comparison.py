@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ir_measures
+import numpy as np
 import pytest
 import reference as ref
 from ir_measures import Measure
 from strategies import Collection
+
+from pt_multiaspect import Judgments
+from pt_multiaspect.collection.rankings import Rankings
 
 Values = dict[tuple[Measure, str], float]
 
@@ -27,3 +32,13 @@ def compare(cases: Mapping[Measure, Reference], collection: Collection, toleranc
     for (measure, qid), value in values.items():
         wanted = cases[measure](collection.run.get(qid, {}), collection.labels[qid])
         assert value == pytest.approx(wanted, abs=tolerance, rel=0), (measure, qid)
+
+
+def by_force(measure: Any, judged: dict[str, dict[str, float]]) -> np.ndarray:
+    """The values of all rankings of the judged documents, each a query of its own."""
+    permutations = list(itertools.permutations(judged))
+    run = {
+        f"{index:03d}": {docno: -float(rank) for rank, docno in enumerate(permutation)}
+        for index, permutation in enumerate(permutations)
+    }
+    return measure.evaluate(Rankings(run, Judgments(dict.fromkeys(run, judged))))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import sklearn
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from strategies import examples, forget_warnings
 
-from pt_multiaspect import Aspect, Aspects, Groups, Order
+from pt_multiaspect import Aspect, Aspects, Groups, Order, accelerate
 from pt_multiaspect.cli import main
 
 # The workers of pytest-xdist share the cores: more threads of OpenMP would spend half their time waiting.
@@ -85,6 +90,32 @@ def _names_last_one_test(monkeypatch) -> None:
     for registry in (Aspects.registry, Order.registry, Groups.registry):
         monkeypatch.setattr(registry, "_content", registry._content.copy())
         monkeypatch.setattr(registry, "_declared", registry._declared.copy())
+
+
+@pytest.fixture
+def routing() -> Iterator[None]:
+    """Metadata routing of scikit-learn."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.fixture
+def undo_acceleration() -> Iterator[None]:
+    """Undo the acceleration of ir-measures after the test."""
+    yield
+    accelerate().undo()
+
+
+@pytest.fixture(scope="session")
+def study_module() -> Callable[[str], Any]:
+    """Import a module of the studies in benchmarks/, which are not installed."""
+
+    def import_module(name: str) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(Path(__file__).resolve().parent.parent)
+            return importlib.import_module(f"benchmarks.study.{name}")
+
+    return import_module
 
 
 @pytest.fixture

@@ -1399,3 +1399,12 @@ def planned_variance(variance: float, residual: float, n: int, n_topics: int) ->
     left = min(residual / variance, 1.0)
     k = (n_topics - n) / n_topics
     return variance / n * (left * (1 + k / (n - 3)) + (1 - left) * (1 - k))
+
+
+def holm(levels: Sequence[float]) -> list[float]:
+    """The k-th lowest of n levels times n - k + 1, at least those before it."""
+    result, highest = [0.0] * len(levels), 0.0
+    for k, position in enumerate(sorted(range(len(levels)), key=levels.__getitem__)):
+        highest = max(highest, min(1.0, levels[position] * (len(levels) - k)))
+        result[position] = highest
+    return result

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,3 +23,8 @@ def shared_path(*parts: str) -> Path:
         refuse = pytest.fail if folder else pytest.skip
         refuse(f"{'/'.join(parts)} is not in the shared data (PT_MULTIASPECT_SHARED={folder or default})")
     return path
+
+
+def golden(name: str) -> Any:
+    """Return the content of a shared file of golden figures."""
+    return json.loads(shared_path("golden", name).read_text(encoding="utf-8"))

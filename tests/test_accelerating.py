@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -41,8 +40,11 @@ from pt_multiaspect.collection import Judgments
 from pt_multiaspect.integration import accelerating, provider
 
 pytestmark = [
-    pytest.mark.filterwarnings(f"ignore:.*{message}:pt_multiaspect.MultiAspectWarning")
-    for message in ("none of the", "most scores of", "repeated documents")
+    pytest.mark.usefixtures("undo_acceleration"),
+    *(
+        pytest.mark.filterwarnings(f"ignore:.*{message}:pt_multiaspect.MultiAspectWarning")
+        for message in ("none of the", "most scores of", "repeated documents")
+    ),
 ]
 
 ACCELERATED = [
@@ -55,12 +57,6 @@ LEFT = [
 ]  # fmt: skip
 #: Of other providers.
 ELSEWHERE = [RR @ 3, Judged @ 2]
-
-
-@pytest.fixture(autouse=True)
-def _undo_acceleration() -> Iterator[None]:
-    yield
-    ma.accelerate().undo()
 
 
 def metrics(measures: list[Any], qrels: Any, run: Any) -> list[tuple[str, str, float]]:

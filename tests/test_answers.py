@@ -20,7 +20,7 @@ import pyterrier as pt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared_path
+from shared_data import golden
 from strategies import examples, no_warnings
 from test_learning_page import cells
 
@@ -32,11 +32,6 @@ from pt_multiaspect.collection.rankings import Rankings
 SIX = [f"{strict}{kind}_score" for kind in ("vital", "weighted", "all") for strict in ("strict_", "")]
 IMPORTANCE = {"v": "vital", "o": "okay", "x": "failed"}
 ASSIGNMENT = {"s": "support", "p": "partial_support", "n": "not_support", "z": "protect"}
-
-
-def golden(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(shared_path("golden", name).read_text())
-    return content
 
 
 def nuggets(text: str) -> list[dict[str, str]]:

@@ -74,12 +74,6 @@ class ByGroupId(Recorder):
         return self._keep(X, y, group_id=group_id, sample_weight=sample_weight)
 
 
-@pytest.fixture
-def routing() -> Any:
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
 # -- targets ------------------------------------------------------------------------------------
 
 TOTAL = Y["relevance"] + Y["credibility"]

@@ -9,6 +9,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import one_topic
 from ir_measures import AP, RBP, P, nDCG
 from strategies import no_warnings
 
@@ -26,12 +27,6 @@ TRUST = [0, 1, 2, 1] * 3
 SCALES = {"relevance": 3, "trust": 2}
 
 
-def collection(**aspects: Any) -> pd.DataFrame:
-    """One query, the documents in the order of the labels; the run retrieves them in that order."""
-    size = len(next(iter(aspects.values())))
-    return pd.DataFrame({"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects})
-
-
 def value_and_warnings(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
     run = qrels[["qid", "docno"]].assign(score=-np.arange(len(qrels), dtype=float))
     with warnings.catch_warnings(record=True) as caught:
@@ -40,12 +35,12 @@ def value_and_warnings(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[s
     return float(value), [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
 
 
-BOTH = collection(label=LABELS, trust=TRUST)
+BOTH = one_topic(label=LABELS, trust=TRUST)
 
 
 def test_a_label_of_relevance_far_above_the_others_warns() -> None:
     """A code such as 99 made a scale of 100 grades; other aspects were said to be doubtful."""
-    coded = collection(label=[*LABELS[:-1], 99])
+    coded = one_topic(label=[*LABELS[:-1], 99])
     _, messages = value_and_warnings(TOMA(base=nDCG), coded)
     assert any("the label 99 of relevance is far above" in message for message in messages)
     assert "Aspect(unjudged=[99])" in "".join(messages)
@@ -90,7 +85,7 @@ def test_a_rel_above_the_highest_label_of_an_inferred_scale_warns() -> None:
 
 def test_a_rel_beyond_a_turned_scale_warns() -> None:
     turned = Aspects({"relevance": 3, "trust": Aspect([1, 2, 3], greater_is_better=False)})
-    qrels = collection(label=LABELS, trust=[1, 2, 3, 3] * 3)
+    qrels = one_topic(label=LABELS, trust=[1, 2, 3, 3] * 3)
     base = {"relevance": "AP(rel=1)", "trust": "SetP(rel=0)"}
     (message,) = value_and_warnings(CAM(base=base, aspects=turned), qrels)[1]
     assert "rel=0 is below 1, the top grade of trust" in message
@@ -164,7 +159,7 @@ def test_single_aspect_measures_of_a_single_column_are_ordinary() -> None:
 @pytest.mark.parametrize("code", [-0.5, -1.5, -0.001])
 def test_fractions_between_the_codes_of_junk_warn(code: float) -> None:
     """Only -1 and -2 are codes; these were the lowest grade without a sign."""
-    qrels = collection(label=[code, 2, 0, -1, -2, 1])
+    qrels = one_topic(label=[code, 2, 0, -1, -2, 1])
     (message,) = value_and_warnings(On(aspects={"relevance": 2}), qrels)[1]
     assert f"relevance has labels below its lowest grade 0, which are evaluated as that grade: {code}." in message
     assert f"Aspect(unjudged=[{code}])" in message
@@ -293,7 +288,7 @@ ANSWERS = ["no", "yes", "yes"] * 4
 @pytest.mark.parametrize("kind", ["object", "category", "string"])
 def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     """It was left out without a sign."""
-    qrels = collection(label=LABELS, correct=pd.Series(ANSWERS).astype(kind), trust=TRUST)
+    qrels = one_topic(label=LABELS, correct=pd.Series(ANSWERS).astype(kind), trust=TRUST)
     value, messages = value_and_warnings(CAM(aspects=None), qrels)
     (message,) = messages
     assert "the qrels column correct contains text ('no', 'yes'), so it is not evaluated" in message
@@ -325,12 +320,12 @@ def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     ],
 )
 def test_ordinary_columns_of_text_do_not_warn(column: str, texts: list[Any]) -> None:
-    assert value_and_warnings(CAM, collection(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
+    assert value_and_warnings(CAM, one_topic(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
 
 
 @no_warnings()
 def test_text_about_queries_does_not_warn() -> None:
-    both = [collection(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid) for qid in ("q1", "q2")]
+    both = [one_topic(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid) for qid in ("q1", "q2")]
     qrels = pd.concat(both)
     assert CAM.calc_aggregate(qrels, qrels[["qid", "docno"]].assign(score=range(24))) > 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from typing import Any
 
 import ir_measures
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, ERR, RBP, P, nDCG
-from shared_data import shared_path
+from shared_data import golden
 from strategies import examples, no_warnings
 
 import pt_multiaspect as ma
@@ -77,9 +76,9 @@ SPEC = {name: ma.Aspect(2, threshold=1) for name in "ab"}
 # -- golden ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session")
-def golden() -> list[dict[str, Any]]:
-    return json.loads(shared_path("golden", "pareto.json").read_text(encoding="utf-8"))["cases"]
+@pytest.fixture(scope="session", name="golden")
+def _golden() -> list[dict[str, Any]]:
+    return golden("pareto.json")["cases"]
 
 
 def golden_front(case: dict[str, Any], kind: str) -> ma.analysis.AttainableFront:

@@ -11,6 +11,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from comparison import by_force
 from ir_measures import AP, RBP, SDCG, Accuracy, Bpref, define_byquery, infAP, nDCG
 
 import pt_multiaspect as ma
@@ -388,16 +389,6 @@ def world(seed: int) -> tuple[random.Random, list[str], dict[str, dict[str, floa
     labels = (0, 1, 2, 0, 1, 2, -1, float("nan"))
     documents = "abcde"[: rng.randint(1, 5)]
     return rng, names, {docno: {name: rng.choice(labels) for name in names} for docno in documents}
-
-
-def by_force(measure: ma.Measure, judged: dict[str, dict[str, float]]) -> np.ndarray:
-    """The values of all permutations, each a query of its own."""
-    permutations = list(itertools.permutations(judged))
-    run = {
-        f"{index:03d}": {docno: -float(rank) for rank, docno in enumerate(permutation)}
-        for index, permutation in enumerate(permutations)
-    }
-    return measure.evaluate(Rankings(run, Judgments(dict.fromkeys(run, judged))))
 
 
 #: Random labels may all be equal, or never 0.

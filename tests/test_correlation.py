@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import array_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
-from shared_data import shared_path
+from shared_data import golden
 
 from pt_multiaspect.analysis import correlation, rank_correlation, tau_ap
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 
 METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
-
-
-def frame(values, measures=("AP", "RR", "P")) -> pd.DataFrame:
-    """A long frame of an array systems × topics × measures."""
-    rows = [
-        (f"run {system}", f"q{topic}", measures[measure], value)
-        for (system, topic, measure), value in np.ndenumerate(np.asarray(values, dtype=float))
-    ]
-    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
 def arrays(perquery: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str], list[str]]:
@@ -37,7 +27,7 @@ def arrays(perquery: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str], li
 
 def random_frame(seed=0, shape=(8, 6, 3), decimals=1) -> pd.DataFrame:
     """Scores with ties."""
-    return frame(np.random.default_rng(seed).random(shape).round(decimals))
+    return array_frame(np.random.default_rng(seed).random(shape).round(decimals))
 
 
 def slow_tau_ap(reference, other) -> float:
@@ -74,7 +64,7 @@ def slow_rbo(left, right, p) -> float:
     ("measure", "tau", "ap"), [("uRBP", 0.8666, 0.7985684973), ("uRBPgr", 0.9077, 0.8634555553)]
 )
 def test_published_tau_of_clef_2015(measure, tau, ap):
-    runs = json.loads(shared_path("golden", "clef2015_runs.json").read_text())["runs"]
+    runs = golden("clef2015_runs.json")["runs"]
     means = {name: run["committed"] for name, run in sorted(runs.items())}
     assert len(means) == 110
     reference, other = ([run[m] for run in means.values()] for m in ("RBP", measure))
@@ -129,19 +119,21 @@ def test_ties_of_tau_ap(pair):
 def test_tau_ap_has_a_direction():
     assert tau_ap([4, 3, 2, 1], [1, 4, 3, 2]) == pytest.approx(2 * (1 + 1 + 0) / 3 - 1)
     assert tau_ap([1, 4, 3, 2], [4, 3, 2, 1]) == pytest.approx(2 * (0 + 1 / 2 + 2 / 3) / 3 - 1)
-    table = correlation(frame(np.array([[4, 1], [3, 4], [2, 3], [1, 2]])[:, None].repeat(2, axis=1)), "tau_ap")
+    table = correlation(
+        array_frame(np.array([[4, 1], [3, 4], [2, 3], [1, 2]])[:, None].repeat(2, axis=1)), "tau_ap"
+    )
     assert table.loc["AP", "RR"] == pytest.approx(tau_ap([4, 3, 2, 1], [1, 4, 3, 2]))
     assert table.loc["RR", "AP"] == pytest.approx(tau_ap([1, 4, 3, 2], [4, 3, 2, 1]))
 
 
 def test_golden_tau_gap():
-    cases = json.loads(shared_path("golden", "correlations.json").read_text())["cases"]
+    cases = golden("correlations.json")["cases"]
     assert len(cases) > 20
     for case in cases:
         expected = np.nan if case["tau_gap"] is None else case["tau_gap"]
         value = rank_correlation(case["truth"], case["other"], "tau_gap")
         assert value == pytest.approx(expected, abs=1e-9, nan_ok=True), case
-        perquery = frame(np.array([case["truth"], case["other"]]).T[:, None].repeat(2, axis=1), ("AP", "RR"))
+        perquery = array_frame(np.array([case["truth"], case["other"]]).T[:, None].repeat(2, axis=1), ("AP", "RR"))
         if expected == expected:
             assert correlation(perquery, "tau_gap").loc["AP", "RR"] == pytest.approx(expected, abs=1e-9), case
 
@@ -173,7 +165,7 @@ def test_ties_with_the_last_of_the_best_systems_are_kept_and_resamples_have_the_
     values = np.random.default_rng(3).random((6, 8, 2))
     values[:, :, 0] = np.array([9, 7, 7, 7, 2, 1])[:, None] / 10
     values[[0, 5], :, 1] += 1
-    perquery = frame(values)
+    perquery = array_frame(values)
     kept = perquery[perquery["name"].isin(["run 0", "run 1", "run 2", "run 3"])]
     settings = {"ci": 0.9, "n_resamples": 50}
     result, expected = correlation(perquery, top=2, **settings), correlation(kept, **settings)
@@ -189,7 +181,7 @@ def test_measures_that_are_constant_among_the_best_systems_are_named():
     values[:3, :, 0] += 1
     values[:3, :, 1] = 0.5
     with pytest.warns(MultiAspectWarning, match=r"RR does so among the best by AP, so this correlation is NaN"):
-        found = correlation(frame(values), top=3)
+        found = correlation(array_frame(values), top=3)
     assert np.isnan(found.loc["AP", "RR"])
     assert not np.isnan(found.loc["RR", "AP"])
 
@@ -223,7 +215,7 @@ def test_the_matrix_is_made_of_single_correlations(method):
 def test_the_order_in_which_a_mean_is_summed_makes_no_tie_break():
     values = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.2, 0.3, 0.1], [0.4, 0.4, 0.4]]
     other = [[0.1] * 3, [0.1] * 3, [0.1] * 3, [0.2] * 3]
-    assert correlation(frame(np.stack([values, other], axis=2))).loc["AP", "RR"] == 1
+    assert correlation(array_frame(np.stack([values, other], axis=2))).loc["AP", "RR"] == 1
 
 
 @pytest.mark.slow
@@ -248,7 +240,7 @@ def test_intervals(method, rank_by):
     drawn = np.random.default_rng(0).integers(len(qids), size=(20, len(qids)))
     sample = []
     for topics in drawn:
-        again = frame(values[:, topics], measures).assign(
+        again = array_frame(values[:, topics], measures).assign(
             name=lambda f: f["name"].map(dict(zip(sorted(names), names, strict=True)))
         )
         sample.append(correlation(again, method, rank_by).loc["AP", "RR"])
@@ -260,14 +252,14 @@ def test_constant_measures_are_named():
     values = np.random.default_rng(1).random((5, 4, 3))
     values[:, :, 1] = 0.5
     with pytest.warns(MultiAspectWarning, match=r"kendall is undefined .*RR.*method='rbo'"):
-        table = correlation(frame(values))
+        table = correlation(array_frame(values))
     assert table["RR"].isna().all()
     assert not np.isnan(table.loc["AP", "P"])
     values[:, 1:, 1] = values[:, 1:, 0]
     with pytest.warns(MultiAspectWarning, match=r"RR.*1 of 4 topics"):
-        table = correlation(frame(values), rank_by="query")
+        table = correlation(array_frame(values), rank_by="query")
     assert table.loc["AP", "RR"] == pytest.approx(1)
-    assert not correlation(frame(values), "rbo").isna().any(axis=None)
+    assert not correlation(array_frame(values), "rbo").isna().any(axis=None)
 
 
 def test_frames_of_experiments():
@@ -289,7 +281,7 @@ def test_frames_of_experiments():
     )
 
 
-GOOD = frame(np.arange(24).reshape(4, 3, 2))
+GOOD = array_frame(np.arange(24).reshape(4, 3, 2))
 
 
 @pytest.mark.parametrize(
@@ -355,7 +347,7 @@ def test_bad_input(make, parts):
 
 def test_intervals_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(5)
-    perquery = frame(rng.random((6, 12, 2)))
+    perquery = array_frame(rng.random((6, 12, 2)))
     expected = correlation(perquery, ci=0.9, n_resamples=50)
     for shuffled in (
         perquery.sort_values("qid", ascending=False, kind="stable"),
@@ -376,7 +368,7 @@ def test_intervals_do_not_depend_on_the_order_of_rows():
 def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
     """Their correlation with others had the wrong sign."""
     value = np.random.default_rng(6).random((5, 4, 1))
-    perquery = frame(np.concatenate([value, 2 - value], axis=2))
+    perquery = array_frame(np.concatenate([value, 2 - value], axis=2))
     first = perquery["measure"].unique()[1]
     perquery = perquery.assign(measure=perquery["measure"].replace(first, name))
     assert correlation(perquery, rank_by=rank_by).iloc[0, 1] == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from shared_data import shared_path
+from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import datasets
@@ -84,7 +84,7 @@ def test_labels_are_those_that_read_qrels_reads(shared_folder: Path, name: str, 
 
 @pytest.mark.slow
 def test_scales_of_clef_2015_give_the_published_values(shared_folder: Path) -> None:
-    figures = json.loads(shared_path("golden", "clef2015_runs.json").read_text(encoding="utf-8"))["runs"]
+    figures = golden("clef2015_runs.json")["runs"]
     judged = datasets.load("clef-ehealth-2015")
     runs = pd.read_csv(
         shared_folder / "clef2015" / "runs.top100.tsv.gz",
@@ -100,7 +100,7 @@ def test_scales_of_clef_2015_give_the_published_values(shared_folder: Path) -> N
 
 
 def test_a66_is_the_ranking_that_was_judged(shared_folder: Path) -> None:
-    means = json.loads(shared_path("golden", "a66.json").read_text(encoding="utf-8"))["means"]["all100"]
+    means = golden("a66.json")["means"]["all100"]
     judged = datasets.load("a66")
     values = {
         "ndcg": ma.On(aspect="relevance", base="nDCG", aspects=judged.aspects),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
-from shared_data import shared_path
+from shared_data import golden
 
 import pt_multiaspect as ma
 from pt_multiaspect.analysis import detectable_difference
@@ -31,13 +30,13 @@ def world(n_runs: int = 4, n_topics: int = 10, seed: int = 0, **measures: float)
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
-def golden(function: str) -> list[dict[str, Any]]:
-    cases = json.loads(shared_path("golden", "planning.json").read_text(encoding="utf-8"))["cases"]
+def golden_cases(function: str) -> list[dict[str, Any]]:
+    cases = golden("planning.json")["cases"]
     return [case for case in cases if case["function"] == function]
 
 
 def test_golden_powers() -> None:
-    cases = golden("t_power")
+    cases = golden_cases("t_power")
     assert len(cases) == 4
     for case in cases:
         given = case["input"]
@@ -46,22 +45,22 @@ def test_golden_powers() -> None:
 
 
 def test_golden_differences_topics_and_limits() -> None:
-    for case in golden("detectable"):
+    for case in golden_cases("detectable"):
         given = case["input"]
         found = given["sd"] * detectable_effect(given["n"], given["power"], given["alpha"])
         assert found == pytest.approx(case["expected"]["difference"], abs=case["tolerance"]), case["id"]
-    for case in golden("n_topics"):
+    for case in golden_cases("n_topics"):
         given = case["input"]
         (n,) = topics_needed(np.array([given["d"] / given["sd"]]), given["power"], given["alpha"])
         assert n == case["expected"]["n"], case["id"]
-    for case in golden("sd_upper"):
+    for case in golden_cases("sd_upper"):
         given = case["input"]
         limit = upper_deviation(np.array(given["sd"]), given["n"], given["confidence"])
         assert limit == pytest.approx(case["expected"]["sd"], abs=case["tolerance"]), case["id"]
 
 
 def test_golden_pilot() -> None:
-    (case,) = golden("pilot")
+    (case,) = golden_cases("pilot")
     rows = [
         (name, f"q{n}", "AP", value)
         for name, values in case["input"]["values"].items()

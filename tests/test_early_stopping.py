@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -191,8 +192,10 @@ def test_the_fraction_of_the_queries_that_is_held_out(fraction: float, n_queries
     n_rows = []
 
     class Recording(type(lightgbm("Regressor"))):  # type: ignore[misc]
+        @wraps(lightgbm("Regressor").fit)
         def fit(self, features: Any, *args: Any, **options: Any) -> Any:
-            n_rows.extend([len(features), *(len(held) for held, _ in options["eval_set"])])
+            sets = options.get("eval_X") or [held for held, _ in options["eval_set"]]  # of older versions
+            n_rows.extend(map(len, (features, *sets)))
             return super().fit(features, *args, **options)
 
     booster = Recording(n_estimators=1, num_leaves=2, min_child_samples=1, verbose=-1, n_jobs=1)

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from frame_world import random_qrels
 
 import pt_multiaspect as ma
 
@@ -64,10 +65,7 @@ def by(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def qrels() -> pd.DataFrame:
-    rng = np.random.default_rng(7)
-    pairs = [(f"q{query}", f"d{document}") for query in range(5) for document in range(12)]
-    frame = pd.DataFrame(pairs, columns=["qid", "docno"])
-    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
+    return random_qrels(5)
 
 
 def some_run(qrels: pd.DataFrame, name: str, seed: int) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from frame_world import random_qrels
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, evaluate, evaluator
@@ -25,10 +26,7 @@ MEASURES = {"ours": TOMA(aspects=SCALES) @ 5, "CAM": CAM(aspects=SCALES) @ 5, "n
 
 @pytest.fixture(scope="module")
 def qrels() -> pd.DataFrame:
-    rng = np.random.default_rng(7)
-    pairs = [(f"q{query}", f"d{document}") for query in range(5) for document in range(12)]
-    frame = pd.DataFrame(pairs, columns=["qid", "docno"])
-    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
+    return random_qrels(5)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import pickle
 import re
@@ -17,7 +16,7 @@ import reference as ref
 from comparison import compare
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared_path
+from shared_data import golden
 from strategies import DOCNOS, Collection, examples, scaled_collections
 
 import pt_multiaspect as ma
@@ -60,7 +59,7 @@ def values(measures: list[ma.Measure], qrels: Any, run: Any, as_string: bool) ->
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_awrf_golden(as_string: bool) -> None:
     """The organisers' programs of both years; 2021's is followed where nothing is aligned or retrieved."""
-    cases = json.loads(shared_path("golden", "awrf.json").read_text())["cases"]
+    cases = golden("awrf.json")["cases"]
     assert len(cases) == 16
     for number, case in enumerate(cases):
         dimensions = {
@@ -80,7 +79,7 @@ def test_awrf_golden(as_string: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_gf_golden(as_string: bool) -> None:
-    content = json.loads(shared_path("golden", "gfr.json").read_text())
+    content = golden("gfr.json")
     groups = {}
     for name, dimension in content["attribute sets"].items():
         names = [f"{name}{index}" for index in range(len(dimension["target"]))]
@@ -104,7 +103,7 @@ def test_gf_golden(as_string: bool) -> None:
 
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_gfr_golden(as_string: bool) -> None:
-    content = json.loads(shared_path("golden", "gfr.json").read_text())
+    content = golden("gfr.json")
     sets = {name: content["attribute sets"][name] for name in ("level", "kind")}
     names = {
         name: [f"{name}{index}" for index in range(len(dimension["target"]))] for name, dimension in sets.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import math
 from typing import Any
 
@@ -12,7 +11,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from ir_measures import AP, Measure, SetF, nDCG
-from shared_data import shared_path
+from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, NGRE, NLRE, NWCS, TOMA, WHAM, Aspect, Aspects, DistanceOrder, On
@@ -21,11 +20,6 @@ from pt_multiaspect import uRBPgr as URBPgr
 
 Labels = dict[str, dict[str, dict[str, float]]]
 Run = dict[str, dict[str, float]]
-
-
-def golden(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(shared_path("golden", name).read_text())
-    return content
 
 
 def rank_documents(docnos: str | list[str]) -> dict[str, float]:

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import long_frame
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import holm
 from report_world import MEASURES, NASTY, SCALES, Page, world
 from scipy import stats
 
@@ -28,17 +30,12 @@ SCORES = {
 }
 
 
-def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
-    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-
-
 def members(group: str) -> list[int]:
     return [int(qid[1:]) for qid, name in GROUPS.items() if group in (name, "all")]
 
 
 def test_one_row_per_group_and_run_and_one_of_all() -> None:
-    table = ma.aggregate(long(SCORES), by=GROUPS)
+    table = ma.aggregate(long_frame(SCORES), by=GROUPS)
     assert list(table.columns) == ["group", "name", "AP"]
     expected = [
         (group, name, statistics.fmean(SCORES[name][n] for n in members(group)))
@@ -48,11 +45,11 @@ def test_one_row_per_group_and_run_and_one_of_all() -> None:
     assert table[["group", "name"]].to_records(index=False).tolist() == [row[:2] for row in expected]
     assert table["AP"].tolist() == pytest.approx([row[2] for row in expected], abs=1e-12)
     whole = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
-    pd.testing.assert_frame_equal(whole, ma.aggregate(long(SCORES)))
+    pd.testing.assert_frame_equal(whole, ma.aggregate(long_frame(SCORES)))
 
 
 def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> None:
-    frame, file = long(SCORES), tmp_path / "groups.txt"
+    frame, file = long_frame(SCORES), tmp_path / "groups.txt"
     file.write_text("".join(f"{qid}\t{group}  \n" for qid, group in GROUPS.items()) + "\n", encoding="utf-8")
     expected = ma.aggregate(frame, by=GROUPS)
     with_column = frame.assign(kind=frame["qid"].map(GROUPS))
@@ -90,7 +87,7 @@ def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> 
 def test_bad_groups_are_answered_in_one_line(by, message) -> None:
     for function in (ma.aggregate, lambda frame, by: ma.analysis.compare_with_baseline(frame, "a", by=by)):
         with pytest.raises(MultiAspectError, match=f"^by: .*{message.removeprefix('by: ')}") as caught:
-            function(long(SCORES), by=by)
+            function(long_frame(SCORES), by=by)
         assert "\n" not in str(caught.value)
 
 
@@ -107,7 +104,7 @@ def test_bad_groups_are_answered_in_one_line(by, message) -> None:
 def test_equal_numbers_are_one_group(groups, names) -> None:
     """2 and 2.0 were two groups, with means of their own."""
     qids = list(GROUPS)
-    frame = long({"a": SCORES["a"]}).assign(kind=pd.Series(groups, dtype=object))
+    frame = long_frame({"a": SCORES["a"]}).assign(kind=pd.Series(groups, dtype=object))
     for by in (dict(zip(qids, groups, strict=True)), pd.Series(groups, index=qids, dtype=object), "kind"):
         assert ma.aggregate(frame, by=by)["group"].tolist() == names
 
@@ -120,11 +117,11 @@ def test_numbers_and_text_that_reads_alike_are_not_one_group(number, text) -> No
     with pytest.raises(
         MultiAspectError, match=rf"^by: expected names of groups of one type, got .* text '{text}'; "
     ):
-        ma.aggregate(long(SCORES), by=groups)
+        ma.aggregate(long_frame(SCORES), by=groups)
 
 
 def test_a_topic_in_two_groups_of_a_column() -> None:
-    frame = long(SCORES)
+    frame = long_frame(SCORES)
     frame["kind"] = np.where(frame["name"] == "a", "one", "other")
     with pytest.raises(MultiAspectError, match=r"one group.*got one and other for q0"):
         ma.aggregate(frame, by="kind")
@@ -140,13 +137,13 @@ def test_bad_lines_of_a_file(tmp_path: Path) -> None:
     }.items():
         file.write_text(content, encoding="utf-8")
         with pytest.raises(MultiAspectError, match=message):
-            ma.aggregate(long(SCORES), by=file)
+            ma.aggregate(long_frame(SCORES), by=file)
 
 
 def test_the_label_of_a_measure_is_not_group() -> None:
     with pytest.raises(MultiAspectError, match=r"'group'.*name of the column"):
-        ma.aggregate(long(SCORES, "group"), by=GROUPS)
-    assert "group" in ma.aggregate(long(SCORES, "group"))
+        ma.aggregate(long_frame(SCORES, "group"), by=GROUPS)
+    assert "group" in ma.aggregate(long_frame(SCORES, "group"))
 
 
 @given(
@@ -158,7 +155,7 @@ def test_the_label_of_a_measure_is_not_group() -> None:
 )
 def test_parts_agree_with_the_whole(rows) -> None:
     values, groups, weights = zip(*rows, strict=True)
-    frame = pd.concat([long({"a": list(values)}), long({"a": list(values)}, "NumRet")])
+    frame = pd.concat([long_frame({"a": list(values)}), long_frame({"a": list(values)}, "NumRet")])
     by = {f"q{n}": group for n, group in enumerate(groups)}
     table = ma.aggregate(frame, by=by).set_index("group")
     sizes = pd.Series(groups).value_counts()
@@ -166,7 +163,7 @@ def test_parts_agree_with_the_whole(rows) -> None:
     assert mean == pytest.approx(table["AP"]["all"], abs=1e-12)
     assert table["NumRet"].drop("all").sum() == pytest.approx(table["NumRet"]["all"], abs=1e-12)
     weight = {f"q{n}": value for n, value in enumerate(weights)}
-    weighted = ma.aggregate(long({"a": list(values)}), weights=weight, by=by).set_index("group")["AP"]
+    weighted = ma.aggregate(long_frame({"a": list(values)}), weights=weight, by=by).set_index("group")["AP"]
     shares = {
         group: sum(w for w, label in zip(weights, groups, strict=True) if label == group) for group in sizes.index
     }
@@ -186,7 +183,9 @@ def test_measures_keep_their_aggregates_within_groups() -> None:
 
 
 def test_a_group_equals_a_frame_of_its_topics() -> None:
-    frame = pd.concat([long(SCORES), long(SCORES, "GMAP").assign(value=lambda rows: np.log(rows["value"]))])
+    frame = pd.concat(
+        [long_frame(SCORES), long_frame(SCORES, "GMAP").assign(value=lambda rows: np.log(rows["value"]))]
+    )
     for options in ({}, {"ci": 0.9}, {"ci": 0.9, "ci_method": "bootstrap"}, {"weights": dict.fromkeys(GROUPS, 2)}):
         table = ma.aggregate(frame, by=GROUPS, **options)
         for group in ("short", "long"):
@@ -200,16 +199,16 @@ def test_a_group_equals_a_frame_of_its_topics() -> None:
 
 def test_a_group_of_one_topic_has_no_interval() -> None:
     for method in ("t", "bootstrap"):
-        table = ma.aggregate(long(SCORES), ci=0.9, ci_method=method, by=GROUPS).set_index(["group", "name"])
+        table = ma.aggregate(long_frame(SCORES), ci=0.9, ci_method=method, by=GROUPS).set_index(["group", "name"])
         assert table.loc["odd one", "AP"].tolist() == pytest.approx([0.9, 0.8, 0.1])
         assert table.loc["odd one", ["AP 90% low", "AP 90% high"]].isna().all(axis=None)
         assert table.loc[["short", "long", "all"]].notna().all(axis=None)
     with pytest.raises(MultiAspectError, match="at least two topics"):
-        ma.aggregate(long({"a": [0.5]}), ci=0.9, by={"q0": "one"})
+        ma.aggregate(long_frame({"a": [0.5]}), ci=0.9, by={"q0": "one"})
 
 
 def test_topics_that_a_run_lacks_are_told() -> None:
-    frame = long(SCORES)
+    frame = long_frame(SCORES)
     lacking = frame[~((frame["name"] == "b") & (frame["qid"].isin(["q4", "q5"])))]
     with pytest.warns(MultiAspectWarning, match=r"a and b.*different topics"):
         table = ma.aggregate(lacking, by=GROUPS).set_index(["group", "name"])["AP"]
@@ -224,7 +223,9 @@ def test_topics_that_a_run_lacks_are_told() -> None:
 
 def test_a_measure_without_topics_of_a_group() -> None:
     """As with `average_over='positive'`, where measures have topics of their own."""
-    frame = pd.concat([long(SCORES), long({name: values[:2] for name, values in SCORES.items()}, "P@5")])
+    frame = pd.concat(
+        [long_frame(SCORES), long_frame({name: values[:2] for name, values in SCORES.items()}, "P@5")]
+    )
     table = ma.aggregate(frame, by=GROUPS).set_index(["group", "name"])["P@5"]
     assert table["long"].isna().all()
     assert table["short"].tolist() == table["all"].tolist()
@@ -234,11 +235,16 @@ def test_a_measure_without_topics_of_a_group() -> None:
 
 
 def test_seeds_and_folds_within_groups() -> None:
-    seeds = pd.concat([long(SCORES).assign(seed=0), long({k: v[::-1] for k, v in SCORES.items()}).assign(seed=1)])
+    seeds = pd.concat(
+        [
+            long_frame(SCORES).assign(seed=0),
+            long_frame({k: v[::-1] for k, v in SCORES.items()}).assign(seed=1),
+        ]
+    )
     table = ma.aggregate(seeds, over="seed", by=GROUPS).set_index(["group", "name"])
     means = [statistics.fmean(SCORES["a"][:2]), statistics.fmean(SCORES["a"][4:])]
     assert table.loc[("short", "a")].tolist() == pytest.approx([statistics.fmean(means), statistics.stdev(means)])
-    folds = long(SCORES).assign(fold=lambda rows: rows["qid"].isin(["q0", "q1", "q2"]).astype(int))
+    folds = long_frame(SCORES).assign(fold=lambda rows: rows["qid"].isin(["q0", "q1", "q2"]).astype(int))
     table = ma.aggregate(folds, over="fold", by=GROUPS).set_index(["group", "name"])
     assert table.loc[("short", "a"), "AP"] == pytest.approx(0.3)
     assert table.loc["short", "AP sd"].isna().all()
@@ -247,12 +253,12 @@ def test_seeds_and_folds_within_groups() -> None:
 
 def test_weights_of_a_group_that_sum_to_0() -> None:
     with pytest.raises(MultiAspectError, match=r"AP of a.*short: expected"):
-        ma.aggregate(long(SCORES), weights={**dict.fromkeys(GROUPS, 1), "q0": 0, "q1": 0}, by=GROUPS)
+        ma.aggregate(long_frame(SCORES), weights={**dict.fromkeys(GROUPS, 1), "q0": 0, "q1": 0}, by=GROUPS)
 
 
 def test_bootstrap_intervals() -> None:
     values = SCORES["a"]
-    frame = long({"a": values, "turned": values[::-1], "equal": [0.1] * 6})
+    frame = long_frame({"a": values, "turned": values[::-1], "equal": [0.1] * 6})
     table = ma.aggregate(frame, ci=0.9, ci_method="bootstrap").set_index("name")
     rng = random.Random(1)
     means = sorted(statistics.fmean(rng.choices(values, k=6)) for _ in range(20_000))
@@ -269,23 +275,16 @@ def test_bootstrap_intervals() -> None:
 def test_bootstrap_intervals_of_many_topics() -> None:
     """Drawn in several parts."""
     drawn = np.random.default_rng(2).random(3000)
-    ends = ma.aggregate(long({"a": drawn.tolist()}), ci=0.95, ci_method="bootstrap").iloc[0].tolist()[2:]
+    ends = ma.aggregate(long_frame({"a": drawn.tolist()}), ci=0.95, ci_method="bootstrap").iloc[0].tolist()[2:]
     half = 1.96 * stats.sem(drawn)
     assert ends == pytest.approx([drawn.mean() - half, drawn.mean() + half], abs=half / 20)
 
 
 def compare_groups(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
-    frame = pd.concat([long(SCORES), long({name: values[::-1] for name, values in SCORES.items()}, "RR")])
+    frame = pd.concat(
+        [long_frame(SCORES), long_frame({name: values[::-1] for name, values in SCORES.items()}, "RR")]
+    )
     return ma.analysis.compare_with_baseline(frame[frame["name"].isin(names)], by=by, **options)
-
-
-def holm(levels: list[float]) -> list[float]:
-    """The k-th lowest of n levels times n - k + 1, at least those before it."""
-    result, highest = [0.0] * len(levels), 0.0
-    for k, position in enumerate(sorted(range(len(levels)), key=levels.__getitem__)):
-        highest = max(highest, min(1.0, levels[position] * (len(levels) - k)))
-        result[position] = highest
-    return result
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
@@ -322,7 +321,7 @@ def test_comparisons_in_all_groups_are_one_family(baseline) -> None:
 
 
 def test_comparisons_do_not_depend_on_the_order_of_rows() -> None:
-    rows = long(SCORES)
+    rows = long_frame(SCORES)
     reverse = rows["qid"].map(GROUPS) == "long"  # the runs of this group are in reverse order
     mixed = pd.concat([rows[~reverse], rows[reverse][::-1]])
     for frame in (mixed, mixed[mixed["qid"] != "q5"]):
@@ -361,7 +360,7 @@ def test_a_group_of_one_topic_has_the_differences_and_ties_of_that_topic() -> No
     assert value != 0.3e7
     values = {"a": [value, 3.0, 4.0], "b": [0.3e7, 5.0, 1.0], "c": [1.0, 5.0, 1.0]}
     by = {"q0": "one", "q1": "two", "q2": "two"}
-    table = ma.analysis.compare_with_baseline(long(values), "a", by=by)
+    table = ma.analysis.compare_with_baseline(long_frame(values), "a", by=by)
     rows = table[table["group"] == "one"].set_index("name")
     assert rows[["wins", "losses", "ties"]].to_numpy().tolist() == [[0, 0, 1], [0, 1, 0]]
     assert rows["difference"].to_dict() == pytest.approx({"b": 0, "c": 1 - 3e6}, abs=1e-8)
@@ -373,7 +372,7 @@ def test_the_family_of_groups_is_rarely_wrong() -> None:
     rng, wrong = np.random.default_rng(4), 0
     by = {f"q{n}": f"g{n % 5}" for n in range(30)}
     for _ in range(100):
-        frame = long({name: rng.random(30).tolist() for name in "abc"})
+        frame = long_frame({name: rng.random(30).tolist() for name in "abc"})
         tests = ma.analysis.compare_with_baseline(frame, "a", by=by)
         wrong += tests.loc[tests["group"] != "all", "significant"].any()
     assert wrong / 100 < 0.12  # .05 and three standard errors
@@ -462,7 +461,7 @@ def read_csv(output: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("interval", ["half-width", "ends"])
 def test_a_table_of_systems_has_a_section_for_each_group(interval: str) -> None:
-    values = long(SCORES)
+    values = long_frame(SCORES)
     table = ma.systems_table(values, by=GROUPS, baseline="a", ci=0.9, interval=interval)
     means = ma.aggregate(values, by=GROUPS, ci=0.9)
     tests = ma.analysis.compare_with_baseline(values, "a", by=GROUPS).set_index(["group", "name"])
@@ -491,12 +490,12 @@ def test_a_table_of_systems_has_a_section_for_each_group(interval: str) -> None:
 
 
 def test_best_values_of_a_table_are_those_of_each_group() -> None:
-    means = ma.aggregate(long(SCORES), by=GROUPS)
-    text = str(ma.systems_table(long(SCORES), by=GROUPS, decimals=2))
+    means = ma.aggregate(long_frame(SCORES), by=GROUPS)
+    text = str(ma.systems_table(long_frame(SCORES), by=GROUPS, decimals=2))
     best = [means.loc[rows["AP"].idxmax(), "name"] for _, rows in means.groupby("group", sort=False)]
     assert [line[0] for line in text.splitlines() if re.match(r"[abc] .*\*", line)] == best
     with pytest.raises(MultiAspectError, match="groups= are sections of systems, by= of topics: omit one"):
-        ma.systems_table(long(SCORES), by=GROUPS, groups={"x": ["a", "b", "c"]})
+        ma.systems_table(long_frame(SCORES), by=GROUPS, groups={"x": ["a", "b", "c"]})
 
 
 def test_the_command_line_shows_groups(cli, trec_files) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,7 @@ import reference as ref
 from comparison import compare, evaluate
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared_path
+from shared_data import golden
 from strategies import Collection, examples, scaled_collections, weights
 
 import pt_multiaspect as ma
@@ -51,7 +50,7 @@ QRELS = topic_qrels(d1=(3, 0), d2=(1, 1), d3=(0, 2), d4=(0, 0))
 
 
 def cases() -> list[dict[str, Any]]:
-    return json.loads(shared_path("golden", "intents.json").read_text())["cases"]
+    return golden("intents.json")["cases"]
 
 
 def read_case(case: dict[str, Any], number: int) -> tuple[dict[str, ma.Measure], pd.DataFrame, pd.DataFrame]:

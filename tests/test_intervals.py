@@ -9,31 +9,29 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import long_frame
 from ir_measures.measures import MeanAgg
 from scipy import stats
 
 import pt_multiaspect as ma
 from pt_multiaspect.kernels import intervals
 
-
-def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
-    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-
-
 VALUES = [0.2, 0.4, 0.1, 0.35, 0.3]
 
 
 def test_equals_scipy() -> None:
     table = pd.concat(
-        [ma.aggregate(long({name: values}), ci=0.95) for name, values in {"a": VALUES, "b": VALUES[:3]}.items()],
+        [
+            ma.aggregate(long_frame({name: values}), ci=0.95)
+            for name, values in {"a": VALUES, "b": VALUES[:3]}.items()
+        ],
         ignore_index=True,
     )
     assert list(table.columns) == ["name", "AP", "AP 95% low", "AP 95% high"]
     for row, values in enumerate((VALUES, VALUES[:3])):
         low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
         assert table.loc[row].tolist()[1:] == pytest.approx([np.mean(values), max(low, 0), high])
-    plain = ma.aggregate(long({"a": VALUES}))
+    plain = ma.aggregate(long_frame({"a": VALUES}))
     pd.testing.assert_frame_equal(table[["name", "AP"]].head(1), plain)
 
 
@@ -41,14 +39,14 @@ def test_equal_values_have_an_interval_without_width() -> None:
     equal = [0.1] * 3
     assert np.mean(equal) != 0.1  # by rounding
     for method in ("t", "bootstrap"):
-        mean, low, high = ma.aggregate(long({"a": equal}), ci=0.95, ci_method=method).loc[0].tolist()[1:]
+        mean, low, high = ma.aggregate(long_frame({"a": equal}), ci=0.95, ci_method=method).loc[0].tolist()[1:]
         assert low <= mean <= high == pytest.approx(low, abs=1e-16)
     assert intervals.bootstrap_interval(np.array(equal), 0.95) == (0.1, 0.1)
 
 
 @pytest.mark.parametrize(("n", "level"), [(1, 0.95), (1, 0.4), (5, 0.95), (5, 0.8)])
 def test_bootstrap_intervals_of_zeros_and_ones_are_binomial(n: int, level: float) -> None:
-    table = ma.aggregate(long({"a": [0.0] * n + [1.0] * n}), ci=level, ci_method="bootstrap")
+    table = ma.aggregate(long_frame({"a": [0.0] * n + [1.0] * n}), ci=level, ci_method="bootstrap")
     ends = stats.binom(2 * n, 0.5).ppf([(1 - level) / 2, (1 + level) / 2]) / (2 * n)
     assert table.iloc[0].tolist()[1:] == pytest.approx([0.5, *ends])
 
@@ -63,7 +61,9 @@ def test_bootstrap_samples_are_the_same_in_any_number_of_chunks(monkeypatch, chu
 
 def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
     near_0, near_1 = [0.0, 0.0, 0.1], [1.0, 1.0, 0.9]
-    table = ma.aggregate(long({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95).set_index("name")
+    table = ma.aggregate(long_frame({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95).set_index(
+        "name"
+    )
     half = {name: stats.t.ppf(0.975, 2) * stats.sem(values) for name, values in (("low", near_0), ("high", near_1))}
     assert table.loc["low"].tolist() == pytest.approx([0.1 / 3, 0, 0.1 / 3 + half["low"]], abs=1e-15)
     assert table.loc["high"].tolist() == pytest.approx([2.9 / 3, 2.9 / 3 - half["high"], 1], abs=1e-15)
@@ -75,35 +75,35 @@ def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
 def test_coverage_is_that_of_the_level() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.beta(2, 3, (2000, 10))  # 2000 experiments of ten topics
-    table = ma.aggregate(long({str(row): values.tolist() for row, values in enumerate(drawn)}), ci=0.9)
+    table = ma.aggregate(long_frame({str(row): values.tolist() for row, values in enumerate(drawn)}), ci=0.9)
     covered = (table["AP 90% low"] <= 0.4) & (table["AP 90% high"] >= 0.4)
     assert covered.mean() == pytest.approx(0.9, abs=0.02)
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "CAM@10", "P@5"])
 def test_intervals_stay_within_the_range(measure) -> None:
-    table = ma.aggregate(long({"a": [1, 1, 0.9], "b": [0, 0, 0.1]}, measure), ci=0.95)
+    table = ma.aggregate(long_frame({"a": [1, 1, 0.9], "b": [0, 0, 0.1]}, measure), ci=0.95)
     assert table[f"{measure} 95% high"][0] == 1
     assert table[f"{measure} 95% low"][1] == 0
 
 
 def test_values_outside_the_range_are_not_cut_off() -> None:
     """Per cent: a cut at 1 would put the interval beside the mean."""
-    percent = ma.aggregate(long({"a": [100 * value for value in VALUES]}), ci=0.9).iloc[0].tolist()[1:]
+    percent = ma.aggregate(long_frame({"a": [100 * value for value in VALUES]}), ci=0.9).iloc[0].tolist()[1:]
     low, high = stats.t.interval(0.9, 4, 100 * np.mean(VALUES), 100 * stats.sem(VALUES))
     assert percent == pytest.approx([100 * np.mean(VALUES), low, high])
 
 
 def test_measures_without_a_known_range_are_not_cut_off() -> None:
     with pytest.warns(ma.MultiAspectWarning, match="my own names no known measure.*values are averaged"):
-        table = ma.aggregate(long({"a": [0.0, 5.0]}, "my own"), ci=0.95)
+        table = ma.aggregate(long_frame({"a": [0.0, 5.0]}, "my own"), ci=0.95)
     assert table["my own 95% low"][0] < 0
 
 
 def test_geometric_and_harmonic_means_are_transformed_back() -> None:
     ap = [0.2, 0.4, 0.1, 0.35, 0.3]
     logs, inverses = [math.log(value) for value in ap], [1 / value for value in ap]
-    frame = pd.concat([long({"a": logs}, "GMAP"), long({"a": inverses}, "HMAP")])
+    frame = pd.concat([long_frame({"a": logs}, "GMAP"), long_frame({"a": inverses}, "HMAP")])
     row = ma.aggregate(frame, ci=0.9).iloc[0]
     low, high = stats.t.interval(0.9, 4, np.mean(logs), stats.sem(logs))
     assert row["GMAP":"GMAP 90% high"].tolist() == pytest.approx(
@@ -115,12 +115,12 @@ def test_geometric_and_harmonic_means_are_transformed_back() -> None:
 
 def test_the_harmonic_interval_is_positive() -> None:
     """The mean of 1/AP minus its half width is negative here, and its inverse would be, too."""
-    row = ma.aggregate(long({"a": [1.0, 1e5]}, "HMAP"), ci=0.95).iloc[0]
+    row = ma.aggregate(long_frame({"a": [1.0, 1e5]}, "HMAP"), ci=0.95).iloc[0]
     assert 0 < row["HMAP 95% low"] < row["HMAP"] < row["HMAP 95% high"] == 1
 
 
 def test_sums_have_intervals_of_sums() -> None:
-    row = ma.aggregate(long({"a": [3.0, 5.0, 10.0]}, "NumRet"), ci=0.95).iloc[0]
+    row = ma.aggregate(long_frame({"a": [3.0, 5.0, 10.0]}, "NumRet"), ci=0.95).iloc[0]
     low, high = stats.t.interval(0.95, 2, 6, stats.sem([3, 5, 10]))
     assert row.tolist()[1:] == pytest.approx([18, 3 * low, 3 * high])
 
@@ -136,7 +136,7 @@ def test_labels_and_records() -> None:
 
 
 def test_equal_values_have_width_0() -> None:
-    row = ma.aggregate(long({"a": [0.1] * 3}), ci=0.95).iloc[0]
+    row = ma.aggregate(long_frame({"a": [0.1] * 3}), ci=0.95).iloc[0]
     assert row.tolist()[1:] == pytest.approx([0.1] * 3)
     assert row["AP 95% low"] == row["AP 95% high"]
 
@@ -160,19 +160,23 @@ class Middle(type(ir_measures.AP)):
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
-        (long({"a": [0.5], "b": [0.5]}), {}, "no interval for AP of a: expected at least two topics, got 1"),
-        (long({"a": [0.5, -math.inf]}), {}, "no interval for AP of a: expected finite values"),
-        (long({"a": [0.5, math.inf]}), {}, "expected finite values"),
         (
-            pd.concat([long({"a": VALUES})] * 2),
+            long_frame({"a": [0.5], "b": [0.5]}),
+            {},
+            "no interval for AP of a: expected at least two topics, got 1",
+        ),
+        (long_frame({"a": [0.5, -math.inf]}), {}, "no interval for AP of a: expected finite values"),
+        (long_frame({"a": [0.5, math.inf]}), {}, "expected finite values"),
+        (
+            pd.concat([long_frame({"a": VALUES})] * 2),
             {},
             r"one value of AP for a on topic q0, got several \(5 such rows in all\)",
         ),
-        (long({"a": VALUES}), {"ci": 95}, "ci: expected a number above 0 and below 1, got 95"),
-        (long({"a": VALUES}), {"ci": True}, "ci: expected a number"),
-        (long({"a": VALUES}), {"measures": {"AP": Middle()}}, "not a function of the mean over topics"),
+        (long_frame({"a": VALUES}), {"ci": 95}, "ci: expected a number above 0 and below 1, got 95"),
+        (long_frame({"a": VALUES}), {"ci": True}, "ci: expected a number"),
+        (long_frame({"a": VALUES}), {"measures": {"AP": Middle()}}, "not a function of the mean over topics"),
         (
-            pd.concat([long({"a": VALUES}), long({"a": VALUES}, "AP 95% low")]),
+            pd.concat([long_frame({"a": VALUES}), long_frame({"a": VALUES}, "AP 95% low")]),
             {},
             "the label 'AP 95% low'",
         ),

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from frame_world import write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
@@ -25,11 +26,6 @@ from pt_multiaspect.cli.inputs import pick_baseline
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.io import trec_lines
 from pt_multiaspect.io.trec_files import read_qrels, read_run
-
-
-def write(path: Path, content: str | bytes) -> Path:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
@@ -61,7 +57,7 @@ THREE = [("01", "d1", 1), ("01", "NA", 0), ("2", "nan", 2)]
 )
 @pytest.mark.parametrize("name", ["qrels.txt", "qrels.gz"])
 def test_one_column(tmp_path: Path, content: str | bytes, name: str) -> None:
-    path = write(tmp_path / name, content)
+    path = write_file(tmp_path / name, content)
     qrels = read_qrels(path)
     assert list(qrels.columns) == ["qid", "docno", "label"]
     assert rows(qrels) == THREE
@@ -89,24 +85,24 @@ def test_ids_are_taken_as_they_are(tmp_path: Path) -> None:
         "é\u00a0ü",
         "<NA>",
     ]
-    qrels = read_qrels(write(tmp_path / "q", "".join(f"{name} 0 {name} 1\n" for name in ids)))
+    qrels = read_qrels(write_file(tmp_path / "q", "".join(f"{name} 0 {name} 1\n" for name in ids)))
     assert qrels["qid"].tolist() == ids
     assert qrels["docno"].tolist() == ids
 
 
 def test_labels_of_all_kinds(tmp_path: Path) -> None:
-    qrels = read_qrels(write(tmp_path / "q", "q 0 a -2\nq 0 b +1\nq 0 c 0.1\nq 0 d 1e-3\nq 0 e .5\n"))
+    qrels = read_qrels(write_file(tmp_path / "q", "q 0 a -2\nq 0 b +1\nq 0 c 0.1\nq 0 d 1e-3\nq 0 e .5\n"))
     assert qrels["label"].tolist() == [-2, 1, 0.1, 0.001, 0.5]
     assert qrels["label"].dtype == np.float64
 
 
 def test_labels_too_large_for_exact_integers_stay_float(tmp_path: Path) -> None:
-    assert read_qrels(write(tmp_path / "q", f"q 0 a {2**53}\n"))["label"].tolist() == [2**53]
-    assert read_qrels(write(tmp_path / "q", "q 0 a 1e30\n"))["label"].dtype == np.float64
+    assert read_qrels(write_file(tmp_path / "q", f"q 0 a {2**53}\n"))["label"].tolist() == [2**53]
+    assert read_qrels(write_file(tmp_path / "q", "q 0 a 1e30\n"))["label"].dtype == np.float64
 
 
 def test_several_columns_of_one_file(tmp_path: Path) -> None:
-    path = write(tmp_path / "q", "q1 0 d2 1 3 0.5\nq1 0 d1 0 nan 1\n")
+    path = write_file(tmp_path / "q", "q1 0 d2 1 3 0.5\nq1 0 d1 0 nan 1\n")
     qrels = read_qrels(path, aspects=["understandability", "relevance", "credibility"])
     assert list(qrels.columns) == ["qid", "docno", "understandability", "label", "credibility"]
     assert qrels["docno"].tolist() == ["d2", "d1"]
@@ -116,7 +112,7 @@ def test_several_columns_of_one_file(tmp_path: Path) -> None:
 
 
 def test_a_name_may_hold_a_blank(tmp_path: Path) -> None:
-    qrels = read_qrels(write(tmp_path / "q", "q1 0 d2 1 3\n"), aspects=["relevance", "ease of reading"])
+    qrels = read_qrels(write_file(tmp_path / "q", "q1 0 d2 1 3\n"), aspects=["relevance", "ease of reading"])
     assert rows(qrels) == [("q1", "d2", 1, 3)]
 
 
@@ -125,7 +121,7 @@ BY_SUBTOPIC = "q1 1 d1 1\nq1 2 d1 1\nq1 2 d1 1\nq1 1 d2 0\nq2 1 d1 2\n"
 
 def test_subtopics_are_kept(tmp_path: Path) -> None:
     """Text files lost them, unlike Parquet files."""
-    qrels = read_qrels(write(tmp_path / "qrels", BY_SUBTOPIC))
+    qrels = read_qrels(write_file(tmp_path / "qrels", BY_SUBTOPIC))
     assert qrels.columns.tolist() == ["qid", "docno", "label", "iteration"]
     assert rows(qrels) == [("q1", "d1", 1, "1"), ("q1", "d1", 1, "2"), ("q1", "d2", 0, "1"), ("q2", "d1", 2, "1")]
     assert ma.from_subtopics(qrels).columns.tolist() == ["qid", "docno", "subtopic_1", "subtopic_2"]
@@ -139,11 +135,11 @@ def test_subtopics_are_kept(tmp_path: Path) -> None:
 
 def test_subtopics_may_have_different_labels(tmp_path: Path) -> None:
     """The error referred to another reader."""
-    qrels = read_qrels(write(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\nq1 2 d2 1\n"))
+    qrels = read_qrels(write_file(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\nq1 2 d2 1\n"))
     assert rows(qrels) == [("q1", "d1", 1, "1"), ("q1", "d1", 0, "2"), ("q1", "d2", 1, "2")]
     with pytest.raises(MultiAspectError, match="If the column iteration contains subtopics, from_subtopics"):
         ma.evaluate({"run": {"q1": {"d1": 1.0}}}, qrels, "AP", progress=False)
-    write(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\n\nq1 2 d1 1\n")
+    write_file(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\n\nq1 2 d1 1\n")
     with pytest.raises(
         MultiAspectError, match="qrels:4: relevance of query 'q1', document 'd1' is 1 here and 0 on"
     ):
@@ -151,8 +147,8 @@ def test_subtopics_may_have_different_labels(tmp_path: Path) -> None:
 
 
 def test_subtopics_do_not_change_measures_of_one_label_per_document(tmp_path: Path) -> None:
-    by_subtopic = read_qrels(write(tmp_path / "long", BY_SUBTOPIC))
-    once = read_qrels(write(tmp_path / "once", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"))
+    by_subtopic = read_qrels(write_file(tmp_path / "long", BY_SUBTOPIC))
+    once = read_qrels(write_file(tmp_path / "once", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"))
     runs = {"run": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}}}
     values, expected = (
         ma.evaluate(runs, qrels, ["AP", "nDCG", "P@1", "NumRel", "Judged@2", "RBP(rel=1)"], progress=False)
@@ -163,7 +159,7 @@ def test_subtopics_do_not_change_measures_of_one_label_per_document(tmp_path: Pa
 
 def test_a_second_field_that_distinguishes_no_judgments_is_left_out(tmp_path: Path) -> None:
     for content in ("q1 0 d1 1\nq1 0 d1 1\nq1 Q0 d2 0\n", "q1 1 d1 1\nq1 2 d2 0\n"):
-        path = write(tmp_path / "qrels", content)
+        path = write_file(tmp_path / "qrels", content)
         assert rows(read_qrels(path)) == [("q1", "d1", 1), ("q1", "d2", 0)]
         both = read_qrels({"relevance": path, "u": path})
         assert rows(both) == [("q1", "d1", 1, 1), ("q1", "d2", 0, 0)]
@@ -171,8 +167,8 @@ def test_a_second_field_that_distinguishes_no_judgments_is_left_out(tmp_path: Pa
 
 @pytest.mark.parametrize("second", ["1", "0"], ids=["equal labels", "other labels"])
 def test_subtopics_in_files_of_several_aspects_are_refused(tmp_path: Path, second: str) -> None:
-    good = write(tmp_path / "good", "q1 0 d1 1\n")
-    bad = write(tmp_path / "bad", f"q1 1 d1 1\n\nq1 2 d1 {second}\n")
+    good = write_file(tmp_path / "good", "q1 0 d1 1\n")
+    bad = write_file(tmp_path / "bad", f"q1 1 d1 1\n\nq1 2 d1 {second}\n")
     expected = (
         "bad:3: expected one judgment of query 'q1', document 'd1', got the second field '2' here and '1' on line "
         "1. If these are subtopics, read the file alone: from_subtopics makes each subtopic an aspect"
@@ -188,7 +184,7 @@ def test_subtopics_in_files_of_several_aspects_are_refused(tmp_path: Path, secon
 
 
 def aspect_files(folder: Path, **aspects: str) -> dict[str, Path]:
-    return {aspect: write(folder / f"{aspect}.txt", text) for aspect, text in aspects.items()}
+    return {aspect: write_file(folder / f"{aspect}.txt", text) for aspect, text in aspects.items()}
 
 
 def pool(labels: str, *, qid: str = "q1", prefix: str = "d") -> str:
@@ -217,7 +213,7 @@ def test_files_that_judge_different_pairs(tmp_path: Path) -> None:
 
 
 def test_files_that_judge_the_same_pairs(tmp_path: Path) -> None:
-    path = write(tmp_path / "q", "q 0 d 1\n")
+    path = write_file(tmp_path / "q", "q 0 d 1\n")
     qrels = read_qrels({"relevance": path, "credibility": path})
     assert rows(qrels) == [("q", "d", 1, 1)]
     assert qrels.dtypes.iloc[2:].tolist() == [np.int64, np.int64]
@@ -291,20 +287,20 @@ def test_many_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(trec_lines, "_SEARCHED", 64)
     lines = [f"q{i % 7} 0 d{i} {i % 3}" for i in range(200)]
     lines[50:50] = ["", "  "]
-    qrels = read_qrels(write(tmp_path / "q", "\n".join(lines)))
+    qrels = read_qrels(write_file(tmp_path / "q", "\n".join(lines)))
     assert rows(qrels) == [(f"q{i % 7}", f"d{i}", i % 3) for i in range(200)]
     lines[150] = "q1 0 oops"
     with pytest.raises(MultiAspectError, match=r"q:151: expected 4 fields"):
-        read_qrels(write(tmp_path / "q", "\n".join(lines)))
+        read_qrels(write_file(tmp_path / "q", "\n".join(lines)))
 
 
 def test_open_files(tmp_path: Path) -> None:
-    path = write(tmp_path / "q", "q 0 d 1\n")
+    path = write_file(tmp_path / "q", "q 0 d 1\n")
     with open(path) as text, open(path, "rb") as binary:
         qrels = read_qrels({"relevance": text, "credibility": binary, "quality": io.StringIO("q 0 d 2")})
     assert rows(qrels) == [("q", "d", 1, 1, 2)]
     with (
-        open(write(tmp_path / "bad", "q 0 d\n")) as text,
+        open(write_file(tmp_path / "bad", "q 0 d\n")) as text,
         pytest.raises(MultiAspectError, match=r"bad:1: expected 4 fields "),
     ):
         read_qrels(text)
@@ -313,7 +309,7 @@ def test_open_files(tmp_path: Path) -> None:
 
 
 def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "q", "q 0 d 1\n")
+    write_file(tmp_path / "q", "q 0 d 1\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert len(read_qrels("~/q")) == 1
@@ -419,7 +415,7 @@ ONE = "qid iteration docno label"
     ids=itertools.count(),  # the contents are no names: long, and gzip's hold the time
 )
 def test_bad_qrels(tmp_path: Path, content: str | bytes, aspects: list[str] | None, parts: list[str]) -> None:
-    path = write(tmp_path / "bad.qrels", content)
+    path = write_file(tmp_path / "bad.qrels", content)
     with pytest.raises(MultiAspectError) as caught:
         read_qrels(path, aspects=aspects)
     message = str(caught.value)
@@ -430,8 +426,8 @@ def test_bad_qrels(tmp_path: Path, content: str | bytes, aspects: list[str] | No
 
 
 def test_the_message_names_the_file_that_is_at_fault(tmp_path: Path) -> None:
-    good = write(tmp_path / "good", "q 0 d 1\n")
-    bad = write(tmp_path / "bad", "q 0 d x\n")
+    good = write_file(tmp_path / "good", "q 0 d 1\n")
+    bad = write_file(tmp_path / "bad", "q 0 d x\n")
     with pytest.raises(MultiAspectError, match=r"bad:1: credibility: expected .* got 'x'"):
         read_qrels({"relevance": good, "credibility": bad})
     with pytest.raises(MultiAspectError, match=r"bad:1: credibility: expected .* got 'x'"):
@@ -449,7 +445,7 @@ def test_what_cannot_be_opened(tmp_path: Path, read: Callable[..., pd.DataFrame]
         read("a\0b")
     with pytest.raises(MultiAspectError, match="expected a path or an open file, got object"):
         read(object())
-    write(tmp_path / "latin", b"q 0 caf\xe9 1\n")
+    write_file(tmp_path / "latin", b"q 0 caf\xe9 1\n")
     with open(tmp_path / "latin", encoding="utf-8") as file, pytest.raises(MultiAspectError, match="latin"):
         read(file)
 
@@ -473,7 +469,7 @@ def test_what_cannot_be_opened(tmp_path: Path, read: Callable[..., pd.DataFrame]
     ],
 )
 def test_names_that_cannot_be_aspects(tmp_path: Path, aspects: list[str], part: str) -> None:
-    path = write(tmp_path / "q", "q 0 d 1\n")
+    path = write_file(tmp_path / "q", "q 0 d 1\n")
     with pytest.raises(MultiAspectError) as caught:
         read_qrels(path, aspects=aspects)
     assert part in str(caught.value)
@@ -505,7 +501,7 @@ RUN_LINES = "q1 Q0 NA 1 1e-3 my-run\n01 Q0 d2 2 -2 my-run\n01 Q0 d3 0 inf other\
     ids=["blanks", "tabs", "CRLF and blank lines", "BOM", "gzip"],
 )
 def test_run(tmp_path: Path, content: str | bytes) -> None:
-    run = read_run(write(tmp_path / "run", content))
+    run = read_run(write_file(tmp_path / "run", content))
     assert list(run.columns) == ["qid", "docno", "rank", "score", "name"]
     assert rows(run) == [
         ("q1", "NA", 1, 0.001, "my-run"),
@@ -518,7 +514,7 @@ def test_run(tmp_path: Path, content: str | bytes) -> None:
 
 def test_run_as_pyterrier_reads_it(tmp_path: Path) -> None:
     pt = pytest.importorskip("pyterrier")
-    path = write(tmp_path / "run", "q1 Q0 d1 0 3.25 bm25\nq1 Q0 d2 1 -0.5 bm25\n")
+    path = write_file(tmp_path / "run", "q1 Q0 d1 0 3.25 bm25\nq1 Q0 d2 1 -0.5 bm25\n")
     pd.testing.assert_frame_equal(read_run(path), pt.io.read_results(str(path)))
 
 
@@ -545,7 +541,7 @@ def test_run_as_pyterrier_reads_it(tmp_path: Path) -> None:
     ],
 )
 def test_bad_run(tmp_path: Path, line: str, parts: list[str]) -> None:
-    path = write(tmp_path / "bad.run", f"q0 Q0 d0 1 1 t\n\n{line}\nq9 Q0 d0 1 1 t\n")
+    path = write_file(tmp_path / "bad.run", f"q0 Q0 d0 1 1 t\n\n{line}\nq9 Q0 d0 1 1 t\n")
     with pytest.raises(MultiAspectError) as caught:
         read_run(path)
     message = str(caught.value)
@@ -556,7 +552,7 @@ def test_bad_run(tmp_path: Path, line: str, parts: list[str]) -> None:
 
 def test_empty_run(tmp_path: Path) -> None:
     with pytest.raises(MultiAspectError, match=r"run: the file is empty; expected lines `qid Q0 docno rank"):
-        read_run(write(tmp_path / "run", "\n"))
+        read_run(write_file(tmp_path / "run", "\n"))
 
 
 # --- round trips --------------------------------------------------------------------------
@@ -787,7 +783,7 @@ def qrels_lines(labels: Iterable[int]) -> str:
 
 
 def test_one_file_for_two_aspects(tmp_path: Path) -> None:
-    path, copy = (write(tmp_path / name, qrels_lines(range(12))) for name in ("qrels.txt", "copy.txt"))
+    path, copy = (write_file(tmp_path / name, qrels_lines(range(12))) for name in ("qrels.txt", "copy.txt"))
     message = r"qrels\.txt \(relevance\) and .*qrels\.txt \(credibility\) have the same labels"
     with pytest.warns(MultiAspectWarning, match=message):
         qrels = read_qrels({"relevance": path, "credibility": path})
@@ -799,7 +795,8 @@ def test_one_file_for_two_aspects(tmp_path: Path) -> None:
 
 
 def test_the_shell_warns_of_one_file_for_two_aspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    qrels, run = write(tmp_path / "q", qrels_lines(range(12))), write(tmp_path / "r", "q1 Q0 d1 0 1.0 tag\n")
+    qrels = write_file(tmp_path / "q", qrels_lines(range(12)))
+    run = write_file(tmp_path / "r", "q1 Q0 d1 0 1.0 tag\n")
     command = ["evaluate", "--qrels", f"relevance={qrels}", f"credibility={qrels}", "-m", "CAM", str(run)]
     assert main([*command, "--aspects", '{"relevance": 11, "credibility": 11}']) == 0
     assert "have the same labels" in (err := capsys.readouterr().err)

@@ -11,6 +11,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import one_topic
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
@@ -26,12 +27,6 @@ from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.datasets import load_health
 
 Warned = ma.MultiAspectWarning
-
-
-def collection(**aspects: Any) -> pd.DataFrame:
-    """One query, the documents in the order of the labels; the run retrieves them in that order."""
-    size = len(next(iter(aspects.values())))
-    return pd.DataFrame({"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects})
 
 
 def run_of(qrels: pd.DataFrame) -> pd.DataFrame:
@@ -57,7 +52,7 @@ MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
 
 
 def test_a_second_collection_with_other_scales_warns_again() -> None:
-    first, second = collection(label=MIXED, trust=[0, 1] * 6), collection(label=MIXED, trust=[0, 3] * 6)
+    first, second = one_topic(label=MIXED, trust=[0, 1] * 6), one_topic(label=MIXED, trust=[0, 3] * 6)
     assert "trust 0, 1" in value_and_warnings(TOMA, first)[1][0]
     assert value_and_warnings(TOMA @ 5, first)[1] == []
     (message,) = value_and_warnings(TOMA, second)[1]
@@ -67,11 +62,11 @@ def test_a_second_collection_with_other_scales_warns_again() -> None:
 
 def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> None:
     results = [
-        value_and_warnings(TOMA, collection(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)
+        value_and_warnings(TOMA, one_topic(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)
     ]
     assert list(map(len, results)) == [1, 1, 1, 1, 0, 0, 0]
     assert ["further cases are not reported" in messages[0] for messages in results[:4]] == [False] * 3 + [True]
-    assert len(value_and_warnings(TOMA, collection(label=MIXED, ease=[0, 7] * 6))[1]) == 1
+    assert len(value_and_warnings(TOMA, one_topic(label=MIXED, ease=[0, 7] * 6))[1]) == 1
 
 
 @pytest.mark.parametrize(
@@ -88,7 +83,7 @@ def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> N
     ],
 )
 def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
-    qrels = collection(label=[1, 4, 1, 2, 3, 1])
+    qrels = one_topic(label=[1, 4, 1, 2, 3, 1])
     score, (message,) = value_and_warnings(measure, qrels)
     assert "Aspect(grades=[1, 2, 3, 4])" in message
     assert "Aspect(4, threshold=1)" in message
@@ -102,14 +97,14 @@ def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> Non
 
 @pytest.mark.parametrize("measure", [TOMA(distance="manhattan"), URBPgr, unDCG])
 def test_the_scale_warning_does_not_suggest_the_wrong_scale(measure: Any) -> None:
-    (message,) = value_and_warnings(measure, collection(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2]))[1]
+    (message,) = value_and_warnings(measure, one_topic(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2]))[1]
     assert '"grades":[1,2,3,4]' in message.partition("as in ")[2].partition(". ")[0]
     assert "if 0 is a grade, declare Aspect(grades=[0, 1, 2, 3, 4])" in message
 
 
 @pytest.mark.parametrize("labels", [[1, 1, 1], [0, 1, 4], [-1, 1, 2], [np.nan, 3, 3]])
 def test_positives_only_and_scales_with_a_zero_are_ordinary(labels: list[float]) -> None:
-    value(On(base=AP, aspects=None), collection(label=labels))
+    value(On(base=AP, aspects=None), one_topic(label=labels))
 
 
 @pytest.mark.parametrize(
@@ -127,29 +122,29 @@ def test_positives_only_and_scales_with_a_zero_are_ordinary(labels: list[float])
 )
 def test_the_lowest_of_fractional_labels_is_a_matter_of_the_qrels(measure: Any) -> None:
     """It is what binary measures count as not relevant, and other qrels may have a lower one."""
-    _, (message,) = value_and_warnings(measure, collection(label=[0.5, 1, 0.25, 0.75]))
+    _, (message,) = value_and_warnings(measure, one_topic(label=[0.5, 1, 0.25, 0.75]))
     assert "inferred from these qrels: relevance 0.25, 0.5, 0.75, 1." in message
 
 
 def test_the_remedy_for_measures_that_are_no_bases_is_one_they_take() -> None:
     for measure, labels, rel in [(ma.GMAP @ 10, [0.5, 1, 0.25, 0.75], 1), (ma.HMAP, [2.5, 5, 1], 3)]:
-        _, (message,) = value_and_warnings(measure, collection(label=labels))
+        _, (message,) = value_and_warnings(measure, one_topic(label=labels))
         assert message.endswith(f"as in {measure(rel=rel)}, with rel the lowest label that counts as relevant")
         with no_warnings():
-            value(measure(rel=rel), collection(label=labels))
+            value(measure(rel=rel), one_topic(label=labels))
 
 
 @pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])
 @no_warnings()
 def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> None:
-    value(measure, collection(label=[1, 4, 1, 2, 3, 1]))
+    value(measure, one_topic(label=[1, 4, 1, 2, 3, 1]))
 
 
 def test_probabilities_start_at_0_whatever_the_labels() -> None:
     """Without the 0, TOMA's farthest tuple would be that of the lowest probability seen."""
     assert infer_grades(np.array([0.5, 0.9, np.nan]), "trust", identity=True) == (0, 0.5, 0.9)
     assert infer_grades(np.array([0.5, 0.9]), "trust", identity=False) == (0.5, 0.9)
-    qrels = collection(label=[1, 0, 2], trust=[0.25, 0.5, 1])
+    qrels = one_topic(label=[1, 0, 2], trust=[0.25, 0.5, 1])
     aspects = Aspects({"relevance": 2, "trust": Aspect(probabilities="identity")})
     spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")})
     score = value_and_warnings(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
@@ -172,7 +167,7 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
     ],
 )
 def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, values: list[Any], reason: str) -> None:
-    qrels = collection(label=MIXED, trust=[0, 1] * 6).assign(**{column: values})
+    qrels = one_topic(label=MIXED, trust=[0, 1] * 6).assign(**{column: values})
     score, messages = value_and_warnings(CAM, qrels)
     assert score != value(CAM(aspects=["relevance", "trust"]), qrels)
     (message,) = messages
@@ -184,11 +179,11 @@ def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, value
 
 @no_warnings()
 def test_likely_columns_are_taken_silently() -> None:
-    value(CAM, collection(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0]))
+    value(CAM, one_topic(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0]))
 
 
 def test_a_misspelt_column_is_read_as_credibility_with_a_notice() -> None:
-    qrels = collection(label=MIXED, redibility=[0, 1] * 6)
+    qrels = one_topic(label=MIXED, redibility=[0, 1] * 6)
     judgments = Judgments(qrels)
     assert judgments.label_names == ("relevance", "credibility")
     with pytest.warns(Warned, match=r"redibility .* read as credibility"):
@@ -202,7 +197,7 @@ def test_a_misspelt_column_is_read_as_credibility_with_a_notice() -> None:
 
 # --- thresholds ---------------------------------------------------------------------------------
 
-LONG = collection(label=MIXED, understandability=[5, 10, 1, 0, 2, 9, 8, 7, 3, 4, 6, 1])
+LONG = one_topic(label=MIXED, understandability=[5, 10, 1, 0, 2, 9, 8, 7, 3, 4, 6, 1])
 BINARY = {"relevance": 2, "understandability": 10}
 
 
@@ -247,7 +242,7 @@ def test_measures_that_do_not_read_the_threshold_do_not_warn(measure: Any) -> No
 
 
 def test_a_pool_that_is_almost_all_positive_warns_except_on_two_grades() -> None:
-    qrels = collection(label=[2, 1, 2, 1, 2, 1, 2, 1, 2, 0])
+    qrels = one_topic(label=[2, 1, 2, 1, 2, 1, 2, 1, 2, 0])
     assert "90% of the judged documents (10)" in value_and_warnings(On(base=AP), qrels)[1][0]
     with no_warnings():
         value(On(base=AP), qrels.assign(label=[1] * 9 + [0]))
@@ -266,20 +261,20 @@ def test_no_threshold_warning_on_the_demo() -> None:
 
 def test_codes_below_a_scale_warn() -> None:
     declared = {"relevance": Aspect([1, 2, 3])}
-    (message,) = value_and_warnings(On(base=AP, aspects=declared), collection(label=[0, 3, 1, 2, 1]))[1]
+    (message,) = value_and_warnings(On(base=AP, aspects=declared), one_topic(label=[0, 3, 1, 2, 1]))[1]
     assert "relevance has labels below its lowest grade 1" in message
     assert "Aspect(unjudged=[0])" in message
-    (message,) = value_and_warnings(On(base=AP), collection(label=[-3, 3, 0, 2, 0]))[1]
+    (message,) = value_and_warnings(On(base=AP), one_topic(label=[-3, 3, 0, 2, 0]))[1]
     assert "Aspect(unjudged=[-3])" in message
     reversed_scale = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
-    (message,) = value_and_warnings(On(base=AP, aspects=reversed_scale), collection(label=[7, 0, 1, 2, 2]))[1]
+    (message,) = value_and_warnings(On(base=AP, aspects=reversed_scale), one_topic(label=[7, 0, 1, 2, 2]))[1]
     assert "lowest grade 2" in message
 
 
 @pytest.mark.parametrize("measure", [ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful])
 def test_preference_codes_are_not_grades(measure: Any) -> None:
     """These measures read the labels themselves, down to -3; others read grades, and still warn."""
-    qrels = collection(label=[-3, 3, 0, 2, -1])
+    qrels = one_topic(label=[-3, 3, 0, 2, -1])
     judgments = Judgments(qrels)
     rankings = Rankings(run_of(qrels), judgments)
     with warnings.catch_warnings(record=True) as caught:
@@ -289,29 +284,29 @@ def test_preference_codes_are_not_grades(measure: Any) -> None:
         On(base=AP).evaluate(rankings)
     assert any("Aspect(unjudged=[-3])" in str(warning.message) for warning in caught)
     order = ma.Order({(0,): -1, (1,): 0, (2,): 1}, ["relevance"], allow_violations=True)
-    (message,) = value_and_warnings(measure(order=order), collection(label=[-5, 2, 0, 1, 1]))[1]
+    (message,) = value_and_warnings(measure(order=order), one_topic(label=[-5, 2, 0, 1, 1]))[1]
     assert "Aspect(unjudged=[-5])" in message
 
 
 def test_probabilities_below_a_scale_warn() -> None:
     aspects = {"relevance": Aspect([0.2, 0.5, 1], probabilities="identity")}
-    score, (message,) = value_and_warnings(ma.uRBPgr(aspects=aspects), collection(label=[0.1, 1, 0.5]))
+    score, (message,) = value_and_warnings(ma.uRBPgr(aspects=aspects), one_topic(label=[0.1, 1, 0.5]))
     assert "relevance has labels below its lowest grade 0.2" in message
-    assert score == value(ma.uRBPgr(aspects=aspects), collection(label=[0.2, 1, 0.5]))
+    assert score == value(ma.uRBPgr(aspects=aspects), one_topic(label=[0.2, 1, 0.5]))
 
 
 def test_a_column_of_times_is_named() -> None:
-    qrels = collection(label=[0, 2, 1], judged_at=[1_700_000_000, 1_700_000_060, 1_700_000_120])
+    qrels = one_topic(label=[0, 2, 1], judged_at=[1_700_000_000, 1_700_000_060, 1_700_000_120])
     with pytest.raises(MultiAspectError, match=r"judged_at: expected.*1000000 .*got 1700000120"):
         ma.CAM.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
 
 
 def test_junk_is_ordinary() -> None:
-    assert value(On(base=AP), collection(label=[-1, 2, 0, -2, 1])) == pytest.approx((1 / 2 + 2 / 5) / 2)
+    assert value(On(base=AP), one_topic(label=[-1, 2, 0, -2, 1])) == pytest.approx((1 / 2 + 2 / 5) / 2)
 
 
 def test_codes_that_mean_not_judged() -> None:
-    qrels = collection(label=[3, 2, 0, 1, 3])
+    qrels = one_topic(label=[3, 2, 0, 1, 3])
     coded = Aspect(2, unjudged=[3])
     missing = qrels.assign(label=qrels["label"].where(qrels["label"] < 3))
     for base in ("nDCG", "AP", "Bpref", "CRP"):
@@ -346,7 +341,7 @@ def test_unjudged_codes_belong_to_the_aspect() -> None:
 
 
 def test_changing_the_qrels_afterwards_changes_nothing() -> None:
-    qrels = collection(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
+    qrels = one_topic(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
     expected = value(CAM, qrels)
     evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
     sorted_judgments = Judgments(qrels).with_sorted_documents()
@@ -362,7 +357,7 @@ def test_changing_the_qrels_afterwards_changes_nothing() -> None:
 @pytest.mark.parametrize("kind", ["float16", "float32", "Float32"])
 def test_short_floats_are_the_decimals_they_print_as(kind: str) -> None:
     trust = [0.1, 0.7, 0.3, 0.9, 1.0, 0.0]
-    qrels = collection(label=[0, 1, 2, 0, 1, 2], trust=trust)
+    qrels = one_topic(label=[0, 1, 2, 0, 1, 2], trust=trust)
     short = qrels.assign(trust=pd.array(trust, dtype="Float32") if kind == "Float32" else np.array(trust, kind))
     assert Judgments(short).labels("trust").tolist() == trust
     aspects = {"relevance": 2, "trust": Aspect([k / 10 for k in range(11)])}
@@ -378,7 +373,7 @@ def test_short_floats_are_the_decimals_they_print_as(kind: str) -> None:
 def test_booleans_and_numbers_of_any_kind_are_labels(kind: str) -> None:
     if "pyarrow" in kind:
         pytest.importorskip("pyarrow")
-    qrels = collection(label=[0, 1], trust=pd.Series([True, False]).astype(kind))
+    qrels = one_topic(label=[0, 1], trust=pd.Series([True, False]).astype(kind))
     assert Judgments(qrels).label_names == ("relevance", "trust")
     assert Judgments(qrels).labels("trust").tolist() == [1, 0]
 
@@ -442,8 +437,8 @@ def test_faulty_json_is_refused(spec: str) -> None:
         lambda: Aspect([0, 1], gains=[0, 10**400]),
         lambda: TOMA(weights={"a": 10**400}),
         lambda: CAM(weights={"a": 10**400}),
-        lambda: value(CAM, collection(label=pd.Series([0, 10**400], dtype=object))),
-        lambda: value(CAM, collection(label=["0", "1e999"])),
+        lambda: value(CAM, one_topic(label=pd.Series([0, 10**400], dtype=object))),
+        lambda: value(CAM, one_topic(label=["0", "1e999"])),
         lambda: Judgments({"q": {"d": 10**400}}).labels("relevance"),
     ],
 )
@@ -455,17 +450,17 @@ def test_integers_beyond_the_floats_are_refused(make: Any) -> None:
 @pytest.mark.parametrize("faulty", ["?", "", "1,5"])
 def test_a_label_column_of_text_with_one_that_is_no_number_is_an_error(faulty: str) -> None:
     """The column was left out, so that CAM was that of relevance alone."""
-    qrels = collection(label=["2", "0", "1"], credibility=["0", "1", faulty])
+    qrels = one_topic(label=["2", "0", "1"], credibility=["0", "1", faulty])
     with pytest.raises(MultiAspectError, match=r"invalid label .* in column credibility"):
         value(CAM, qrels)
-    stances = collection(label=["2", "0", "1"], stance=["pro", "con", "1"])
+    stances = one_topic(label=["2", "0", "1"], stance=["pro", "con", "1"])
     assert Judgments(stances).label_names == ("relevance",)
-    assert value(On, stances) == value(On, collection(label=[2, 0, 1]))
+    assert value(On, stances) == value(On, one_topic(label=[2, 0, 1]))
 
 
 def test_gains_by_label_must_be_complete_if_lower_labels_are_better() -> None:
     """The labels left out were gains themselves, so that the worst documents were the ideal."""
-    qrels = collection(label=[0, 1, 2])
+    qrels = one_topic(label=[0, 1, 2])
     turned = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
     with pytest.raises(MultiAspectError, match=r"expected a gain.*got none for 0, 1"):
         value(On(base="nDCG(gains={2: 3})", aspects=turned), qrels)
@@ -498,7 +493,7 @@ def scaled_measures(declared: Any) -> list[Any]:
 
 @pytest.mark.parametrize("measure", scaled_measures(5))
 def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) -> None:
-    qrels = collection(label=FROM_ONE, trust=[0, 1, 0] * 10)
+    qrels = one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10)
     _, (message,) = value_and_warnings(measure, qrels)
     assert "no label of relevance is 0, but its scale is declared by its top grade alone" in message
     assert "Aspect(grades=[1, 2, 3, 4, 5])" in message
@@ -517,7 +512,7 @@ def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) 
 )
 @no_warnings()
 def test_scales_that_are_meant_are_silent(declared: Any, labels: list[int]) -> None:
-    qrels = collection(label=labels, trust=([0, 1, 0] * 11)[: len(labels)])
+    qrels = one_topic(label=labels, trust=([0, 1, 0] * 11)[: len(labels)])
     for measure in scaled_measures(declared):
         if declared == 5:  # a default threshold is a finding of its own
             measure = measure if measure.NAME == "TOMA" else TOMA(aspects=Aspects({"relevance": 5, "trust": 1}))
@@ -528,8 +523,8 @@ def test_listed_grades_are_meant_whatever_was_declared_before(tmp_path: Any) -> 
     listed, top = Aspects({"relevance": [0, 1, 2, 3, 4, 5], "trust": 1}), Aspects({"relevance": 5, "trust": 1})
     assert listed == top
     listed.to_file(tmp_path / "scales.json")
-    judgments = Judgments(collection(label=FROM_ONE, trust=[0, 1, 0] * 10))
-    rankings = Rankings(run_of(collection(label=FROM_ONE)), judgments)
+    judgments = Judgments(one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10))
+    rankings = Rankings(run_of(one_topic(label=FROM_ONE)), judgments)
     with pytest.warns(Warned, match="top grade alone"):
         expected = TOMA(aspects=top).evaluate(rankings)
     for aspects in (listed, pickle.loads(pickle.dumps(listed)), Aspects.from_file(tmp_path / "scales.json")):
@@ -539,10 +534,10 @@ def test_listed_grades_are_meant_whatever_was_declared_before(tmp_path: Any) -> 
 
 
 def test_measures_that_do_not_read_the_lowest_grade_do_not_doubt_a_declared_scale() -> None:
-    qrels = collection(label=FROM_ONE, trust=[0, 1, 0] * 10)
+    qrels = one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10)
     for measure in (CAM(aspects={"relevance": 5, "trust": 1}), On(base=nDCG, aspects={"relevance": 5}), nCRP):
         value(measure, qrels)
-    relevant = collection(label=[1, 2, 1, 3] * 10, trust=[0, 1] * 20)  # others are not in the qrels
+    relevant = one_topic(label=[1, 2, 1, 3] * 10, trust=[0, 1] * 20)  # others are not in the qrels
     value(TOMA(aspects={"relevance": 3, "trust": 1}), relevant)
     assert (
         "no label of trust is 0"
@@ -550,6 +545,6 @@ def test_measures_that_do_not_read_the_lowest_grade_do_not_doubt_a_declared_scal
             TOMA(aspects={"relevance": 1, "trust": 3}), relevant.assign(trust=relevant["label"], label=[0, 1] * 20)
         )[1][0]
     )
-    positives = collection(label=[1] * 40)
+    positives = one_topic(label=[1] * 40)
     value(On(base=nDCG, aspects={"relevance": 1}), positives)
     value(TOMA(aspects={"relevance": 1}), positives)

@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import random_qrels, random_run, write_run
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import ScoredDoc
@@ -29,19 +30,7 @@ MEASURES = [TOMA(aspects=SCALES) @ 5, CAM(aspects=SCALES) @ 5, "nDCG@5", "RR@5"]
 
 @pytest.fixture(scope="module")
 def qrels() -> pd.DataFrame:
-    rng = np.random.default_rng(7)
-    pairs = [(f"q{query}", f"d{document}") for query in range(4) for document in range(12)]
-    frame = pd.DataFrame(pairs, columns=["qid", "docno"])
-    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
-
-
-def run_of(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
-    some = qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]]
-    return some.assign(score=np.random.default_rng(seed).normal(size=len(some)))
-
-
-def write(run: pd.DataFrame, path: Any) -> None:
-    path.write_text("".join(f"{row.qid} Q0 {row.docno} 1 {row.score!r} x\n" for row in run.itertuples()))
+    return random_qrels(4)
 
 
 # -- streaming -------------------------------------------------------------------------------------
@@ -50,7 +39,7 @@ def write(run: pd.DataFrame, path: Any) -> None:
 @pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
-    runs = {f"run {seed} of ten": run_of(qrels, seed) for seed in range(10)}
+    runs = {f"run {seed} of ten": random_run(qrels, seed) for seed in range(10)}
     values = evaluate((pair for pair in runs.items()), qrels, MEASURES, n_jobs=n_jobs, progress=False)
     pd.testing.assert_frame_equal(values, evaluate(runs, qrels, MEASURES, progress=False), check_exact=True)
     pd.testing.assert_frame_equal(
@@ -63,7 +52,7 @@ def test_generators_of_files_and_of_rows_are_read_as_their_lists(qrels, tmp_path
     files = [tmp_path / folder / "a.run" for folder in ("first", "second")]
     for seed, file in enumerate(files):
         file.parent.mkdir()
-        write(run_of(qrels, seed), file)
+        write_run(random_run(qrels, seed), file)
     values = evaluate((file for file in files), qrels, "AP", progress=False)
     assert values["name"].unique().tolist() == [str(file) for file in files]
     pd.testing.assert_frame_equal(values, evaluate(files, qrels, "AP", progress=False))
@@ -71,7 +60,7 @@ def test_generators_of_files_and_of_rows_are_read_as_their_lists(qrels, tmp_path
         "name"
     ].unique()
     assert folder == "a.run"
-    rows = [ScoredDoc(*row) for row in run_of(qrels, 0).itertuples(index=False)]
+    rows = [ScoredDoc(*row) for row in random_run(qrels, 0).itertuples(index=False)]
     one = evaluate(iter(rows), qrels, "AP", progress=False)
     pd.testing.assert_frame_equal(one, evaluate(rows, qrels, "AP", progress=False))
     assert one["value"].tolist() == values["value"].tolist()[:4]
@@ -88,7 +77,7 @@ def test_no_run_is_kept(qrels):
         for seed in range(6):
             gc.collect()
             most = max(most, sum(reference() is not None for reference in alive))
-            run = run_of(qrels, seed)
+            run = random_run(qrels, seed)
             alive.append(weakref.ref(run))
             yield f"run-{seed}", run
             del run
@@ -106,7 +95,7 @@ def test_workers_are_fed_a_bounded_number_of_runs(qrels):
         nonlocal started
         for seed in range(120):
             started += 1
-            yield f"run-{seed}", run_of(qrels, seed % 3)
+            yield f"run-{seed}", random_run(qrels, seed % 3)
 
     from pt_multiaspect.collection.judgments import Judgments
     from pt_multiaspect.evaluation.evaluating import outcomes
@@ -130,7 +119,7 @@ def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
 
         def __getitem__(self, name: str) -> pd.DataFrame:
             self.asked.append(name)
-            return run_of(qrels, int(name))
+            return random_run(qrels, int(name))
 
         def __iter__(self) -> Iterator[str]:
             return map(str, range(3))
@@ -142,7 +131,7 @@ def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
     values = evaluate(lazy, qrels, MEASURES, progress=False)
     # The first run once more, to tell runs by name from one run by query.
     assert lazy.asked == ["0", "0", "1", "2"]
-    expected = evaluate({str(seed): run_of(qrels, seed) for seed in range(3)}, qrels, MEASURES, progress=False)
+    expected = evaluate({str(seed): random_run(qrels, seed) for seed in range(3)}, qrels, MEASURES, progress=False)
     pd.testing.assert_frame_equal(values, expected, check_exact=True)
 
 
@@ -151,7 +140,7 @@ def test_directories_and_patterns_are_their_files(qrels, tmp_path, monkeypatch):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
     for seed, name in enumerate(["a/one.run", "a/two.run", "b/three.run", "a/.hidden", "b/notes.txt"]):
-        write(run_of(qrels, seed), tmp_path / name)
+        write_run(random_run(qrels, seed), tmp_path / name)
     monkeypatch.chdir(tmp_path)
     expected = {name: tmp_path / "a" / name for name in ("one.run", "two.run")}
     table = evaluate(expected, qrels, MEASURES, progress=False)
@@ -185,7 +174,7 @@ def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp
         def items(self):  # type: ignore[no-untyped-def]
             raise AssertionError("evaluated before the files were looked for")
 
-    write(run_of(qrels, 1), tmp_path / "there.run")
+    write_run(random_run(qrels, 1), tmp_path / "there.run")
     runs = {"there": tmp_path / "there.run", "watched": Evaluated(q0={"d0": 1.0}), "gone": tmp_path / "gone.run"}
     with pytest.raises(MultiAspectError, match=r"run gone: .*gone\.run: no such file"):
         evaluate(runs, qrels, "AP", progress=False)
@@ -200,10 +189,10 @@ def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp
 
 @pytest.mark.slow
 def test_the_progress_bar_counts_runs_of_unknown_number(qrels, capsys):
-    evaluate(((f"r{seed}", run_of(qrels, seed)) for seed in range(3)), qrels, "AP")
+    evaluate(((f"r{seed}", random_run(qrels, seed)) for seed in range(3)), qrels, "AP")
     assert "3run" in capsys.readouterr().err
     with joblib.parallel_config(backend="threading"):
-        evaluate([run_of(qrels, seed) for seed in range(40)], qrels, "AP", n_jobs=2)
+        evaluate([random_run(qrels, seed) for seed in range(40)], qrels, "AP", n_jobs=2)
     assert "40/40" in capsys.readouterr().err
 
 
@@ -218,12 +207,13 @@ def backends() -> list[str]:
 def mixed_runs(qrels, tmp_path_factory) -> dict[str, Any]:
     """Runs as frames, dicts, files and rows, one of which causes a warning, and one of which is faulty."""
     path = tmp_path_factory.mktemp("runs") / "file.run"
-    write(run_of(qrels, 50), path)
-    frames = {f"frame {seed}": run_of(qrels, seed) for seed in range(20)}
+    write_run(random_run(qrels, 50), path)
+    frames = {f"frame {seed}": random_run(qrels, seed) for seed in range(20)}
     nested = {
-        qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in run_of(qrels, 9).groupby("qid")
+        qid: dict(zip(rows["docno"], rows["score"], strict=True))
+        for qid, rows in random_run(qrels, 9).groupby("qid")
     }
-    twice = pd.concat([run_of(qrels, 3), run_of(qrels, 3).assign(score=-1.0)])
+    twice = pd.concat([random_run(qrels, 3), random_run(qrels, 3).assign(score=-1.0)])
     return {
         **frames,
         "dict": nested,
@@ -266,7 +256,7 @@ def test_n_jobs_is_that_of_parallel_config_unless_it_is_given(qrels, monkeypatch
         return original(*args, **kwargs)
 
     monkeypatch.setattr(joblib, "Parallel", parallel)
-    runs = [run_of(qrels, 1), run_of(qrels, 2)]
+    runs = [random_run(qrels, 1), random_run(qrels, 2)]
     evaluate(runs, qrels, "AP", progress=False)
     evaluate(runs, qrels, "AP", n_jobs=None, progress=False)
     assert used == []  # one process needs no pool
@@ -281,7 +271,7 @@ def test_n_jobs_is_that_of_parallel_config_unless_it_is_given(qrels, monkeypatch
 @pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2"])
 def test_invalid_n_jobs(qrels, n_jobs):
     with pytest.raises(MultiAspectError, match="n_jobs: expected a number of processes, None or"):
-        evaluate([run_of(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
+        evaluate([random_run(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
 
 
 @pytest.mark.slow
@@ -291,7 +281,7 @@ def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
 
     def runs() -> Iterator[tuple[str, pd.DataFrame]]:
         for seed in range(100):
-            yield str(seed), run_of(qrels, seed % 3)
+            yield str(seed), random_run(qrels, seed % 3)
         raise KeyError("the end of the archive")
 
     with joblib.parallel_config(backend=backend, n_jobs=2), pytest.raises(KeyError, match="end of the archive"):
@@ -306,7 +296,7 @@ def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
     original = evaluating._evaluate_task
     monkeypatch.setattr(evaluating, "_evaluate_task", lambda *args: sizes.append(len(args[2])) or original(*args))
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        evaluate([run_of(qrels, seed % 5) for seed in range(100)], qrels, "AP", progress=False)
+        evaluate([random_run(qrels, seed % 5) for seed in range(100)], qrels, "AP", progress=False)
     assert sum(sizes) == 100
     assert 6 <= len(sizes) <= 20
     # So that no worker waits for the other at the start and at the end.
@@ -325,7 +315,7 @@ def test_a_worker_restores_the_judgments_once(qrels):
     restored = plans.unpack_plan(key, content)
     assert restored is not plan
     assert plans.unpack_plan(key, content) is restored
-    run = run_of(qrels, 1)
+    run = random_run(qrels, 1)
     assert np.array_equal(restored.evaluate("a", run).values, plan.evaluate("a", run).values)
     plans.forget_plan(key)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
-import sys
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from shared_data import shared_path
+from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
@@ -50,18 +49,13 @@ def read(text: str) -> Any:
 # -- golden cases --------------------------------------------------------------------------------------------
 
 
-def golden(name: str) -> list[Any]:
-    path = shared_path("golden", f"{name}.json")
-    return list(json.loads(path.read_text("utf-8"))["cases"])
-
-
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "tolerance"),
     [("missing_labels", 1e-12), ("missing_labels_fractions", 1e-15), ("missing_labels_large", 1e-12)],
 )
 def test_golden_cases(name: str, tolerance: float) -> None:
-    for case in golden(name):
+    for case in golden(f"{name}.json")["cases"]:
         labels = {
             docno: {aspect: NAN if label is None else label for aspect, label in judged.items()}
             for docno, judged in case["labels"].items()
@@ -416,13 +410,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
-def readings() -> Any:
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.study import readings
-    finally:
-        sys.path.remove(str(ROOT))
-    return readings
+def readings(study_module: Callable[[str], Any]) -> Any:
+    return study_module("readings")
 
 
 def test_the_page_has_the_recorded_figures(readings: Any) -> None:

@@ -13,6 +13,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import array_frame
 from scipy.stats import kendalltau, ttest_1samp
 
 import pt_multiaspect as ma
@@ -38,16 +39,7 @@ def _figures_are_closed():
     plt.close("all")
 
 
-def frame(values, measures=("AP", "RR", "P")) -> pd.DataFrame:
-    """A long frame of an array systems × topics × measures."""
-    rows = [
-        (f"run {system}", f"q{topic}", measures[measure], value)
-        for (system, topic, measure), value in np.ndenumerate(np.asarray(values, dtype=float))
-    ]
-    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-
-
-PERQUERY = frame(np.random.default_rng(0).random((8, 6, 3)).round(2))
+PERQUERY = array_frame(np.random.default_rng(0).random((8, 6, 3)).round(2))
 MEANS = PERQUERY.pivot_table(index="name", columns="measure", values="value")
 
 QRELS = {
@@ -116,7 +108,7 @@ def multiverse_of(n_variants: int) -> ma.analysis.Multiverse:
         axes=["equal", "gains"], gate=[None, "relevance"], cutoff=[5, 10, 20, 50], base=["nDCG", "AP"],
     )  # fmt: skip
     values = np.random.default_rng(2).random((3, 6, len(measures))).round(2)
-    perquery = frame(values, list(measures))
+    perquery = array_frame(values, list(measures))
     perquery["name"] = "a_long_name_of_" + perquery["name"]
     chosen = dict(list(measures.items())[:: 96 // n_variants])
     assert len(chosen) == n_variants
@@ -294,7 +286,7 @@ def test_systems_to_name():
     ax = plots.systems(PERQUERY, ma.integration.parsing.parse("AP")[0], "P", label=["run 3", "run 5"])
     assert [text.get_text().rsplit(" ", 1)[0] for text in ax.texts] == ["run 3", "run 5"]
     assert len(offsets(ax)) == 8
-    same = frame(np.repeat(np.random.default_rng(1).random((5, 4, 1)), 2, axis=2))
+    same = array_frame(np.repeat(np.random.default_rng(1).random((5, 4, 1)), 2, axis=2))
     assert [text.get_text() for text in plots.systems(same, "AP", "RR").texts] == [f"run {n} =" for n in range(5)]
     ax = plots.systems(same, "AP", "RR", label=["run 1"])
     assert [text.get_text() for text in ax.texts] == ["run 1 ="]
@@ -304,7 +296,7 @@ def test_systems_to_name():
 def test_systems_without_a_correlation():
     values = np.random.default_rng(1).random((5, 4, 2))
     values[:, :, 1] = 0.5
-    assert "τ-b is undefined" in plots.systems(frame(values), "AP", "RR").get_title()
+    assert "τ-b is undefined" in plots.systems(array_frame(values), "AP", "RR").get_title()
 
 
 @pytest.mark.slow
@@ -364,7 +356,7 @@ def faults_of_labels(ax) -> list[str]:
 def test_names_hide_nothing(n_systems, seed):
     rng = np.random.default_rng(seed)
     values = rng.random((n_systems, 1, 1)) + rng.normal(0, 0.15, (n_systems, 5, 2))
-    perquery = frame(values).assign(name=lambda rows: "a_long_name_of_a_" + rows["name"])
+    perquery = array_frame(values).assign(name=lambda rows: "a_long_name_of_a_" + rows["name"])
     ax = plots.systems(perquery, "AP", "RR")
     assert faults_of_labels(ax) == []
     n_named = min(n_systems, 20)
@@ -376,7 +368,7 @@ def test_names_hide_nothing(n_systems, seed):
 def test_names_without_room_are_left_out():
     values = 0.5 + np.random.default_rng(4).normal(0, 1e-9, (30, 2, 2))
     values[0], values[1] = 0, 1
-    ax = plots.systems(frame(values), "AP", "RR", label=[f"run {n}" for n in range(30)])
+    ax = plots.systems(array_frame(values), "AP", "RR", label=[f"run {n}" for n in range(30)])
     assert faults_of_labels(ax) == []
     assert 2 < len(ax.texts) < 30
     assert ax.get_title().endswith(f"(30 systems, 2 topics, {30 - len(ax.texts)} names omitted)")
@@ -433,7 +425,7 @@ def test_values_where_lower_is_better():
 
 @pytest.mark.parametrize("n_systems", [3, 12, 40])
 def test_values_fit_in_a_column(n_systems):
-    values = frame(np.random.default_rng(3).random((n_systems, 5, 2))).assign(
+    values = array_frame(np.random.default_rng(3).random((n_systems, 5, 2))).assign(
         name=lambda rows: "a_long_name_of_a_" + rows["name"]
     )
     figure = plots.values(values, baseline="a_long_name_of_a_run 1").figure
@@ -611,7 +603,7 @@ def test_judge_correlations():
 def test_many_measures_with_long_names():
     measures = [LONG.replace("'nDCG'", f"'RBP(p=0.{n:02})'") for n in range(1, 16)]
     values = np.random.default_rng(2).random((4, 5, 15))
-    perquery = frame(values, measures)
+    perquery = array_frame(values, measures)
     ax = plots.asl_curves(discriminative_power(perquery, test="t", correction="holm"))
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert len(set(texts)) == 16
@@ -1025,7 +1017,7 @@ def test_fractions_are_bars():
     assert [bar.get_width() for bar in ax.patches[:28]] == pytest.approx(widths)
     assert ax.get_yticklabels()[0].get_text() == "run 0 > run 1"
     assert ax.get_xlabel() == "% of weightings"
-    many = frame(np.random.default_rng(0).random((12, 5, 3)))
+    many = array_frame(np.random.default_rng(0).random((12, 5, 3)))
     ax = plots.weightings(ma.analysis.weightings(many, measures=ASPECTS, n_resamples=5))
     assert ax.get_xlabel() == "% of weightings (30 of 66 pairs)"
     sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import write_file
 
 import pt_multiaspect as ma
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
@@ -55,15 +56,10 @@ TEXTS = {
 }
 
 
-def write(path: Path, content: str | bytes) -> Path:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress])
 def test_every_form_is_the_same_run(name, compress, tmp_path):
-    path = write(tmp_path / name, compress(TEXTS[name].encode()))
+    path = write_file(tmp_path / name, compress(TEXTS[name].encode()))
     frame = ma.read_run(path)
     assert frame[["qid", "docno", "score"]].values.tolist() == [
         ["q1", "d1", 1.5],
@@ -92,8 +88,8 @@ def test_the_name_of_predictions_of_mteb_is_the_model(tmp_path):
     )
     for folder, text in {"a": TEXTS["mteb_predictions.json"], "b": other}.items():
         (tmp_path / folder).mkdir()
-        write(tmp_path / folder / "Tiny_predictions.json", text)
-        write(tmp_path / folder / "Tiny_predictions.json.gz", gzip.compress(text.encode()))
+        write_file(tmp_path / folder / "Tiny_predictions.json", text)
+        write_file(tmp_path / folder / "Tiny_predictions.json.gz", gzip.compress(text.encode()))
     for pattern in ("*/*.json", "*/*.gz"):
         values = ma.evaluate(tmp_path / pattern, QRELS, ["AP"])
         assert list(dict.fromkeys(values["name"])) == ["tests/echo", "tests/other"]
@@ -105,7 +101,7 @@ def test_the_name_of_predictions_of_mteb_is_the_model(tmp_path):
 
 @pytest.mark.parametrize("meta", [{}, {"model_name": None}, {"revision": "1", "model_name": ""}, {"model_name": 3}])
 def test_predictions_of_a_model_without_a_name(meta, tmp_path):
-    path = write(tmp_path / "x.json", json.dumps({"mteb_model_meta": meta, "default": {"test": RUN}}))
+    path = write_file(tmp_path / "x.json", json.dumps({"mteb_model_meta": meta, "default": {"test": RUN}}))
     assert list(ma.read_run(path).columns) == ["qid", "docno", "score"]
     assert ma.evaluate(path, QRELS, ["AP"])["name"].unique().tolist() == ["x.json"]
 
@@ -193,7 +189,7 @@ def test_ids_that_are_numbers_in_lines_are_text():
 def test_predictions_of_sentence_transformers_keep_their_order_when_scores_tie(tmp_path):
     scores = {"b": 0.5, "a": 0.5, "z": 0.50000001, "d": 0.25, "y": 0.0, "x": -0.0, "w": 0.0, "c": -1.0, "e": -1.0}
     results = [{"corpus_id": docno, "score": score} for docno, score in scores.items()]
-    path = write(tmp_path / "x.jsonl", jsonl(*({"query_id": qid, "results": results} for qid in ("q1", "q2"))))
+    path = write_file(tmp_path / "x.jsonl", jsonl(*({"query_id": qid, "results": results} for qid in ("q1", "q2"))))
     expected = ["z", "b", "a", "d", "y", "x", "w", "c", "e"]
     for qid, rows in ma.read_run(path).groupby("qid"):
         score = rows.set_index("docno")["score"].astype(np.float32)
@@ -213,7 +209,7 @@ def test_extreme_scores_that_tie_stay_finite(score):
 
 
 def test_lz4_files_name_the_remedy(tmp_path):
-    path = write(tmp_path / "run.lz4", b"\x04\x22\x4d\x18" + bytes(20))
+    path = write_file(tmp_path / "run.lz4", b"\x04\x22\x4d\x18" + bytes(20))
     with pytest.raises(MultiAspectError, match=r"Run\.save\('run\.json'\)"):
         ma.read_run(path)
 
@@ -243,7 +239,7 @@ def ndcg(run: Any) -> float:
 
 @pytest.fixture
 def own(tmp_path) -> Path:
-    return write(tmp_path / "Tiny_predictions.json", json.dumps({**META, "default": {"test": OWN}}))
+    return write_file(tmp_path / "Tiny_predictions.json", json.dumps({**META, "default": {"test": OWN}}))
 
 
 def test_dropping_gives_the_figure_of_mteb(own):
@@ -257,7 +253,7 @@ def test_dropping_gives_the_figure_of_mteb(own):
 
 def test_only_some_queries_retrieve_themselves(tmp_path):
     run = {"a": OWN["a"], "b": {"answer b": 1.0}, "c": {"c": 1}}
-    path = write(tmp_path / "x.json", json.dumps({**META, "default": {"test": run}}))
+    path = write_file(tmp_path / "x.json", json.dumps({**META, "default": {"test": run}}))
     with pytest.warns(MultiAspectWarning, match="2 of 3 queries"):
         ma.read_run(path)
     dropped = ma.read_run(path, drop_identical_ids=True)
@@ -286,7 +282,7 @@ BY_CHANCE = {
 @pytest.mark.parametrize("read", [ma.read_run, lambda run: run_of("x", run)])
 @pytest.mark.parametrize("write_text", [json.dumps, trec])
 def test_most_queries_of_any_run_rank_themselves_first(write_text, read, tmp_path):
-    path = write(tmp_path / "run", write_text(OWN))
+    path = write_file(tmp_path / "run", write_text(OWN))
     with pytest.warns(
         MultiAspectWarning, match="3 of 3 queries rank .* own id first, such as a. BEIR, .* drop_identical_ids=True"
     ):
@@ -300,7 +296,7 @@ def test_most_queries_of_any_run_rank_themselves_first(write_text, read, tmp_pat
 @pytest.mark.parametrize("case", BY_CHANCE)
 @pytest.mark.parametrize("write_text", [json.dumps, trec])
 def test_own_ids_elsewhere_are_silent(case, write_text, tmp_path):
-    path = write(tmp_path / "run", write_text(BY_CHANCE[case]))
+    path = write_file(tmp_path / "run", write_text(BY_CHANCE[case]))
     ma.read_run(path)
     run_of("x", path)
 
@@ -311,7 +307,7 @@ def test_dropping_keeps_the_header_of_a_run():
 
 
 def test_several_processes_warn_once_for_all_runs(own, tmp_path):
-    other = write(tmp_path / "y.json", own.read_text().replace("tests/echo", "tests/other"))
+    other = write_file(tmp_path / "y.json", own.read_text().replace("tests/echo", "tests/other"))
     with pytest.warns(MultiAspectWarning) as caught:
         ma.evaluate([own, other], OWN_QRELS, ["AP"], n_jobs=2)
     (message,) = [str(warning.message) for warning in caught]
@@ -322,13 +318,13 @@ def test_several_processes_warn_once_for_all_runs(own, tmp_path):
 @pytest.fixture
 def mteb_files(trec_files, own):
     """Qrels, predictions of MTEB and a run of TREC in the directory of the command line."""
-    write(trec_files / "own.txt", "".join(f"{qid} 0 {docno} 1\n" for qid, docno, _ in OWN_QRELS.values))
-    write(trec_files / "parts.json", json.dumps({**META, "en": {"test": OWN, "dev": RUN}}))
+    write_file(trec_files / "own.txt", "".join(f"{qid} 0 {docno} 1\n" for qid, docno, _ in OWN_QRELS.values))
+    write_file(trec_files / "parts.json", json.dumps({**META, "en": {"test": OWN, "dev": RUN}}))
     lines = [f"{qid} Q0 {d} 1 {s} x\n" for qid, docs in OWN.items() for d, s in docs.items() if " " not in d]
-    write(trec_files / "bm25.run", "".join(lines))
+    write_file(trec_files / "bm25.run", "".join(lines))
     text = own.read_text().replace("answer ", "answer-")
-    write(own, text)
-    write(trec_files / "own.txt", (trec_files / "own.txt").read_text().replace("answer ", "answer-"))
+    write_file(own, text)
+    write_file(trec_files / "own.txt", (trec_files / "own.txt").read_text().replace("answer ", "answer-"))
     return own
 
 

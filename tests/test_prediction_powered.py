@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from printed_tables import read_table
 from scipy.optimize import brentq
 from scipy.stats import nct, ttest_1samp
 from scipy.stats import t as student
-from shared_data import shared_path
+from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
@@ -53,13 +52,13 @@ def draw_values(n: int, n_further: int, names: str = "abc", bias: float = 0.1, s
 # -- figures --------------------------------------------------------------------------------------------------
 
 
-def golden() -> list[dict[str, Any]]:
-    cases = json.loads(shared_path("golden", "planning.json").read_text(encoding="utf-8"))["cases"]
+def golden_cases() -> list[dict[str, Any]]:
+    cases = golden("planning.json")["cases"]
     return [case for case in cases if case["function"] == "regression_estimate"]
 
 
 def test_golden_estimates_by_double_sampling() -> None:
-    cases = golden()
+    cases = golden_cases()
     assert len(cases) == 2
     for case in cases:
         given, expected = case["input"], case["expected"]
@@ -698,13 +697,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
-def coverage() -> Any:
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.study import coverage
-    finally:
-        sys.path.remove(str(ROOT))
-    return coverage
+def coverage(study_module: Callable[[str], Any]) -> Any:
+    return study_module("coverage")
 
 
 def test_intervals_cover_as_often_as_is_said(coverage) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from shared_data import shared_path
+from shared_data import golden
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, plots
@@ -26,9 +25,9 @@ from pt_multiaspect.kernels.preference_weights import is_separable, logistic_wei
 COLUMNS, SCORES = ["qid", "a", "b", "preferred"], ["qid", "name", "score"]
 
 
-def golden(function: str, n_cases: int) -> list[tuple[dict[str, Any], dict[str, Any], float]]:
+def golden_cases(function: str, n_cases: int) -> list[tuple[dict[str, Any], dict[str, Any], float]]:
     """Return input, expected values and tolerance of each golden case of a function."""
-    cases = json.loads(shared_path("golden", "preferences.json").read_text(encoding="utf-8"))["cases"]
+    cases = golden("preferences.json")["cases"]
     chosen = [
         (case["input"], case["expected"], case["tolerance"]) for case in cases if case["function"] == function
     ]
@@ -55,7 +54,7 @@ def votes(rows: list[list[Any]]) -> pd.DataFrame:
 
 @pytest.mark.parametrize("index", range(6))
 def test_golden_agreement(index: int) -> None:
-    case, expected, tolerance = golden("agreement", 6)[index]
+    case, expected, tolerance = golden_cases("agreement", 6)[index]
     frame = long_frame(AP=case["values"])
     (row,) = preference_agreement(frame, votes(case["votes"])).table.to_dict("records")
     assert (row["n_preferences"], row["n_strict"], row["n_topics"]) == tuple(
@@ -67,7 +66,7 @@ def test_golden_agreement(index: int) -> None:
 
 @pytest.mark.parametrize("index", range(2))
 def test_golden_differences(index: int) -> None:
-    case, expected, tolerance = golden("paired", 2)[index]
+    case, expected, tolerance = golden_cases("paired", 2)[index]
     frame = long_frame(AP=case["first"], RR=case["second"])
     (row,) = preference_agreement(frame, votes(case["votes"])).pairs.to_dict("records")
     quantile = 4.302652729696142  # of the t distribution of 2 degrees of freedom
@@ -77,7 +76,7 @@ def test_golden_differences(index: int) -> None:
 
 
 def test_golden_preferences_of_scores() -> None:
-    [(case, expected, _)] = golden("votes_of_scores", 1)
+    [(case, expected, _)] = golden_cases("votes_of_scores", 1)
     names, qids = ["x", "y", "z"], ["q1", "q2"]
     read = read_preferences(pd.DataFrame(case["scores"], columns=["qid", "name", "score"]), names, qids)
     found = [
@@ -88,7 +87,7 @@ def test_golden_preferences_of_scores() -> None:
 
 
 def test_golden_agreement_of_assessors() -> None:
-    [(case, expected, tolerance)] = golden("ceiling", 1)
+    [(case, expected, tolerance)] = golden_cases("ceiling", 1)
     preferences = pd.DataFrame(case["votes"], columns=[*COLUMNS, "assessor"])
     frame = long_frame(AP={name: {"q1": value, "q2": value} for name, value in (("x", 1.0), ("y", 0.0))})
     (row,) = preference_agreement(frame, preferences).table.to_dict("records")
@@ -396,7 +395,7 @@ def test_intervals_contain_the_agreement(n_topics: int, n_assessors: int, n_pair
 
 @pytest.mark.parametrize("index", range(3))
 def test_golden_weights(index: int) -> None:
-    case, expected, tolerance = golden("logistic_weights", 3)[index]
+    case, expected, tolerance = golden_cases("logistic_weights", 3)[index]
     differences, sign = np.array(case["differences"]), np.array(case["preferred"])
     assert logistic_weights(differences, sign) == pytest.approx(expected["weights"], abs=tolerance)
     assert logistic_weights(1e-9 * differences, sign) == pytest.approx(expected["weights"], abs=tolerance)
@@ -404,7 +403,7 @@ def test_golden_weights(index: int) -> None:
 
 @pytest.mark.parametrize("index", range(2))
 def test_golden_levels_of_weightings(index: int) -> None:
-    case, expected, tolerance = golden("score_test", 2)[index]
+    case, expected, tolerance = golden_cases("score_test", 2)[index]
     points = np.array([test["weights"] for test in expected["tests"]], dtype=np.float64)
     sign = 2 * np.array(case["preferred"]) - 1
     levels = weighting_levels(points, np.array(case["differences"]), sign, np.array(case["topic"]))
@@ -690,13 +689,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
-def study() -> Any:
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.study import preferences
-    finally:
-        sys.path.remove(str(ROOT))
-    return preferences
+def study(study_module: Callable[[str], Any]) -> Any:
+    return study_module("preferences")
 
 
 def test_the_page_has_the_recorded_coverage(study: Any) -> None:

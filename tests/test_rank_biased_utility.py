@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ import reference as ref
 from comparison import compare
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared_path
+from shared_data import golden
 from strategies import Collection, examples, scaled_collections, weights
 
 import pt_multiaspect as ma
@@ -33,7 +32,7 @@ RUN = {"q": {"a": 2.0, "b": 1.0}}
 @pytest.mark.parametrize("setting", ["p=0.8,e=0.03", "p=0.99,e=0.05", "p=0.5,e=0.0"])
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_golden(setting: str, as_string: bool) -> None:
-    content = json.loads(shared_path("golden", "rbu.json").read_text())
+    content = golden("rbu.json")
     names = content["aspects"]
     p, effort = (float(part.partition("=")[2]) for part in setting.split(","))
     shares = dict(zip(names, content["weights"], strict=True))

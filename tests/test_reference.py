@@ -6,7 +6,6 @@ import csv
 import functools
 import gzip
 import itertools
-import json
 import math
 import random
 import shutil
@@ -46,16 +45,12 @@ from reference import (
     urbpgr,
     wham,
 )
-from shared_data import shared_path
+from shared_data import golden, shared_path
 
 
 def run_of(*docnos: str) -> dict[str, float]:
     """A run that ranks the documents in this order."""
     return {docno: float(len(docnos) - i) for i, docno in enumerate(docnos)}
-
-
-def golden(name: str) -> dict[str, Any]:
-    return json.loads(shared_path("golden", name).read_text())
 
 
 # -----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import random_qrels, random_run, write_run
 from strategies import forget_warnings
 
 import pt_multiaspect as ma
@@ -33,25 +34,13 @@ MEASURES = {"ours": TOMA(aspects=SCALES) @ 5, "CAM": CAM(aspects=SCALES) @ 5, "m
 
 @pytest.fixture
 def qrels() -> pd.DataFrame:
-    rng = np.random.default_rng(7)
-    pairs = [(f"q{query}", f"d{document}") for query in range(4) for document in range(12)]
-    frame = pd.DataFrame(pairs, columns=["qid", "docno"])
-    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
+    return random_qrels(4)
 
 
 @pytest.fixture
 def runs(qrels) -> dict[str, pd.DataFrame]:
     names = ["bm25.run", "a/b c\n*ü", "_hidden", "." * 300]
-    return {name: run_of(qrels, seed) for seed, name in enumerate(names)}
-
-
-def run_of(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
-    some = qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]]
-    return some.assign(score=np.random.default_rng(seed).normal(size=len(some)))
-
-
-def write(run: pd.DataFrame, path: Path) -> None:
-    path.write_text("".join(f"{row.qid} Q0 {row.docno} 1 {row.score!r} x\n" for row in run.itertuples()))
+    return {name: random_run(qrels, seed) for seed, name in enumerate(names)}
 
 
 @pytest.fixture
@@ -86,7 +75,7 @@ def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed_run
             pd.testing.assert_frame_equal(ma.aggregate(result), ma.aggregate(expected))
             assert len(computed_runs) == times
             computed_runs.clear()
-    more = runs | {"new": run_of(qrels, 9)}
+    more = runs | {"new": random_run(qrels, 9)}
     evaluate(more, qrels, MEASURES, progress=False, out=tmp_path / "out")
     assert computed_runs == ["new"]
 
@@ -152,12 +141,12 @@ def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed_runs, as_fil
     def as_form(run: pd.DataFrame) -> Any:
         if not as_file:
             return run
-        write(run, tmp_path / "x.run")
+        write_run(run, tmp_path / "x.run")
         os.utime(tmp_path / "x.run", (0, 0))  # whatever its time says
         return tmp_path / "x.run"
 
     out = tmp_path / "out"
-    first = run_of(qrels, 1)
+    first = random_run(qrels, 1)
     other = first.assign(score=first["score"].to_numpy()[::-1])
     with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
         for run in (first, other, first):
@@ -467,7 +456,7 @@ def _damage_bytes(content: bytes, others: list[bytes], rng: np.random.Generator)
 @pytest.mark.slow
 def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed_runs):
     qrels = qrels[qrels["qid"] == "q0"]
-    runs = {f"run {seed}": run_of(qrels, seed) for seed in range(100)}
+    runs = {f"run {seed}": random_run(qrels, seed) for seed in range(100)}
     expected = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
     whole = {path: path.read_bytes() for path in files(tmp_path)}
     rng = np.random.default_rng(1)
@@ -547,9 +536,9 @@ def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
     out = tmp_path / "out"
     paths = [tmp_path / f"{seed}.run" for seed in range(3)]
     for seed, path in enumerate(paths):
-        write(run_of(qrels, seed), path)
+        write_run(random_run(qrels, seed), path)
     for n_jobs, backend in ((1, "sequential"), (2, "threading")):
-        write(run_of(qrels, 1), paths[1])
+        write_run(random_run(qrels, 1), paths[1])
         evaluate(paths, qrels, MEASURES, progress=False, out=out)
         assert len(files(out)) == 3
         paths[1].write_text("q0 Q0 d1\n")
@@ -567,7 +556,7 @@ def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
 def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
     out, path = tmp_path / "out", tmp_path / "x.run"
     frame = runs["bm25.run"]
-    write(frame, path)
+    write_run(frame, path)
     others = {"z": runs["_hidden"]}
     options: Any = {"errors": "skip", "progress": False, "out": out, "n_jobs": n_jobs}
 

@@ -234,12 +234,6 @@ def table() -> Table:
     return Table()
 
 
-@pytest.fixture
-def routing() -> Any:
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
 SCORING: dict[str, Any] = {
     "toma": TOMA(aspects=ASPECTS) @ 5,
     "cam": CAM(aspects=ASPECTS, base="nDCG@5"),

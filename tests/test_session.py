@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import random
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import reference as ref
 from comparison import compare
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared_path
+from shared_data import golden
 from strategies import Collection, examples, scaled_collections
 
 import pt_multiaspect as ma
@@ -39,7 +38,7 @@ NORMALISED = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 
 @pytest.mark.parametrize("overlap", ["1.01", "2.0", "3.0", "5.0"])
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_golden_at_every_rank(overlap: str, as_string: bool) -> None:
-    content = json.loads(shared_path("golden", "mdcu.json").read_text())
+    content = golden("mdcu.json")
     documents = {
         docno: dict(
             zip((*THEMES, *USABILITY, "ideal"), [*gains, *usable, content["ideal"].index(docno) + 1], strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,8 @@ pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
 
 @pytest.fixture(scope="module")
-def study() -> Any:
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.study import __main__ as script
-        from benchmarks.study import learning, report, worlds
-    finally:
-        sys.path.remove(str(ROOT))
+def study(study_module: Callable[[str], Any]) -> Any:
+    script, learning, report, worlds = map(study_module, ("__main__", "learning", "report", "worlds"))
 
     class Study:
         main, targets, figures, data = script, learning, report, worlds

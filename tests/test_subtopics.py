@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,7 @@ from comparison import compare
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import ERR_IA, P_IA, StRecall, alpha_DCG, alpha_nDCG, nDCG
-from shared_data import shared_path
+from shared_data import golden
 from strategies import Collection, examples, scaled_collections
 
 import pt_multiaspect as ma
@@ -62,7 +61,7 @@ def subtopics_measure(name: str, cutoff: int, alpha: float = 0.5, beta: float = 
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_golden(as_string: bool) -> None:
     """Runs are ranked with ndeval's ties, docno ascending; its ERR_IA@1 and alpha_DCG@1 are not divided."""
-    content = json.loads(shared_path("golden", "subtopics.json").read_text())
+    content = golden("subtopics.json")
     tops = {"relevance": 2, "credibility": 2, "understandability": 3}
     qrels = dict.fromkeys(content["runs"], content["labels"])
     run = {

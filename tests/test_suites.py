@@ -14,7 +14,7 @@ import pyterrier as pt
 import pytest
 import reference as ref
 from ir_measures import AP, P, Rprec, nDCG
-from shared_data import shared_path
+from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, Suite
@@ -293,17 +293,17 @@ def test_an_experiment_averages_a_suite_over_all_judged_topics() -> None:
 
 def test_touche_is_not_the_organisers_script() -> None:
     """The script's figures come out on runs cut to k and without unjudged documents, over topics that are left."""
-    golden = json.loads(shared_path("golden", "touche_ndcg.json").read_text())
-    qrels = pd.DataFrame(golden["qrels"], columns=["qid", "docno", "relevance"]).assign(quality=1)
+    figures = golden("touche_ndcg.json")
+    qrels = pd.DataFrame(figures["qrels"], columns=["qid", "docno", "relevance"]).assign(quality=1)
     run = pd.DataFrame(
-        [(qid, docno, -rank) for qid, docnos in golden["run"].items() for rank, docno in enumerate(docnos)],
+        [(qid, docno, -rank) for qid, docnos in figures["run"].items() for rank, docno in enumerate(docnos)],
         columns=["qid", "docno", "score"],
     )
     suite = ma.suite("touche-2021")
     values = ma.evaluate({"run": run}, qrels, suite, progress=False)
     relevance = values[values["measure"] == "nDCG@5 relevance"].set_index("qid")["value"]
     assert relevance.round(4).to_dict() == {"1": 0.5209, "2": 0.0, "3": 0.0}  # topic 4 has the ideal 0
-    official = {case["k"]: case["per topic"] for case in golden["cases"]}[5]
+    official = {case["k"]: case["per topic"] for case in figures["cases"]}[5]
     judged = run.groupby("qid").head(5).merge(qrels[["qid", "docno"]])
     condensed = ma.evaluate({"run": judged}, qrels, {"nDCG@5": suite["nDCG@5 relevance"]}, progress=False)
     assert condensed.set_index("qid")["value"]["1"] == pytest.approx(official["1"], abs=1e-8)
@@ -312,7 +312,7 @@ def test_touche_is_not_the_organisers_script() -> None:
 
 @pytest.mark.slow
 def test_fair_ranking_gives_the_official_figures() -> None:
-    cases = json.loads(shared_path("golden", "awrf.json").read_text())["cases"]
+    cases = golden("awrf.json")["cases"]
     checked = 0
     for number, case in enumerate(cases):
         values = case.get("values", {})
@@ -356,7 +356,7 @@ def test_clef_ehealth_2015_gives_the_correct_figures_on_real_runs() -> None:
         keep_default_na=False,
         quoting=3,
     )
-    figures = json.loads(shared_path("golden", "clef2015_runs.json").read_text())["runs"]
+    figures = golden("clef2015_runs.json")["runs"]
     name = runs["name"].iloc[0]
     run = runs[runs["name"] == name].assign(score=lambda frame: -frame["rank"])[["qid", "docno", "score"]]
     suite = ma.suite("clef-ehealth-2015")

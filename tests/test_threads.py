@@ -18,6 +18,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import as_ir_measures
 from ir_measures import AP, RR, P, nDCG
 
 import pt_multiaspect as ma
@@ -50,10 +51,6 @@ def world(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
     judged = pairs.assign(label=rng.integers(0, 3, len(pairs)), credibility=rng.integers(0, 3, len(pairs)))
     return judged, pairs.assign(score=rng.normal(size=len(pairs))).sample(frac=0.8, random_state=seed)
-
-
-def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 
 
 def run_in_threads(calls: list[Callable[[], Any]], times: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import ir_measures
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from frame_world import as_ir_measures
 from ir_measures import AP, ERR, RBP, RR, Accuracy, Bpref, Compat, Judged, NumQ, NumRel, P, infAP, nDCG
 
 import pt_multiaspect as ma
@@ -38,10 +38,7 @@ MEASURES = [
 BY_NAME = {str(measure): measure for measure in MEASURES}
 
 
-@pytest.fixture(autouse=True)
-def _undo_acceleration() -> Iterator[None]:
-    yield
-    ma.accelerate().undo()
+pytestmark = pytest.mark.usefixtures("undo_acceleration")
 
 
 def read(trust: str = TRUST) -> pd.DataFrame:
@@ -50,10 +47,6 @@ def read(trust: str = TRUST) -> pd.DataFrame:
 
 #: The file of relevance alone.
 ALONE = ma.read_qrels(io.StringIO(RELEVANCE))
-
-
-def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 
 
 def aggregate_values(measures: list[Any], qrels: pd.DataFrame) -> dict[str, float]:

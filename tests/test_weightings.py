@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import product
 from typing import Any
@@ -12,9 +11,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import holm
 from scipy.optimize import linprog
 from scipy.stats import ttest_rel
-from shared_data import shared_path
+from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, On, analysis
@@ -56,7 +56,7 @@ def grid(n_aspects: int, steps: int) -> np.ndarray:
 
 @pytest.mark.slow
 def test_golden_fractions() -> None:
-    cases = json.loads(shared_path("golden", "weightings.json").read_text())["cases"]
+    cases = golden("weightings.json")["cases"]
     assert len(cases) == 40
     for case in cases:
         labels = [f"aspect {column}" for column in range(len(case["differences"]))]
@@ -102,7 +102,7 @@ def test_laws_of_fractions(differences: list[int], random: Any) -> None:
 
 
 def test_golden_closed_form() -> None:
-    for case in json.loads(shared_path("golden", "weightings.json").read_text())["cases"]:
+    for case in golden("weightings.json")["cases"]:
         differences = np.array(case["differences"])
         assert positive_fraction(differences) == pytest.approx(case["share"], abs=1e-14)
         assert positive_fraction(-differences) == pytest.approx(case["share_reversed"], abs=1e-14)
@@ -248,14 +248,6 @@ def test_pairs_agree_with_single_computations(n_aspects: int) -> None:
         assert row["low"] <= row["high"]
 
 
-def holm(levels: np.ndarray) -> np.ndarray:
-    """The p-values of a family, corrected; statsmodels collects garbage in each call."""
-    order = np.argsort(levels)
-    corrected = np.empty(len(levels))
-    corrected[order] = np.maximum.accumulate(levels[order] * np.arange(len(levels), 0, -1))
-    return corrected
-
-
 def test_holm_corrects_within_each_weighting() -> None:
     perquery = world(5, 12, seed=5)
     perquery["value"] += perquery["name"].map({"run 0": 0.9, "run 1": 0.4}).fillna(0)
@@ -272,7 +264,7 @@ def test_holm_corrects_within_each_weighting() -> None:
         weighted = differences @ point
         levels = ttest_rel(weighted, np.zeros_like(weighted), axis=1).pvalue
         same = np.sign(weighted.mean(axis=1)) == np.sign(result.pairs["difference"])
-        times += (holm(levels) < 0.05) & same
+        times += (np.array(holm(levels.tolist())) < 0.05) & same
     assert 0 < times.sum() < times.size * 64
     np.testing.assert_allclose(result.pairs["fraction_significant"], times / 64, atol=0.06)
 
