@@ -1079,7 +1079,7 @@ def test_equal_variants_are_drawn_once():
     """They were drawn side by side; the options of a dot are those of all variants with its values."""
     measures = ma.variants(ma.TOMA(aspects=TWO), distance=["euclidean", "manhattan"], cutoff=[5, 10, 20])
     labels = list(measures)
-    perquery = frame(np.random.default_rng(5).random((2, 6, 6)), labels)
+    perquery = array_frame(np.random.default_rng(5).random((2, 6, 6)), labels)
     first, second = (perquery["measure"] == labels[row] for row in (1, 2))
     perquery.loc[second, "value"] = perquery.loc[first, "value"].to_numpy()
     result = ma.analysis.multiverse(perquery, measures=measures, reference=labels[2], correction=None)
