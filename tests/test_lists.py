@@ -76,6 +76,17 @@ def test_how_to_pages_are_listed_by_their_titles():
     assert listed == titles
 
 
+def test_cells_of_notebooks_are_short_and_prose_is_no_code():
+    long, prose = [], []
+    for path in [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "docs" / "reproductions").glob("*.ipynb")]:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            code = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
+            long += [(path.name, cell["id"])] if len(code.splitlines()) > 40 else []
+            prose += [(path.name, cell["id"])] if re.search(r"Markdown\(\s*f(\"\"\"|''')", code) else []
+    assert long == []
+    assert prose == []
+
+
 def test_the_notebooks_are_listed():
     page = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+\.ipynb)` \|", page, re.MULTILINE)
