@@ -10,7 +10,8 @@ from ..analysis import DetectableDifference
 from ..errors import MultiAspectError
 from ..evaluation.aggregation import ALL
 from ..kernels.intervals import detectable_effect
-from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, ink, line_style
+from .legends import MOST_INSIDE, add_legend
+from .style import axes_or_new, distinct_texts, ink, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

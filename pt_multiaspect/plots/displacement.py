@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown
-from .style import GREY, SMALL, add_legend, axes_or_new, distinct_texts, ink, line_style, paper, with_columns
+from .legends import add_legend
+from .style import GREY, SMALL, axes_or_new, distinct_texts, ink, line_style, paper, with_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

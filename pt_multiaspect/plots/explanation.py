@@ -9,8 +9,9 @@ import numpy as np
 from .._validation import count
 from ..errors import MultiAspectError
 from ..explanation import Explanation
+from .legends import unit_square
 from .ranking import HATCHED, draw_cells, rank_ticks
-from .style import BLUE, GREY, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, unit_square, wrap
+from .style import BLUE, GREY, ORANGE, SMALL, add_axes_below, axes_or_new, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

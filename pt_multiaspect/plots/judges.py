@@ -8,7 +8,8 @@ import numpy as np
 
 from ..analysis.judges import JudgeSensitivity
 from ..errors import MultiAspectError
-from .style import BLUE, GREY, ORANGE, SMALL, add_legend_above, axes_or_new, shorten
+from .legends import add_legend_above
+from .style import BLUE, GREY, ORANGE, SMALL, axes_or_new, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

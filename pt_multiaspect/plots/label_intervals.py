@@ -8,7 +8,8 @@ import numpy as np
 
 from ..analysis import MissingLabels
 from ..errors import MultiAspectError, refuse_unknown
-from .style import add_legend_above, axes_or_new, distinct_texts, ink, paper
+from .legends import add_legend_above
+from .style import axes_or_new, distinct_texts, ink, paper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

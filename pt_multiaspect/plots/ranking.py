@@ -17,7 +17,8 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.run import Run
 from ..errors import refuse_unknown
-from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, shorten, text_colour, unit_square
+from .legends import unit_square
+from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, shorten, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

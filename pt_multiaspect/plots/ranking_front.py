@@ -13,20 +13,9 @@ from ..analysis import AttainableFront
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
+from .legends import add_legend_above
 from .point_labels import annotate
-from .style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    add_legend_above,
-    axes_or_new,
-    ink,
-    paper,
-    rows_to_label,
-    shorten,
-    with_columns,
-    wrap,
-)
+from .style import BLUE, GREY, ORANGE, axes_or_new, ink, paper, rows_to_label, shorten, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MultiAspectError, choices
+from .legends import add_legend_above
 from .point_labels import annotate
-from .style import BLUE, GREY, add_legend_above, axes_or_new, with_columns, wrap
+from .style import BLUE, GREY, axes_or_new, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

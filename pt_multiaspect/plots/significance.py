@@ -9,7 +9,8 @@ import numpy as np
 from .._validation import count, proportion
 from ..analysis import DiscriminativePower
 from ..errors import MultiAspectError
-from .style import MOST_INSIDE, add_legend, axes_or_new, distinct_texts, ink, line_style
+from .legends import MOST_INSIDE, add_legend
+from .style import axes_or_new, distinct_texts, ink, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

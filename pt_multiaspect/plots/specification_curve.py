@@ -11,20 +11,8 @@ import pandas as pd
 from .._typing import Bools
 from ..analysis import Multiverse
 from ..errors import MultiAspectError
-from .style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    add_axes_below,
-    add_legend_above,
-    axes_or_new,
-    distinct_texts,
-    ink,
-    paper,
-    points_of,
-    rows_of_pair,
-    text_size,
-)
+from .legends import add_legend_above
+from .style import BLUE, GREY, ORANGE, add_axes_below, axes_or_new, distinct_texts, ink, rows_of_pair, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,13 +124,13 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None
             ax.vlines(position[rows], low, high, color=colour, lw=width, alpha=0.45)
             ax.plot(position[rows], difference[rows], "o", color=colour, ms=min(width + 1.2, 4), label=label)
     reference = (table["measure"] == result.same_as.get(result.reference, result.reference)).to_numpy()
-    ax.plot(position[reference], difference[reference], "D", color=ink(), mec=paper(), ms=6, label="reference")
+    ax.plot(position[reference], difference[reference], "D", color=ink(), mec="white", ms=6, label="reference")
     ax.axhline(0, color=ink(), lw=0.8)
 
 
 def _width(ax: Axes, n_variants: int) -> float:
     """Return the width of bars in points, about half of the distance of variants."""
-    return float(np.clip(0.45 * points_of(ax)[0] / n_variants, 0.5, 4))
+    return float(np.clip(32 * ax.get_window_extent().width / ax.figure.dpi / n_variants, 0.5, 4))
 
 
 def _options(result: Multiverse, variants: pd.Series[str]) -> tuple[list[str], Bools]:

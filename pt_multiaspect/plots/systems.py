@@ -16,8 +16,9 @@ from ..analysis._frames import directions, matrix, rows_of_measures, select_meas
 from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
+from .legends import add_legend_above
 from .point_labels import annotate
-from .style import BLUE, GREY, ORANGE, add_legend_above, axes_or_new, ink, rows_to_label, shorten, wrap
+from .style import BLUE, GREY, ORANGE, axes_or_new, ink, rows_to_label, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

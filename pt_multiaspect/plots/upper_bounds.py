@@ -15,18 +15,8 @@ from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
-from .style import (
-    BLUE,
-    ORANGE,
-    SMALL,
-    add_legend_above,
-    axes_or_new,
-    ink,
-    natural_key,
-    unit_square,
-    with_columns,
-    wrap,
-)
+from .legends import add_legend_above, unit_square
+from .style import BLUE, ORANGE, SMALL, axes_or_new, ink, natural_key, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

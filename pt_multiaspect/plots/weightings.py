@@ -15,20 +15,8 @@ from ..analysis.fitted_weights import rejection_levels
 from ..analysis.weightings import significant_at
 from ..errors import MultiAspectError
 from ..evaluation.aggregation import ALL
-from .style import (
-    BLUE,
-    GREY,
-    LIGHT,
-    ORANGE,
-    axes_or_new,
-    distinct_texts,
-    ink,
-    legend_columns,
-    points_of,
-    rows_of_pair,
-    text_size,
-    unit_square,
-)
+from .legends import legend_columns, unit_square
+from .style import BLUE, GREY, LIGHT, ORANGE, axes_or_new, distinct_texts, ink, points_of, rows_of_pair, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +105,7 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     half = error * student.isf((1 - result.ci) / 2, int(pair["n_topics"].item()) - 1)
     ax = axes_or_new(ax, 7, 4, grid="y")
     size = text_size(ax)
-    a, b = _names(pair, int(points_of(ax)[1] / (0.55 * size)))[0]
+    a, b = _names(pair, 2 * points_of(ax)[1] / size)[0]
     ax.fill_between(weight, (difference - half)[:-1], (difference + half)[:-1], color=BLUE, alpha=0.2, lw=0)
     ax.plot(weight, difference[:-1], color=BLUE, lw=1.5)
     ax.axhline(0, color=ink(), lw=0.8)
@@ -132,14 +120,8 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
         crossing = -means[1] / (means[0] - means[1])
         if weight[0] <= crossing <= weight[-1]:
             ax.axvline(crossing, color=ORANGE, lw=1, ls="--")
-            ax.annotate(
-                f"{crossing:.2f}",
-                (crossing, 0),
-                xytext=(3, 3),
-                textcoords="offset points",
-                color=ORANGE,
-                fontsize=size,
-            )
+            place: dict[str, Any] = {"xytext": (3, 3), "textcoords": "offset points"}
+            ax.annotate(f"{crossing:.2f}", (crossing, 0), **place, color=ORANGE, fontsize=size)
     ax.set_xlabel(f"weight of {distinct_texts([first, second], 30)[0]}", fontsize=size)
     ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
     ax.tick_params(labelsize=size)
@@ -176,7 +158,7 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
     _label_corners(ax, corners, distinct_texts(list(result.weights), 20), size)
-    a, b = _names(pair, 40)[0]
+    a, b = _names(pair, 80)[0]
     handles = [
         unit_square(f"{a} higher", color=colours["a"], lw=0),
         unit_square(f"{b} higher", color=colours["b"], lw=0),
@@ -224,7 +206,7 @@ def _outline(result: Weightings, points: Floats, x: Floats, y: Floats, ax: Axes)
     if levels.min() < limit <= levels.max():
         ax.tricontourf(x, y, levels, levels=[-1, limit], colors=["white"], alpha=0.6)
         ax.tricontour(x, y, levels, levels=[limit], colors="black", linewidths=1.5)
-    return [unit_square(_ALLOWED, facecolor="none", edgecolor="black", lw=1.5)]
+    return [unit_square(_ALLOWED, facecolor="none", edgecolor=ink(), lw=1.5)]
 
 
 def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
@@ -239,9 +221,8 @@ def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
     ax.barh(position, 100 - fraction, left=fraction, height=0.7, color=LIGHT)
     ax.hlines(position, low, high, color="black", lw=1)
     ax.axvline(50, color="black", lw=0.8, ls=":")
-    room = points_of(ax)[0] / size  # at most half of the figure
-    widths = (width for width in range(60, 16, -2) if max(map(len, _comparisons(shown, width))) <= room)
-    ax.set_yticks(position, _comparisons(shown, next(widths, 16)), fontsize=size)
+    room = points_of(ax)[0] / size - 3  # about half of the figure
+    ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
     hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
     ax.set_xlabel(f"% of weightings{hidden}", fontsize=size)
@@ -255,13 +236,12 @@ def _means(result: Weightings) -> Floats:
     return result.aspects["difference"].to_numpy(np.float64).reshape(len(result.pairs), -1)
 
 
-def _comparisons(pairs: pd.DataFrame, width: int) -> list[str]:
-    """Return a label per pair, with names that are shortened to `width`, but distinct."""
-    return [f"{a} > {b}" for a, b in _names(pairs, width)]
-
-
-def _names(pairs: pd.DataFrame, width: int) -> list[tuple[Any, Any]]:
-    """Return the names of the runs of each pair, shortened to `width`, but distinct."""
-    names = [str(name) for name in pd.unique(pairs[["a", "b"]].to_numpy().ravel())]
-    short = dict(zip(names, distinct_texts(names, width), strict=True))
-    return [(short[str(a)], short[str(b)]) for a, b in pairs[["a", "b"]].to_numpy()]
+def _names(pairs: pd.DataFrame, room: float) -> list[tuple[str, str]]:
+    """Return the names of the runs of each pair, distinct, and shortened until two fit into `room` characters."""
+    names = list(map(str, pd.unique(pairs[["a", "b"]].to_numpy().ravel())))
+    for width in range(max(16, *map(len, names)), 15, -1):
+        short = dict(zip(names, distinct_texts(names, width), strict=True))
+        both = [(short[str(a)], short[str(b)]) for a, b in pairs[["a", "b"]].to_numpy()]
+        if max(len(a + b) for a, b in both) <= room:
+            break
+    return both
