@@ -31,7 +31,7 @@ def pairs_of_runs(
     in_order : list
         The same, in the order of the pairs.
     baseline : str, sequence of str or None
-        The second runs of the pairs; None for all pairs.
+        The second runs of the pairs; None for all pairs, of which one run has none.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def pairs_of_runs(
     pairs = [(row[a], row[b]) for a, b in combinations(in_order, 2)]
     if baseline is not None:
         pairs = [(row[a], row[b]) for b in read_baselines(baseline, names) for a in in_order if a != b]
-    first, second = np.array(pairs, dtype=np.intp).T
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     return first, second, {"a": [names[row] for row in first], "b": [names[row] for row in second]}
 
 

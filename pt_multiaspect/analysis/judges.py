@@ -462,17 +462,9 @@ def _measures_table(by_topic: Mapping[str, Floats], to_all: Mapping[str, Floats]
     """Return one row per measure: its correlations between judges, and of resampled labels with all."""
     rows = []
     for name, (estimate, _, _) in by_topic.items():
-        between = estimate[1:, 1:]
-        between = between[np.triu_indices(len(between), 1)]
-        resampled = to_all[name]
-        rows.append(
-            (
-                name,
-                *_mean_and_minimum(between),
-                _mean_and_minimum(resampled)[0],
-                *map(float, _interval(resampled, level)),
-            )
-        )
+        between = estimate[1:, 1:][np.triu_indices(len(estimate) - 1, 1)]
+        ends = map(float, _interval(to_all[name], level))
+        rows.append((name, *_mean_and_minimum(between), _mean_and_minimum(to_all[name])[0], *ends))
     columns = ["measure", "between_judges", "min_between_judges", "resampled", *_ENDS]
     return pd.DataFrame(rows, columns=columns)
 

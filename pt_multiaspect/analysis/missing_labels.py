@@ -196,7 +196,7 @@ def missing_labels(
     named.check_files()
     joined = {name: join(name, run, judgments) for name, run in named}
     names = list(joined)
-    first, second, sides = _pairs(names, baseline)
+    first, second, sides = pairs_of_runs(names, names, baseline)
     parts: list[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]] = []
     notes: list[str] = []
     for label, measure in labelled.items():
@@ -241,12 +241,6 @@ def _check_measure(label: str, measure: ir_measures.Measure, judgments: Judgment
         if not view.known.any():
             raise MultiAspectError(f"{label}: expected labels of {view.name}, got none; leave the aspect out")
     return evaluated
-
-
-def _pairs(names: list[str], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints, dict[str, list[Any]]]:
-    if len(names) < 2 and baseline is None:
-        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), {"a": [], "b": []}
-    return pairs_of_runs(names, names, baseline)
 
 
 def _search(

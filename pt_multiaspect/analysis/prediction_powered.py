@@ -324,13 +324,15 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any
         values, names, qids = _matrix(human_rows, "human")
         labels, _, topics = _matrix(model_rows, "model")
         _check_topics(str(label), qids, topics)
-        position = {str(qid): column for column, qid in enumerate(topics)}
-        columns = np.array([position[str(qid)] for qid in qids], dtype=np.intp)
-        row_of = {str(name): row for row, name in enumerate(names)}
         in_order = model_rows["name"].unique().tolist()
-        rows: Ints = np.array([row_of[str(name)] for name in in_order], dtype=np.intp)
+        columns, rows = _positions(qids, topics), _positions(in_order, names)
         further = np.delete(labels, columns, axis=1)
         yield label, in_order, (values[rows], labels[np.ix_(rows, columns)], further[rows])
+
+
+def _positions(items: list[Any], among: list[Any]) -> Ints:
+    position = {str(item): number for number, item in enumerate(among)}
+    return np.array([position[str(item)] for item in items], dtype=np.intp)
 
 
 def _matrix(perquery: pd.DataFrame, title: str) -> tuple[Floats, list[Any], list[Any]]:

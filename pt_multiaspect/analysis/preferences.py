@@ -11,7 +11,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats
 from .._validation import proportion, random_seed
 from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
@@ -294,12 +294,8 @@ class _Agreement:
         """Return the differences of agreement of pairs of measures, their intervals and levels, not corrected."""
         from scipy.special import stdtr, stdtrit
 
-        first: Ints
-        second: Ints
-        first = second = np.zeros(0, dtype=np.intp)
-        sides: dict[str, list[Any]] = {"a": [], "b": []}
-        if len(labels) > 1:
-            first, second, sides = pairs_of_runs(labels, labels, None if reference is None else str(reference))
+        against = None if reference is None or len(labels) < 2 else str(reference)
+        first, second, sides = pairs_of_runs(labels, labels, against)
         difference, variance = mean_and_variance(self.sums[:, first] - self.sums[:, second], self.counts)
         error, freedom = np.sqrt(variance), max(len(self.counts) - 1, 1)
         difference[np.abs(difference) <= 1e-12] = 0.0

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._typing import Bools, Floats, Ints
+from .._typing import Floats, Ints
 from ..analysis import PredictionPowered
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
@@ -241,7 +241,8 @@ def rankings_payload(
     extent = Extent.of(values, depth)
     with silence_warnings():
         explained, reasons = _explainable_measures(measures)
-        documents = _Documents(len(extent.topics))
+        # The documents of each topic, numbered in the order of their first occurrence.
+        documents: list[dict[str, int]] = [{} for _ in extent.topics]
         parts: dict[str, list[Contributions]] = {label: [] for label in explained}
         ranks, positions = [], {int(topic): row for row, topic in enumerate(extent.topics)}
         for name, run in runs.items():
@@ -250,7 +251,8 @@ def rankings_payload(
             by_topic: list[list[int]] = [[] for _ in extent.topics]
             for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
                 if topic in positions:
-                    by_topic[positions[topic]].append(documents.position(positions[topic], docno))
+                    numbers = documents[positions[topic]]
+                    by_topic[positions[topic]].append(numbers.setdefault(docno, len(numbers)))
             ranks.append(by_topic)
             prefixes = Prefixes(rankings, extent.depth)
             for label in list(explained):
@@ -260,13 +262,13 @@ def rankings_payload(
                     reasons[label] = str(error)
                     del explained[label]
         labels = [
-            documents.labels(judgments, extent.topics, np.where(view.known, view.label, np.nan))
+            _labels_payload(documents, judgments, extent.topics, np.where(view.known, view.label, np.nan))
             for view in judgments.views(spec)
         ]
     return {
         "depth": extent.depth,
         "topics": extent.topics.tolist(),
-        "documents": documents.names,
+        "documents": list(map(list, documents)),
         "labels": labels,
         "ranks": ranks,
         "contributions": [
@@ -289,30 +291,16 @@ def _explainable_measures(measures: Mapping[str, ir_measures.Measure]) -> tuple[
     return explained, reasons
 
 
-class _Documents:
-    """The documents of each topic, numbered in the order of their first occurrence."""
-
-    def __init__(self, n_topics: int) -> None:
-        self._positions: list[dict[str, int]] = [{} for _ in range(n_topics)]
-
-    @property
-    def names(self) -> list[list[str]]:
-        """The documents of each topic."""
-        return [list(numbers) for numbers in self._positions]
-
-    def position(self, topic: int, docno: str) -> int:
-        """Return the number of a document."""
-        numbers = self._positions[topic]
-        return numbers.setdefault(docno, len(numbers))
-
-    def labels(self, judgments: Judgments, topics: Ints, label: Floats) -> list[list[float | int | None]]:
-        """Return the labels of one aspect for each topic, None where a document is unjudged."""
-        begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
-        result = []
-        for numbers, begin, end in zip(self._positions, *begins.tolist(), strict=True):
-            known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
-            result.append([_json_label(known.get(docno, math.nan)) for docno in numbers])
-        return result
+def _labels_payload(
+    documents: list[dict[str, int]], judgments: Judgments, topics: Ints, label: Floats
+) -> list[list[float | int | None]]:
+    """Return the labels of the documents of each topic, None for missing ones."""
+    begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
+    result = []
+    for numbers, begin, end in zip(documents, *begins.tolist(), strict=True):
+        known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
+        result.append([_json_label(known.get(docno, math.nan)) for docno in numbers])
+    return result
 
 
 def _json_label(label: float) -> float | int | None:
@@ -344,16 +332,12 @@ def _contributions_payload(runs: list[Contributions], values: Floats, topics: In
         result["offset"] = offset.tolist()
     if marginal.any():
         result["marginal"] = True if marginal.all() else marginal.astype(int).tolist()
-    differs = _is_different(value, evaluated)
+    differs = np.abs(value - evaluated) > _TOLERANCE * np.maximum(1.0, np.abs(evaluated))
     if differs.any():
         result["explained"] = [
             [run, topic, float(value[run, topic])] for run, topic in np.argwhere(differs).tolist()
         ]
     return result
-
-
-def _is_different(values: Floats, expected: Floats) -> Bools:
-    return np.asarray(np.abs(values - expected) > _TOLERANCE * np.maximum(1.0, np.abs(expected)), dtype=np.bool_)
 
 
 def _decimals(ranks: Floats) -> int:

@@ -162,7 +162,7 @@ def _change(figures: Figures, a: str, b: str, p: float) -> str:
     rows = rows[(rows["measure"] == figures.main) & rows["name"].isin([a, b])]
     test = compare_with_baseline(rows, b, alpha=alpha, correction=None).iloc[0]
     is_family = figures.options.family_correction is not None and len(means) > 2
-    interval = f"{100 * (1 - alpha):g} % interval [{decimals(test['low'])}, {decimals(test['high'])}]"
+    interval = f"{100 * (1 - alpha):g} % interval {interval_text(test['low'], test['high'])}"
     interval += " (not corrected)" if is_family else ""
     return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}"
 
@@ -172,18 +172,13 @@ def _others(figures: Figures, a: str, b: str) -> str:
     labels: dict[str, list[str]] = {"better": [], "worse": [], "": []}
     for head in figures.heads:
         if head.label != figures.main:
-            labels[_verdict(figures, head.label, a, b)].append(head.short)
+            difference, p = _test(figures, head.label, a, b)
+            is_better = (difference > 0) != figures.lower[head.label]
+            differs = difference and p < figures.options.alpha
+            labels["" if not differs else "better" if is_better else "worse"].append(head.short)
     words = {"better": "significantly better", "worse": "significantly worse", "": "no significant difference"}
     parts = [f"{words[verdict]} on {choices(names)}" for verdict, names in labels.items() if names]
     return f" Other measures, {a} against {b}: {'; '.join(parts)}." if parts else ""
-
-
-def _verdict(figures: Figures, label: str, a: str, b: str) -> str:
-    """Return 'better' or 'worse' if a system differs significantly from another on a measure, else ''."""
-    difference, p = _test(figures, label, a, b)
-    if not difference or p >= figures.options.alpha:
-        return ""
-    return "better" if (difference > 0) != figures.lower[label] else "worse"
 
 
 def _counts(verdicts: pd.Series[str], baseline: str) -> str:
