@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import array_frame
 from scipy.stats import ttest_rel
 from statsmodels.stats.multitest import multipletests
-from test_correlation import frame
 
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
@@ -16,7 +16,7 @@ from pt_multiaspect.errors import MultiAspectError
 @pytest.fixture
 def perquery() -> pd.DataFrame:
     rng = np.random.default_rng(5)
-    return frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.4, (5, 20, 2)))
+    return array_frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.4, (5, 20, 2)))
 
 
 def per_topic(perquery: pd.DataFrame, measure: str) -> pd.DataFrame:

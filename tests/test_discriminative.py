@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import array_frame
 from scipy.stats import ttest_rel
-from test_correlation import GOOD, frame
+from test_correlation import GOOD
 
 from pt_multiaspect.analysis import DiscriminativePower, _significance, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
@@ -84,7 +85,7 @@ def plain(values, test, seed):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_equals_a_plain_loop(values, test):
-    power = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=3)
+    power = discriminative_power(array_frame(values), test, n_resamples=B, alpha=ALPHA, seed=3)
     table = power.table.set_index("measure")
     for index, measure in enumerate(("AP", "RR", "P")):
         expected = plain(values[:, :, index], test, 3)
@@ -130,14 +131,14 @@ def test_many_draws_in_parts_are_those_of_one_array(test):
 @pytest.mark.parametrize("chunk", [1, 100])
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_parts_of_one_draw_or_several_make_no_difference(values, test, chunk, monkeypatch):
-    whole = discriminative_power(frame(values), test, n_resamples=50, alpha=ALPHA)
+    whole = discriminative_power(array_frame(values), test, n_resamples=50, alpha=ALPHA)
     monkeypatch.setattr(_significance, "_CHUNK", chunk)
-    parts = discriminative_power(frame(values), test, n_resamples=50, alpha=ALPHA)
+    parts = discriminative_power(array_frame(values), test, n_resamples=50, alpha=ALPHA)
     pd.testing.assert_frame_equal(parts.pairs, whole.pairs)
 
 
 def test_t_equals_scipy(values):
-    power = discriminative_power(frame(values), alpha=ALPHA, test="t")
+    power = discriminative_power(array_frame(values), alpha=ALPHA, test="t")
     expected = [
         ttest_rel(values[first, :, 0], values[second, :, 0]).pvalue
         for first, second in itertools.combinations(range(6), 2)
@@ -148,14 +149,14 @@ def test_t_equals_scipy(values):
         [(values[first] - values[second])[:, 0].mean() for first, second in itertools.combinations(range(6), 2)]
     )
     pd.testing.assert_frame_equal(
-        power.pairs, discriminative_power(frame(values), "t", n_resamples=1, alpha=ALPHA, seed=9).pairs
+        power.pairs, discriminative_power(array_frame(values), "t", n_resamples=1, alpha=ALPHA, seed=9).pairs
     )
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "permutation"])
 def test_levels_are_near_those_of_the_t_test(test):
     rng = np.random.default_rng(2)
-    perquery = frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.5, (5, 60, 2)))
+    perquery = array_frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.5, (5, 60, 2)))
     ours, t = discriminative_power(perquery, test, n_resamples=4000), discriminative_power(perquery, test="t")
     assert np.abs(ours.pairs["asl"] - t.pairs["asl"]).max() < 0.03
     near, required = (power.table.set_index("measure")["required_difference"] for power in (t, ours))
@@ -164,7 +165,7 @@ def test_levels_are_near_those_of_the_t_test(test):
 
 @pytest.mark.parametrize("test", ["permutation", "tukey"])
 def test_the_difference_needed_separates(values, test):
-    power = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA)
+    power = discriminative_power(array_frame(values), test, n_resamples=B, alpha=ALPHA)
     if test == "tukey":
         needed = power.pairs["measure"].map(power.table.set_index("measure")["required_difference"])
         assert ((power.pairs["difference"].abs() > needed + 1e-12) == power.pairs["discriminated"]).all()
@@ -174,11 +175,11 @@ def test_the_difference_needed_separates(values, test):
 @pytest.mark.parametrize("test", TESTS)
 def test_identical_systems_are_never_discriminated(test):
     same = np.random.default_rng(0).random((1, 7, 2)).repeat(3, axis=0)
-    power = discriminative_power(frame(same), test, n_resamples=B, alpha=ALPHA)
+    power = discriminative_power(array_frame(same), test, n_resamples=B, alpha=ALPHA)
     assert (power.table["power"] == 0).all()
     assert (power.pairs["asl"] == 1).all()
     mixed = np.concatenate([same, same + np.random.default_rng(1).normal(1, 0.1, same.shape)])
-    pairs = discriminative_power(frame(mixed), test, n_resamples=B, alpha=0.4).pairs
+    pairs = discriminative_power(array_frame(mixed), test, n_resamples=B, alpha=0.4).pairs
     identical = pairs["a"].isin(["run 0", "run 1", "run 2"]) & pairs["b"].isin(["run 0", "run 1", "run 2"])
     assert (pairs.loc[identical, "asl"] == 1).all()
     assert pairs["discriminated"].any()
@@ -188,7 +189,7 @@ def test_identical_systems_are_never_discriminated(test):
 def test_a_constant_difference(test, seen):
     first = np.array([0.1, 0.2, 0.3, 0.7, 0.6, 0.5, 0.9, 0.8])
     power = discriminative_power(
-        frame(np.stack([first, first + 0.1])[:, :, None]), test, n_resamples=B, alpha=ALPHA
+        array_frame(np.stack([first, first + 0.1])[:, :, None]), test, n_resamples=B, alpha=ALPHA
     )
     assert power.pairs["discriminated"].all() == seen
 
@@ -197,24 +198,26 @@ def test_a_constant_difference(test, seen):
 def test_differences_that_cancel_are_none(test):
     first = np.array([0.3, 0.1, 0.2, 0.2, 0.5, 0.7, 0.1, 0.4, 0.4])
     second = first + np.array([0.1, -0.1, 0, 0, 0, 0, 0, 0.2, -0.2])
-    power = discriminative_power(frame(np.stack([first, second])[:, :, None]), test, n_resamples=B, alpha=ALPHA)
+    power = discriminative_power(
+        array_frame(np.stack([first, second])[:, :, None]), test, n_resamples=B, alpha=ALPHA
+    )
     assert power.pairs["asl"].tolist() == pytest.approx([1])
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_the_same_seed_gives_the_same(values, test):
     first, second = (
-        discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=7) for _ in range(2)
+        discriminative_power(array_frame(values), test, n_resamples=B, alpha=ALPHA, seed=7) for _ in range(2)
     )
     pd.testing.assert_frame_equal(first.table, second.table, check_exact=True)
     pd.testing.assert_frame_equal(first.pairs, second.pairs, check_exact=True)
-    other = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=8)
+    other = discriminative_power(array_frame(values), test, n_resamples=B, alpha=ALPHA, seed=8)
     assert first.pairs["asl"].equals(other.pairs["asl"]) == (test == "t")
 
 
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_resamples_are_shared_by_measures(values, test):
-    power = discriminative_power(frame(values[:, :, [0, 0]]), test, n_resamples=B, alpha=ALPHA).pairs
+    power = discriminative_power(array_frame(values[:, :, [0, 0]]), test, n_resamples=B, alpha=ALPHA).pairs
     levels = [group["asl"].tolist() for _, group in power.groupby("measure")]
     assert levels[0] == levels[1]
 
@@ -225,19 +228,19 @@ def test_corrections(values, correction):
     pytest.importorskip("statsmodels")
     from statsmodels.stats.multitest import multipletests
 
-    power = discriminative_power(frame(values), n_resamples=1000, alpha=ALPHA, correction=correction)
+    power = discriminative_power(array_frame(values), n_resamples=1000, alpha=ALPHA, correction=correction)
     for _, pairs in power.pairs.groupby("measure"):
         reject, p, *_ = multipletests(pairs["asl"], ALPHA, correction)
         assert pairs["p"].tolist() == p.tolist()
         assert pairs["discriminated"].tolist() == reject.tolist()
-    plain_power = discriminative_power(frame(values), n_resamples=1000, alpha=ALPHA)
+    plain_power = discriminative_power(array_frame(values), n_resamples=1000, alpha=ALPHA)
     assert (power.pairs["asl"] == plain_power.pairs["asl"]).all()
     assert power.table["n_discriminated"].sum() < plain_power.table["n_discriminated"].sum()
     assert f"correction='{correction}'" in repr(power)
 
 
 def test_the_result(values):
-    power = discriminative_power(frame(values), n_resamples=B, alpha=ALPHA)
+    power = discriminative_power(array_frame(values), n_resamples=B, alpha=ALPHA)
     assert list(power.table.columns) == ["measure", "power", "n_discriminated", "n_pairs", "required_difference"]
     assert power.table["power"].is_monotonic_decreasing
     assert (power.table["n_pairs"] == 15).all()
@@ -348,7 +351,7 @@ def test_bad_input(make, parts):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("test", [*RESAMPLED, "t"])
 def test_the_order_of_rows_makes_no_difference(values, test):
-    perquery = frame(values)
+    perquery = array_frame(values)
     power = discriminative_power(perquery, test, n_resamples=B, alpha=ALPHA)
     for shuffled in (
         perquery[::-1],
