@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from contextlib import nullcontext
 from typing import Any
 
@@ -210,15 +211,21 @@ def run_of(docnos: Any) -> pd.DataFrame:
     return pd.DataFrame({"query_id": "q", "doc_id": docnos, "score": 1.0})
 
 
+#: By itself, pytrec_eval 0.5.11 frees memory that it does not own when it refuses qrels; Python 3.14 crashes then.
+frees_memory = pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="pytrec_eval frees memory that it does not own"
+)
+
+
 @pytest.mark.parametrize(
     ("qrels", "run"),
     [
-        ({"q": {"a": 1.0}}, {"q": {"a": 1.0}}),
+        pytest.param({"q": {"a": 1.0}}, {"q": {"a": 1.0}}, marks=frees_memory),
         ({"q": {"a": 1}}, {"q": {"a": "1.0"}}),
         ({"q": {"a": 1}}, {"q": {"a": None}}),
-        ({1: {"a": 1}}, {1: {"a": 1.0}}),
+        pytest.param({1: {"a": 1}}, {1: {"a": 1.0}}, marks=frees_memory),
         ({"q": {"a": 1}}, {1: {"a": 1.0}}),
-        ({"q": {1: 1}}, {"q": {1: 1.0}}),
+        pytest.param({"q": {1: 1}}, {"q": {1: 1.0}}, marks=frees_memory),
         ({"q": {"a": 1}}, [("q", "a", 1.0)]),
         ({"q": {"a": 1}}, pd.DataFrame({"qid": ["q"], "docno": ["a"], "score": [1.0]})),
         (pd.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1]}), {"q": {"a": 1.0}}),
