@@ -60,15 +60,15 @@ TESTS = {
     "bases": "values reference golden bases standard bounds explanations properties",
     "collection": "values join topics lists labels unlabelled_relevance judges subtopics swapped label_warnings "
     "bad_input frames frame_input qrels_columns input_columns run_warnings value_tables label_extremes "
-    "missing_labels fill_labels",
+    "missing_labels fill_labels answers library_metrics",
     "datasets": "datasets irds pyterrier_datasets",
     "description": "description label_warnings judges value_tables",
     "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
-    "many_runs pipelines intervals fill_labels topics_of_runs",
+    "many_runs pipelines intervals fill_labels topics_of_runs value_tables baseline correlation",
     "explanation": "explanations testing",
     "groups": "fairness bad_input",
     "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
-    "json_files value_tables",
+    "json_files value_tables datasets",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
     "early_stopping fusion search_front rerankers learning_documents learning_arrays library_metrics repeats",
     "orders": "values orders reference testing bounds",

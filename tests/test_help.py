@@ -60,6 +60,7 @@ def test_completion_in_an_editor() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`Completer.complete` is pending deprecation")
 def test_completion_in_ipython() -> None:
     core = pytest.importorskip("IPython.core.interactiveshell")
     shell = core.InteractiveShell.instance()

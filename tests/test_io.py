@@ -782,6 +782,18 @@ def qrels_lines(labels: Iterable[int]) -> str:
     return "".join(f"q1 0 d{row} {label}\n" for row, label in enumerate(labels))
 
 
+def test_runs_without_names_are_numbered() -> None:
+    frame = pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "score": [1.0]})
+    for runs, number in (
+        ({"q1": {"d1": 1.0}}, 1),
+        (io.StringIO("q1 Q0 d1 0 1.0 tag\n"), 1),
+        ((frame for _ in range(3)), 3),
+    ):
+        values = ma.evaluate(runs, {"q1": {"d1": 1}}, "AP", progress=False)
+        assert values["name"].tolist() == [f"run {position + 1}" for position in range(number)]
+        assert (values["value"] == 1).all()
+
+
 def test_one_file_for_two_aspects(tmp_path: Path) -> None:
     path, copy = (write_file(tmp_path / name, qrels_lines(range(12))) for name in ("qrels.txt", "copy.txt"))
     message = r"qrels\.txt \(relevance\) and .*qrels\.txt \(credibility\) have the same labels"

@@ -18,7 +18,7 @@ import pt_multiaspect as ma
 import pt_multiaspect_pyterrier
 from pt_multiaspect.integration import pyterrier
 
-pytestmark = pytest.mark.filterwarnings("ignore:There are shared pipeline components", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:There are shared pipeline components")
 
 FUNCTIONS = ("Experiment", "GridScan", "GridSearch", "KFoldGridSearch")
 

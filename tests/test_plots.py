@@ -351,6 +351,7 @@ def faults_of_labels(ax) -> list[str]:
     return faults
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_systems", [3, 10, 40])
 @pytest.mark.parametrize("seed", range(3))
 def test_names_hide_nothing(n_systems, seed):

@@ -51,7 +51,9 @@ from pt_multiaspect.integration.parsing import MeasureName, parse
 from pt_multiaspect_pyterrier import REPLACED
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:There are shared pipeline components", "ignore::DeprecationWarning", "ignore:Experiment Pipeline"
+    "ignore:There are shared pipeline components",
+    "ignore:Experiment Pipeline",
+    "ignore:precompute_prefix is deprecated",
 )
 
 # --- a measure of each kind -------------------------------------------------------------------

@@ -48,7 +48,6 @@ def test_reads_what_measures_print(measure: ir_measures.Measure) -> None:
     assert read == measure
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir-measures reads literals by ast.Num")
 @pytest.mark.parametrize(
     "text",
@@ -68,7 +67,6 @@ def test_literals_are_those_of_ir_measures(text: str) -> None:
     assert outcome(literal_value) == outcome(ir_measures.util._ast_to_value)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_equals_ir_measures() -> None:
     texts = [*map(str, VARIANTS), *ir_measures.measures.registry]
     texts += ["nDCG@10", "AP(rel=2)", "nDCG(gains={0:0,1:5})@5", "Judged@10", "RBP(p=0.9)@7", "SetF(beta=0.5)"]
