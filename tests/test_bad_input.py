@@ -943,6 +943,12 @@ _FUSION = ma.AspectFusion(Ridge(), aspects=BOTH).fit([[1], [2]], _PAIR, qid=["a"
     ("answers in a list", lambda: ma.orders.correctness(QRELS, ["yes"], {1: "yes"}, "label"), ["answers: expected a dict of the answer to each topic", "['yes']"]),
     ("codes in a list", lambda: ma.orders.correctness(QRELS, {"q1": "yes", "q2": "no"}, ["yes"], "label"), ["codes: expected a track", "['yes']"]),
     ("codes that are words", lambda: ma.orders.correctness(QRELS, {"q1": "yes", "q2": "no"}, {"yes": 1}, "label"), ["codes: expected a finite number", "'yes'"]),
+    ("topics in a list", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", topics=["q1"], progress=False), ["topics: expected a DataFrame with a column qid", "['q1']"]),
+    ("misnamed ids", lambda: ma.evaluate(_ONE_RUN, QRELS.rename(columns={"qid": "topic"}), "AP", progress=False), ["qrels: expected one column qid or query_id, got the columns topic, docno", "; rename it"]),
+    ("both names of an id", lambda: ma.evaluate(_ONE_RUN, QRELS.assign(query_id="q1"), "AP", progress=False), ["qrels: expected one column qid or query_id, got qid and query_id; drop one"]),
+    ("misnamed criteria", lambda: ma.from_long(QRELS.rename(columns={"label": "aspect", "credibility": "value"})), ["expected a column criterion, got the columns qid, docno, aspect, value; rename one, or pass its name as criterion="]),
+    ("texts in a list", lambda: ma.with_readability(QRELS, ["text"]), ["docs: expected a DataFrame with columns docno and text, got ['text']"]),
+    ("labels to fill with", lambda: ma.robustness({"a": _ONE_RUN, "b": _ONE_RUN}, _ONE_TOPIC, "AP", labels="model"), ["labels: expected 'observed' or qrels, got 'model'"]),
     ("no curves", lambda: ma.plots.crp_over_ranks({}), ["curves: expected at least one curve"]),
     ("no correlations", lambda: ma.plots.correlation_heatmap(pd.DataFrame()), ["correlations: expected at least one measure"]),
 )  # fmt: skip

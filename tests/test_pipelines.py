@@ -182,7 +182,7 @@ CALLS = {
         (FIRST, None, r"the pipeline .* requires topics: pass topics=\.\.\., as in pt.Experiment, or its run"),
         ({"mine": FIRST}, None, "the pipeline mine requires topics"),
         (FIRST, "topics.txt", "topics: expected a DataFrame or a dataset of PyTerrier, got 'topics.txt'; "),
-        (FIRST, ["q1"], "topics: expected a DataFrame, got list"),
+        (FIRST, ["q1"], "topics: expected a DataFrame with a column qid, or a dataset"),
         (FIRST, TOPICS.rename(columns={"qid": "id"}), "topics: expected at least one row, and a column qid"),
         (FIRST, TOPICS[:0], "topics: expected at least one row, and a column qid, got 0 rows"),
         (FIRST, TOPICS.assign(qid="x"), "no query in common: .* such as x, x, x, "),

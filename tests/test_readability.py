@@ -500,11 +500,11 @@ BAD: dict[str, Case] = {
     ),
     "docs: no frame": (
         lambda: quiet({"d1": "x"}),
-        "docs: expected a DataFrame with columns docno and text, got of",
+        "docs: expected a DataFrame with columns docno and text, got ",
     ),
     "docs: None": (
         lambda: join_readability(docs=None),
-        "docs: expected a DataFrame with columns docno and text, got missing",
+        "docs: expected a DataFrame with columns docno and text, got None",
     ),
     "docs: no docno": (
         lambda: quiet(DOCS[["text"]]),

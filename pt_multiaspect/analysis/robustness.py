@@ -11,6 +11,7 @@ import ir_measures
 import pandas as pd
 
 from .._validation import choice, proportion, random_seed
+from ..collection.label_draws import parse_labels
 from ..errors import MultiAspectError, choices, join_names, number_of
 from ..evaluation.long_frames import is_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
@@ -323,6 +324,7 @@ def robustness(
     """
     alpha, power, seed = proportion("alpha")(alpha), proportion("power")(power), random_seed(seed)
     choice("correction", None, "holm")(correction)
+    parse_labels(labels)
     if is_long_frame(runs):
         if qrels is not None:
             raise MultiAspectError("qrels: expected None, as runs is a frame of values; omit it")

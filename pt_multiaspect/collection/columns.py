@@ -68,6 +68,7 @@ def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -
         got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
         is_swapped = what == "a run" and beir_columns(frame.columns) is not None
         remedy = f". {SWAPPED}" if is_swapped else answers_remedy(frame.columns)
+        remedy = remedy or ("; drop one" if present else "; rename it")
         raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}{remedy}")
 
 

@@ -252,6 +252,12 @@ def _read_table(frame: object, criterion: str, value: str, judge: str | None) ->
     if judge == JUDGE and JUDGE not in table.columns:
         judge = None
     columns = [criterion, value, *([] if judge is None else [judge])]
+    for name, column in {"criterion": criterion, "value": value}.items():
+        if column == name and name not in table.columns:
+            raise MultiAspectError(
+                f"{_WHAT}: expected a column {name}, got the columns {choices(table.columns)}; rename one, or pass "
+                f"its name as {name}="
+            )
     refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
     refuse_repeated(columns, "columns", _WHAT)
     return table, judge

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy, check_distinct_columns
-from ..collection.frames import as_frame
+from ..collection.frames import as_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, shown
 from ..strings.identifiers import identifiers
@@ -34,7 +34,11 @@ def read_topics(topics: Any) -> pd.DataFrame:
             f"topics: expected a DataFrame or a dataset of PyTerrier, got {shown(topics)}; read files with "
             "pt.io.read_topics, and get datasets with pt.get_dataset"
         )
-    frame = as_frame(topics.get_topics() if hasattr(topics, "get_topics") else topics, "topics")
+    frame = to_pandas(topics.get_topics() if hasattr(topics, "get_topics") else topics)
+    if frame is None:
+        raise MultiAspectError(
+            f"topics: expected a DataFrame with a column qid, or a dataset of PyTerrier, got {shown(topics)}"
+        )
     check_distinct_columns(frame, "topics")
     if "qid" not in frame.columns or not len(frame):
         raise MultiAspectError(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..collection.columns import DOCUMENT_COLUMNS, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, tally
+from ..errors import MultiAspectError, choices, shown, tally
 from ..strings.identifiers import identifiers as id_strings
 
 
@@ -19,7 +19,7 @@ def check_documents(docs: object) -> pd.DataFrame:
     """Return the columns docno and text of `docs`, in which each document must occur once."""
     frame = to_pandas(docs)
     if frame is None:
-        raise MultiAspectError(f"docs: expected a DataFrame with columns docno and text, got {kind(docs)}")
+        raise MultiAspectError(f"docs: expected a DataFrame with columns docno and text, got {shown(docs)}")
     docs = frame
     check_distinct_columns(docs, "docs")
     docnos = id_strings(id_column(docs, DOCUMENT_COLUMNS, "docs"), "docs")

@@ -19,10 +19,10 @@ from ..collection.columns import (
     rename_beir_columns,
 )
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from ..strings.identifiers import identifiers as id_strings
 from .indexes import INDEXES, Index, index_table
-from .inputs import check_documents, first_documents, kind
+from .inputs import check_documents, first_documents
 from .understandability import MODELS, Model, check_threshold, understandability
 
 
@@ -115,7 +115,7 @@ def with_readability(
     limit = check_threshold(threshold)
     qrels = as_pandas(qrels)
     if not isinstance(qrels, pd.DataFrame):
-        raise MultiAspectError(f"qrels: expected a DataFrame with columns qid and docno, got {kind(qrels)}")
+        raise MultiAspectError(f"qrels: expected a DataFrame with columns qid and docno, got {shown(qrels)}")
     check_distinct_columns(qrels, "qrels")
     frame: pd.DataFrame = rename_beir_columns(qrels, "qrels")
     check_id_column(frame, QUERY_COLUMNS, "qrels")
