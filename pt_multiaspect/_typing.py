@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Objects = NDArray[np.object_]

@@ -168,6 +168,17 @@ def proportion(name: str) -> Callable[[Any], float]:
     return real(name, low=0, high=1, open_low=True)
 
 
+def fraction(name: str) -> Callable[[Any], float]:
+    """Return a parser that accepts a number from 0 to 1; errors start with `name`."""
+
+    def parse(value: Any) -> float:
+        if isinstance(value, int | float | np.number) and not isinstance(value, bool) and 0 <= value <= 1:
+            return real(name, low=0)(value)
+        raise MultiAspectError(f"{name}: expected a number from 0 to 1, got {shown(value)}")
+
+    return parse
+
+
 #: The parser of seeds of random numbers.
 random_seed = count("seed", low=0, high=None)
 

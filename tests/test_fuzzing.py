@@ -251,9 +251,7 @@ def test_measure_strings() -> None:
 )
 def test_trec_eval_names_have_the_ranges_of_ir_measures_names(text: str) -> None:
     """P_0 was read as P at rank 0, which has no meaning."""
-    with pytest.raises(
-        ma.MultiAspectError, match=r"expected a (whole number of ranks|level of recall from 0 to 1)"
-    ):
+    with pytest.raises(ma.MultiAspectError, match=r"expected a (whole number of ranks|number from 0 to 1)"):
         parse(text)
 
 

@@ -188,14 +188,13 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
         If a run has several answers to a topic.
     """
     n_answers = len(answers)
-    result = pd.DataFrame(
-        {
-            "name": np.repeat(answers["name"].to_numpy(dtype=object), len(scores)),
-            "qid": np.repeat(answers["qid"].to_numpy(dtype=object), len(scores)),
-            "measure": np.tile(np.array(list(scores), dtype=object), n_answers),
-            "value": np.stack(list(scores.values()), axis=1).ravel(),
-        }
-    )[COLUMNS]
+    columns = {
+        "name": np.repeat(answers["name"].to_numpy(dtype=object), len(scores)),
+        "qid": np.repeat(answers["qid"].to_numpy(dtype=object), len(scores)),
+        "measure": np.tile(np.array(list(scores), dtype=object), n_answers),
+        "value": np.stack(list(scores.values()), axis=1).ravel(),
+    }
+    result = pd.DataFrame(columns)[COLUMNS]
     with errors_of(what):
         check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
     record_measures(result, dict.fromkeys(scores, UNIT_SCORE))

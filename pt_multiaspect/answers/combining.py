@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_taken, refuse_unknown, tally
 from ..evaluation.long_frames import check_distinct, is_combined, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import RECORD, parse_all, record_measures
+from ..integration.parsing import RECORD, Measures, parse_all, record_measures
 from ._frames import ROUNDING, answer_title
 
 
-def combine(
-    perquery: Any, measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str]
-) -> pd.DataFrame:
+def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     """Combine several criteria of each answer to one value, by the means of CAM, MM, WHAM and GAM, or by TOMA.
 
     In rankings of a single document, measures that are divided by an ideal compare answers with those of other

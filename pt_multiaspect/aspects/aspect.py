@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import Any, ParamSpec, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._cached import cached_property
 from .._numbers import exact, number, numbers, spell
+from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown, shown
 
 #: The highest top grade of a 0..n scale.
@@ -343,9 +343,9 @@ class Scale:
     def __init__(
         self,
         *,
-        grades: NDArray[np.float64],
-        gains: NDArray[np.float64],
-        probabilities: NDArray[np.float64],
+        grades: Floats,
+        gains: Floats,
+        probabilities: Floats,
         threshold: int,
         identity: bool,
         greater_is_better: bool,
@@ -362,7 +362,7 @@ class Scale:
     def __len__(self) -> int:
         return len(self.grades)
 
-    def positions(self, labels: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def positions(self, labels: Floats) -> tuple[Ints, Ints]:
         """Return the grade index of each label, and the rows whose label is not a grade.
 
         NaN and labels below the lowest grade count as the lowest grade.
@@ -388,7 +388,7 @@ class Scale:
         return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "…", *shown[-3:]])
 
 
-def infer_grades(labels: NDArray[np.float64], name: str, *, identity: bool = False) -> tuple[float, ...]:
+def infer_grades(labels: Floats, name: str, *, identity: bool = False) -> tuple[float, ...]:
     """Infer the grades of the aspect `name` from its labels (NaN if unjudged), in increasing order.
 
     Whole numbers give 0..max, other labels the distinct ones. Negative labels count as 0: by TREC's

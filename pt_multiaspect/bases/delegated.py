@@ -12,9 +12,8 @@ import ir_measures
 import numpy as np
 import pandas as pd
 from ir_measures import Measure
-from numpy.typing import NDArray
 
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..errors import MultiAspectError, choices
@@ -185,17 +184,16 @@ class IrMeasures:
         best = _best_of_queries(gain, self._judgments.pool_query, self._judgments.n_queries)
         return np.where(best[self._judgments.pool_query] < 0, np.nan, self._labels)
 
-    def _qrels(self, labels: Floats, names: NDArray[np.object_]) -> pd.DataFrame:
+    def _qrels(self, labels: Floats, names: Objects) -> pd.DataFrame:
         judged = np.flatnonzero(~np.isnan(labels))
-        return pd.DataFrame(
-            {
-                "query_id": names[self._judgments.pool_query[judged]],
-                "doc_id": self._judgments.docnos[judged],
-                "relevance": labels[judged].astype(np.int64),
-            }
-        )
+        columns = {
+            "query_id": names[self._judgments.pool_query[judged]],
+            "doc_id": self._judgments.docnos[judged],
+            "relevance": labels[judged].astype(np.int64),
+        }
+        return pd.DataFrame(columns)
 
-    def _rows(self, columns: list[str], labels: Floats, names: NDArray[np.object_]) -> pd.DataFrame:
+    def _rows(self, columns: list[str], labels: Floats, names: Objects) -> pd.DataFrame:
         """Return all rows of the qrels with further columns, as pt.Experiment passes them."""
         row_values = self._judgments.row_values
         return self._judgments.rows(columns).assign(
@@ -327,7 +325,7 @@ def check_functions(measures: Iterable[Measure]) -> None:
             )
 
 
-def query_numbers(n_queries: int) -> NDArray[np.object_]:
+def query_numbers(n_queries: int) -> Objects:
     """Return names of queries that every back end of ir-measures reads."""
     return np.arange(1, n_queries + 1).astype(str).astype(object)
 

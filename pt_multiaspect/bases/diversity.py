@@ -8,7 +8,7 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pandas as pd
-from ir_measures import Measure
+from ir_measures import AP_IA, ERR_IA, NRBP, P_IA, Measure, StRecall, alpha_DCG, alpha_nDCG, nERR_IA, nNRBP
 
 from .._typing import Bools
 from ..collection.judgments import Judgments
@@ -17,19 +17,8 @@ from ..errors import MultiAspectError
 from .delegated import IrMeasures, name_measures_in_errors, query_numbers
 
 #: The classes of the measures that ir-measures computes on judgments by subtopic.
-DIVERSITY = tuple(
-    type(measure)
-    for measure in (
-        ir_measures.alpha_nDCG,
-        ir_measures.alpha_DCG,
-        ir_measures.ERR_IA,
-        ir_measures.nERR_IA,
-        ir_measures.NRBP,
-        ir_measures.nNRBP,
-        ir_measures.StRecall,
-        ir_measures.P_IA,
-        ir_measures.AP_IA,
-    )
+DIVERSITY: tuple[Any, ...] = tuple(
+    map(type, (alpha_nDCG, alpha_DCG, ERR_IA, nERR_IA, NRBP, nNRBP, StRecall, P_IA, AP_IA))
 )
 
 
@@ -78,14 +67,13 @@ class DiversityMeasures(IrMeasures):
     def _make_evaluators(self) -> list[Any]:
         names = query_numbers(self._judgments.n_queries)
         query = self._judgments.query_positions(self._table["qid"].to_numpy(dtype=object))
-        qrels = pd.DataFrame(
-            {
-                "query_id": names[query],
-                "doc_id": self._table["docno"],
-                "relevance": self._table["label"].astype(np.int64),
-                "iteration": self._table["subtopic"],
-            }
-        )
+        columns = {
+            "query_id": names[query],
+            "doc_id": self._table["docno"],
+            "relevance": self._table["label"].astype(np.int64),
+            "iteration": self._table["subtopic"],
+        }
+        qrels = pd.DataFrame(columns)
         # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
         evaluators = []
         for measure in self.measures:

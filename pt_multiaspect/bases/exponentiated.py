@@ -16,6 +16,12 @@ from ..kernels.progress import Progression
 from ..kernels.target import Target
 from .base import Base
 
+#: The attributes that hold for the gains 2^g - 1 if they hold for the gains g.
+_OF_BASE = (
+    *("NAME", "SUPPORTED_PARAMS", "params", "RANGE", "LOWER_IS_BETTER", "SORTING_IS_OPTIMAL", "NEEDS_TOP"),
+    *("READS_UNJUDGED", "CONSTANT_NORM", "NEVER_FALLS"),
+)
+
 
 def exponentiate(base: Base) -> Base:
     """Return the base with the gains 2^g - 1, in its specific form if it has one."""
@@ -27,15 +33,8 @@ class Exponentiated(Base):
 
     def __init__(self, base: Base) -> None:
         self.base = base
-        self.NAME, self.SUPPORTED_PARAMS = base.NAME, base.SUPPORTED_PARAMS  # type: ignore[misc]
-        self.params = base.params
-        self.RANGE = base.RANGE  # type: ignore[misc]
-        self.LOWER_IS_BETTER = base.LOWER_IS_BETTER  # type: ignore[misc]
-        self.SORTING_IS_OPTIMAL = base.SORTING_IS_OPTIMAL  # type: ignore[misc]
-        self.NEEDS_TOP = base.NEEDS_TOP  # type: ignore[misc]
-        self.READS_UNJUDGED = base.READS_UNJUDGED  # type: ignore[misc]
-        self.CONSTANT_NORM = base.CONSTANT_NORM  # type: ignore[misc]
-        self.NEVER_FALLS = base.NEVER_FALLS  # type: ignore[misc]
+        for name in _OF_BASE:
+            setattr(self, name, getattr(base, name))
 
     @property
     def text(self) -> str:

@@ -272,7 +272,7 @@ _RANGES: Mapping[str, Callable[[Any], object]] = {
     "p": _validation.real("p", low=0, high=1),
     "beta": _validation.real("beta", low=0),
     "rel": _validation.real("rel", low=-(2.0**31), high=2.0**31),
-    "recall": lambda recall: _check_recall(recall),
+    "recall": _validation.fraction("recall"),
     "gains": lambda gains: _check_gains(gains),
 }
 
@@ -320,11 +320,6 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
             with errors_of(name):
                 _RANGES[param](value)
     return measure
-
-
-def _check_recall(recall: float) -> None:
-    if not 0 <= recall <= 1:
-        raise MultiAspectError(f"recall: expected a level of recall from 0 to 1, got {recall!r}")
 
 
 def _check_gains(gains: Mapping[Any, Any]) -> None:

@@ -187,19 +187,16 @@ def bounds(inputs: Inputs, perquery: bool, strategy: str) -> Sheet:
     if perquery:
         return Sheet.of(frame)
     by_measure = frame.groupby("measure", sort=False)
-    return Sheet.of(
-        pd.DataFrame(
-            {
-                "measure": list(measures),
-                "strategy": by_measure["strategy"].first().tolist(),
-                "queries": by_measure.size().tolist(),
-                "mean value": by_measure["value"].mean().tolist(),
-                "mean bound": by_measure["bound"].mean().tolist(),
-                "minimum bound": by_measure["bound"].min().tolist(),
-                "maximum gap": by_measure["gap"].max().tolist(),
-            }
-        )
-    )
+    columns = {
+        "measure": list(measures),
+        "strategy": by_measure["strategy"].first().tolist(),
+        "queries": by_measure.size().tolist(),
+        "mean value": by_measure["value"].mean().tolist(),
+        "mean bound": by_measure["bound"].mean().tolist(),
+        "minimum bound": by_measure["bound"].min().tolist(),
+        "maximum gap": by_measure["gap"].max().tolist(),
+    }
+    return Sheet.of(pd.DataFrame(columns))
 
 
 def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[str, ir_measures.Measure]:

@@ -47,7 +47,9 @@ def measures(name: str | None, suites: bool) -> str:
     """List the measures of this package with their parameters, or show the help of the measure NAME."""
     if suites:
         return _suite_overview() if name is None else _suite_help(name)
-    return _measure_overview() if name is None else _measure_help(name)
+    if name is None:
+        return "\n\n".join([*map(_summary, ALL), "All measures of ir-measures can be used as well, also as bases."])
+    return _measure_help(name)
 
 
 def _suite_overview() -> str:
@@ -60,11 +62,10 @@ def _suite_overview() -> str:
         if "divergence" in settings:  # no option
             required = f" (Python only, requires {' and '.join(settings)})"
         lines.append(f"{name:<{width}}  {entry['listed']}{required}")
-    missing = [
-        fill(f"{name}: {reason}", width=80, subsequent_indent="    ", **_KEEP)
-        for name, reason in NOT_OFFERED.items()
-    ]
-    return "\n".join([*lines, "", "There is no suite for:", *missing])
+    lines += ["", "There is no suite for:"]
+    for name, reason in NOT_OFFERED.items():
+        lines.append(fill(f"{name}: {reason}", width=80, subsequent_indent="    ", **_KEEP))
+    return "\n".join(lines)
 
 
 def _suite_help(name: str) -> str:
@@ -78,24 +79,17 @@ def _suite_help(name: str) -> str:
     return f"{name}: {title}\n\nrequires {' and '.join(required)}, see the documentation of pt_multiaspect.suite"
 
 
-def _measure_overview() -> str:
-    """Return a list of the measures with their descriptions, sources and parameters."""
-    entries = [_summary(measure) for measure in ALL]
-    return "\n\n".join([*entries, "All measures of ir-measures can be used as well, also as bases."])
-
-
 def _measure_help(name: str) -> str:
     """Return the parameters of a measure and its documentation."""
     measure = ir_measures.measures.registry.get(name)
     if measure is None:
         raise UnknownMeasureError(name)
-    described = inspect.getdoc(type(measure))
-    if not hasattr(measure, "CITATION"):
-        listed = fill(f"{name}, a measure of ir-measures: {sentence(measure)}", width=80, subsequent_indent="    ")
-    else:
+    if hasattr(measure, "CITATION"):
         listed = _summary(measure)
+    else:
+        listed = fill(f"{name}, a measure of ir-measures: {sentence(measure)}", width=80, subsequent_indent="    ")
     about = fill(details(measure), width=80, initial_indent="    ", subsequent_indent="    ")
-    return f"{listed}\n\n{about}\n\n{described}"
+    return f"{listed}\n\n{about}\n\n{inspect.getdoc(type(measure))}"
 
 
 def _summary(measure: Any) -> str:
@@ -103,13 +97,9 @@ def _summary(measure: Any) -> str:
         fill(_parameter(name, param), width=80, initial_indent="    ", subsequent_indent="        ")
         for name, param in measure.SUPPORTED_PARAMS.items()
     ]
-    return "\n".join(
-        [
-            fill(f"{measure.NAME}  {measure.SHORT_DESC}", width=80, subsequent_indent="    "),
-            fill(f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    "),
-            *parameters,
-        ]
-    )
+    name = fill(f"{measure.NAME}  {measure.SHORT_DESC}", width=80, subsequent_indent="    ")
+    source = fill(f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join([name, source, *parameters])
 
 
 def _parameter(name: str, param: Param) -> str:
@@ -180,16 +170,11 @@ def _dataset_overview() -> str:
     health = load_health()
     scales = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items())
     size = f"{len(health.topics)} queries, {len(health.documents)} documents, {len(health.qrels)} judgments"
-    published = {name: info(name) for name in names()}
-    return "\n".join(
-        [
-            f"health  {size}\n        {scales}",
-            *(
-                f"{name}  {about.title}\n        {', '.join(about.aspects)}; licence: {about.licence}"
-                for name, about in published.items()
-            ),
-        ]
-    )
+    lines = [f"health  {size}\n        {scales}"]
+    for name in names():
+        about = info(name)
+        lines.append(f"{name}  {about.title}\n        {', '.join(about.aspects)}; licence: {about.licence}")
+    return "\n".join(lines)
 
 
 def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:

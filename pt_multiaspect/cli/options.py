@@ -449,17 +449,13 @@ JOBS = option(
 
 
 def _table(of_values: bool) -> tuple[click.Option, ...]:
-    lines = (
-        f"{', '.join(VALUE_FORMATS)} are lines for other tools: aggregates or, with -q, topics. "
-        if of_values
-        else ""
-    )
+    lines = f"{', '.join(VALUE_FORMATS)} are lines for other tools: aggregates or, with -q, topics. "
     return (
         option(
             "--format",
             type=click.Choice([*FORMATS, *(VALUE_FORMATS if of_values else ())]),
-            help=f"table, md and tex have four decimals, the others full precision. {lines}Default: table in a "
-            "terminal, tsv elsewhere.",
+            help="table, md and tex have four decimals, the others full precision. "
+            f"{lines if of_values else ''}Default: table in a terminal, tsv elsewhere.",
         ),
         output(
             SUFFIXES,

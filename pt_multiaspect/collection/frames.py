@@ -221,9 +221,7 @@ def _convert_frame(obj: Any) -> pd.DataFrame:
         return _convert_frame(obj.to_native())
     if hasattr(obj, "iter_columns"):  # Polars, whose own conversion needs PyArrow
         # By position, as names may repeat.
-        frame = pd.DataFrame(
-            {position: _column_values(column) for position, column in enumerate(obj.iter_columns())}
-        )
+        frame = pd.DataFrame(dict(enumerate(map(_column_values, obj.iter_columns()))))
         frame.columns = list(obj.columns)
         return frame
     if hasattr(obj, "to_pandas"):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._cached import Memo
 from .._numbers import spell
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from ..aspects.aspect import Aspect, Scale, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import AspectSpec
@@ -118,11 +118,11 @@ class Judgments(Memo):
     def _set_arrays(
         self,
         frame: pd.DataFrame,
-        qids: NDArray[np.object_],
+        qids: Objects,
         query: Ints,
         first: Ints,
         pair: Ints,
-        docnos: NDArray[np.object_] | None,
+        docnos: Objects | None,
         *,
         positional: bool = False,
     ) -> None:
@@ -148,7 +148,7 @@ class Judgments(Memo):
         self._frame, self._first, self._pair, self._positional = frame, first, pair, positional
         self._row_docnos = docnos
         #: The queries, sorted by name; all results are in this order.
-        self.qids: NDArray[np.object_] = qids
+        self.qids: Objects = qids
         self._query_index = pd.Index(qids, dtype=object)
         #: The query of each judged pair, non-decreasing.
         self.pool_query: Ints = query[first]
@@ -156,17 +156,17 @@ class Judgments(Memo):
         #: The judgments from which undeclared scales are inferred, if not these.
         self._origin: Judgments | None = None
         #: The queries as the user names them; different from `qids` if a query is repeated.
-        self.original_qids: NDArray[np.object_] = qids
+        self.original_qids: Objects = qids
         #: The aspects of measures that do not name any.
         self.label_names: tuple[str, ...] = self._aspect_names()
 
     @property
-    def docnos(self) -> NDArray[np.object_]:
+    def docnos(self) -> Objects:
         """The document of each judged pair."""
-        docnos: NDArray[np.object_] = self.compute_once("docnos", self._pair_docnos)
+        docnos: Objects = self.compute_once("docnos", self._pair_docnos)
         return docnos
 
-    def _pair_docnos(self) -> NDArray[np.object_]:
+    def _pair_docnos(self) -> Objects:
         if self._row_docnos is None:
             return self._first.astype(str).astype(object)
         return self._row_docnos[self._first]
@@ -265,9 +265,7 @@ class Judgments(Memo):
         result.original_qids = np.repeat(self.original_qids[query : query + 1], times)
         return result
 
-    def with_copies(
-        self, pairs: Ints, query: Ints, qids: NDArray[np.object_], labels: Mapping[str, Floats]
-    ) -> Judgments:
+    def with_copies(self, pairs: Ints, query: Ints, qids: Objects, labels: Mapping[str, Floats]) -> Judgments:
         """Return copies of judged pairs as judgments of other queries, with other labels.
 
         Parameters
@@ -355,7 +353,7 @@ class Judgments(Memo):
         result.infer_scales_from(scales)
         return result
 
-    def query_positions(self, qids: NDArray[np.object_]) -> Ints:
+    def query_positions(self, qids: Objects) -> Ints:
         """Return the position of each of `qids` among the judged queries, or -1."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
@@ -472,31 +470,26 @@ class Judgments(Memo):
     def _missing_aspect_error(self, missing: Sequence[str]) -> MultiAspectError:
         from multiprocessing import current_process
 
-        registered = choices(Aspects.registry)
-        return MissingAspectError(
+        message = (
             f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
             f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of aspects: "
-            f"{registered})"
-            + did_you_mean(missing, (*self.label_names, *Aspects.registry))
-            + (
+            f"{choices(Aspects.registry)}){did_you_mean(missing, (*self.label_names, *Aspects.registry))}"
+        )
+        if "correctness" in missing and "supportiveness" in self.label_names:
+            message += (
                 ". orders.correctness (on the command line, --stances FILE) computes it from supportiveness and "
                 "the stances of the topics"
-                if "correctness" in missing and "supportiveness" in self.label_names
-                else ""
             )
-            + (
+        if current_process().name != "MainProcess":
+            message += (
                 ". A set of aspects that another process named is unknown to this worker process: pass the measure "
                 "itself rather than its name"
-                if current_process().name != "MainProcess"
-                else ""
             )
-            + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
-            + (
-                f". {BY_QUERY}"
-                if {*missing} <= {*self.qids} or ("relevance" in missing and self._are_documents_queries())
-                else ""
-            )
-        )
+        if "relevance" in missing and "score" in self.label_names:
+            message += f". {SWAPPED}"
+        if {*missing} <= {*self.qids} or ("relevance" in missing and self._are_documents_queries()):
+            message += f". {BY_QUERY}"
+        return MissingAspectError(message)
 
     def _are_documents_queries(self) -> bool:
         """Return whether the qrels look like a dict of aspects: most documents are judged for most queries."""

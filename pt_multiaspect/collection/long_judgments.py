@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._numbers import exact, spell
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from .._validation import choice
 from ..aspects.aspect import Aspect, infer_grades
 from ..aspects.aspects import Aspects, aspect_name
@@ -268,8 +267,8 @@ class LongJudgments:
     """Judgments with one row per document, criterion and judge; missing labels are left out."""
 
     #: Query and document of each pair, in the order of their first rows.
-    qids: NDArray[np.object_]
-    docnos: NDArray[np.object_]
+    qids: Objects
+    docnos: Objects
     #: The scales of the criteria, all with grades.
     aspects: Aspects
     #: The judges, sorted; one judge without a name if there is no column of judges.
@@ -362,8 +361,8 @@ class LongJudgments:
 class _Rows:
     """Checks of the labels, whose errors name the document."""
 
-    qids: NDArray[np.object_]
-    docnos: NDArray[np.object_]
+    qids: Objects
+    docnos: Objects
     criteria: tuple[str, ...]
     judges: tuple[str, ...]
 
@@ -411,11 +410,9 @@ class _Rows:
         if len(twice):
             first, second = order[twice[0]], order[twice[0] + 1]
             # Without a column of judges, several judges are the likely cause.
-            remedy = (
-                "; if they are from different judges, name the column of judges, judge=…"
-                if self.judges == ("",)
-                else ". Keep one of a judge's labels, or combine them first"
-            )
+            remedy = ". Keep one of a judge's labels, or combine them first"
+            if self.judges == ("",):
+                remedy = "; if they are from different judges, name the column of judges, judge=…"
             raise MultiAspectError(
                 f"expected one label for {self._label_text(pair[first], criterion[first], judge[first])}, got "
                 f"several (rows {min(first, second)} and {max(first, second)}) "

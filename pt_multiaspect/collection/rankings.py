@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._cached import Memo
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
 from ..strings.order import Scores, heads, inverse_permutation, positions, query_starts
@@ -154,13 +154,13 @@ class Rankings(Memo):
         )
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
-    def ranked_documents(self, query: int) -> tuple[NDArray[np.object_], Scores]:
+    def ranked_documents(self, query: int) -> tuple[Objects, Scores]:
         """Return the documents retrieved for a query in the order of their ranks, and their scores."""
         end = int(np.cumsum(self.hits.n_ret)[query])
         rows = self._order[end - int(self.hits.n_ret[query]) : end]
         return self._docnos.take(rows).decode(), self._scores[rows]
 
-    def documents(self, cutoff: int | None) -> tuple[Ints, Ints, NDArray[np.object_]]:
+    def documents(self, cutoff: int | None) -> tuple[Ints, Ints, Objects]:
         """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
         order = self._order
         query = self._query[order]
@@ -200,13 +200,12 @@ class Rankings(Memo):
         order, n_ret = self._order, self.hits.n_ret
         query = self._query[order]
         ends = np.cumsum(n_ret)
-        return pd.DataFrame(
-            {
-                "query_id": self.judgments.qids[query],
-                "doc_id": self._docnos.take(order).decode(),
-                "score": (ends[query] - np.arange(len(order))).astype(np.float64),
-            }
-        )
+        columns = {
+            "query_id": self.judgments.qids[query],
+            "doc_id": self._docnos.take(order).decode(),
+            "score": (ends[query] - np.arange(len(order))).astype(np.float64),
+        }
+        return pd.DataFrame(columns)
 
 
 def _round_scores(run: Run, dtype: ScoreType) -> Scores:
@@ -224,9 +223,7 @@ def _round_scores(run: Run, dtype: ScoreType) -> Scores:
 _MIN_PAIRS = 4
 
 
-def _warn_of_lost_precision(
-    values: Floats, short: NDArray[np.float32], codes: Ints, qids: NDArray[np.object_]
-) -> None:
+def _warn_of_lost_precision(values: Floats, short: NDArray[np.float32], codes: Ints, qids: Objects) -> None:
     """Warn if most scores of a query differ, but are equal as 32-bit floats.
 
     Only adjacent rows are compared: if most scores are equal, so are most neighbours, in any order of rows.

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from .._typing import Floats, Ints
+from .._typing import Floats, Ints, Objects
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown, tally
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts, as_bytes
@@ -29,7 +28,7 @@ class Run:
     """
 
     #: The distinct queries.
-    qids: NDArray[np.object_]
+    qids: Objects
     #: The query, document and score of each row; queries are positions in `qids`.
     query: Ints
     docnos: Texts

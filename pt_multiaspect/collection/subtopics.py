@@ -86,16 +86,13 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
     for view in judgments.views(parse_aspects(aspects)):
         view.check_threshold()
         known = np.flatnonzero(view.known)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "query_id": judgments.qids[judgments.pool_query[known]],
-                    "doc_id": judgments.docnos[known],
-                    "relevance": view.positive[known].astype(np.int64),
-                    "iteration": view.name,
-                }
-            )
-        )
+        columns = {
+            "query_id": judgments.qids[judgments.pool_query[known]],
+            "doc_id": judgments.docnos[known],
+            "relevance": view.positive[known].astype(np.int64),
+            "iteration": view.name,
+        }
+        parts.append(pd.DataFrame(columns))
     table = pd.concat(parts, ignore_index=True)
     return table.sort_values("query_id", kind="stable", ignore_index=True)
 
@@ -221,11 +218,9 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
         )
     several = len(judgments.label_names) > 1
     if present[0] in ITERATION_COLUMNS and (several or not table.duplicated(["qid", "docno"]).any()):
-        why = (
-            f"have the label columns {choices(judgments.label_names)}"
-            if several
-            else f"judge no document for two values of {present[0]}"
-        )
+        why = f"judge no document for two values of {present[0]}"
+        if several:
+            why = f"have the label columns {choices(judgments.label_names)}"
         warn_once(
             f"{measure} reads the column {present[0]} of the qrels as subtopics, although the qrels {why}, unlike "
             "judgments by subtopic. If the column contains something else, such as rounds of judging, the values "
@@ -239,17 +234,16 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
 def _subtopic_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return long qrels as a table ``qid docno subtopic label`` without repetitions."""
     query, document, subtopic, label = (
-        id_column(frame, columns, what)
-        for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS, SUBTOPIC_COLUMNS, _LABEL_COLUMNS)
+        id_column(frame, names, what)
+        for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS, SUBTOPIC_COLUMNS, _LABEL_COLUMNS)
     )
-    table = pd.DataFrame(
-        {
-            "qid": identifiers(query, what),
-            "docno": identifiers(document, what),
-            "subtopic": identifiers(subtopic, what),
-            "label": as_floats(label),
-        }
-    )
+    columns = {
+        "qid": identifiers(query, what),
+        "docno": identifiers(document, what),
+        "subtopic": identifiers(subtopic, what),
+        "label": as_floats(label),
+    }
+    table = pd.DataFrame(columns)
     _check_labels(table, label)
     return table.drop_duplicates(["qid", "docno", "subtopic"], ignore_index=True)
 

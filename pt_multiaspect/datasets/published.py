@@ -229,14 +229,13 @@ def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
     (file,) = files.values()
     rows = [[field.decode() for field in fields] for fields in file.rows(file.read())]
     assessor, query, rank, docno, relevance, credibility = (list(column) for column in zip(*rows, strict=True))
-    qrels = pd.DataFrame(
-        {
-            "qid": [f"{judge}-{topic}" for judge, topic in zip(assessor, query, strict=True)],
-            "docno": docno,
-            "label": np.array(relevance, dtype=np.int64),
-            "credibility": np.array(credibility, dtype=np.int64),
-        }
-    )
+    columns = {
+        "qid": [f"{judge}-{topic}" for judge, topic in zip(assessor, query, strict=True)],
+        "docno": docno,
+        "label": np.array(relevance, dtype=np.int64),
+        "credibility": np.array(credibility, dtype=np.int64),
+    }
+    qrels = pd.DataFrame(columns)
     again = qrels.duplicated(["qid", "docno"])
     qrels["docno"] = qrels["docno"].where(~again, qrels["docno"] + "-again")
     return qrels, qrels[["qid", "docno"]].assign(score=-np.array(rank, dtype=np.float64))

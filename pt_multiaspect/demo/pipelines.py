@@ -9,7 +9,7 @@ import pandas as pd
 import pyterrier as pt
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from .._validation import choice, count
+from .._validation import choice, count, fraction
 from ..errors import MultiAspectError, choices, refuse_repeated, tally
 from ..readability import fog
 
@@ -222,9 +222,7 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
 
     @weight.setter
     def weight(self, value: float) -> None:
-        if not 0.0 <= value <= 1.0:
-            raise MultiAspectError(f"weight: expected a number from 0 to 1, got {value}")
-        self._weight = float(value)
+        self._weight = float(fraction("weight")(value))
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Compute the new scores and ranks.

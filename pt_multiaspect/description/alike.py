@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from .._typing import Ints
+from .._typing import Ints, Objects
 from ..collection.judgments import Judgments
 
-Strings = NDArray[np.object_]
+Strings = Objects
 
 _ZEROS = re.compile(r"^(\D*)0+(?=\d)")
 _FLOAT = re.compile(r"^(\d+)\.0+$")

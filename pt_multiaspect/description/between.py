@@ -121,19 +121,18 @@ def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
         taus = kendall(cells)
         defined = taus[~np.isnan(taus)]
         n_both = int(cells.weight.sum())
-        rows.append(
-            {
-                "first": first.name,
-                "second": second.name,
-                "both": n_both,
-                "only_first": int(first.known.sum()) - n_both,
-                "only_second": int(second.known.sum()) - n_both,
-                "tau": float(defined.mean()) if len(defined) else np.nan,
-                "tau_error": float(defined.std(ddof=1) / np.sqrt(len(defined))) if len(defined) > 1 else np.nan,
-                "topics": len(defined),
-                "same": same_labels(first, second, cells),
-            }
-        )
+        row = {
+            "first": first.name,
+            "second": second.name,
+            "both": n_both,
+            "only_first": int(first.known.sum()) - n_both,
+            "only_second": int(second.known.sum()) - n_both,
+            "tau": float(defined.mean()) if len(defined) else np.nan,
+            "tau_error": float(defined.std(ddof=1) / np.sqrt(len(defined))) if len(defined) > 1 else np.nan,
+            "topics": len(defined),
+            "same": same_labels(first, second, cells),
+        }
+        rows.append(row)
         tops += [top_label(first, second, cells), top_label(second, first, cells.transpose())]
     top_rows = [row for row in tops if row]
     return pd.DataFrame(rows, columns=PAIR_COLUMNS), pd.DataFrame(top_rows, columns=TOP_COLUMNS)

@@ -79,15 +79,13 @@ def _scale_dependences(measure: Measure, views: tuple[AspectView, ...]) -> dict[
     generator = random.Random(0)
     rankings = _probe(scales, generator)
     reference = _values(measure, scales, rankings)
-    result = {}
+    result: dict[str, dict[str, bool | None]] = {}
     for name, aspect in scales.items():
-        result[name] = {
-            changed: _is_affected(
-                reference,
-                [_values(measure, {**scales, name: variant}, rankings) for variant in _variants(aspect, changed)],
-            )
-            for changed in PROPERTIES
-        }
+        result[name] = {}
+        for changed in PROPERTIES:
+            variants = [{**scales, name: variant} for variant in _variants(aspect, changed)]
+            values = [_values(measure, variant, rankings) for variant in variants]
+            result[name][changed] = _is_affected(reference, values)
     return result
 
 
@@ -152,11 +150,9 @@ def _variants(aspect: Aspect, what: str) -> list[Aspect]:
         bent = gains + span * np.linspace(0.1, 1.7, len(gains)) ** 3
         return [_aspect(grades, bent, probabilities, threshold, upwards)]
     if what == "probabilities":
-        return (
-            []
-            if probabilities is None
-            else [_aspect(grades, gains, probabilities**2 * 0.9 + 0.05, threshold, upwards)]
-        )
+        if probabilities is None:
+            return []
+        return [_aspect(grades, gains, probabilities**2 * 0.9 + 0.05, threshold, upwards)]
     longer = np.append(grades, grades[-1] + (1.0 if upwards else -1.0))
     if probabilities is not None:
         on_line = np.allclose(probabilities, Aspect(grades.tolist(), greater_is_better=upwards).scale.probabilities)

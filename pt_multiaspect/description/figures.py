@@ -43,17 +43,16 @@ def run_figures(runs: Mapping[str, object], judged: Judged) -> Retrieved:
         repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
         rankings = Rankings(frame[~repeated], judged.judgments)
         n_topics = frame["query_id"].nunique()
-        rows.append(
-            {
-                "name": name,
-                "topics": rankings.n_common,
-                "missed": judged.judgments.n_queries - rankings.n_common,
-                "unjudged_topics": n_topics - rankings.n_common,
-                "documents": int(rankings.hits.n_ret.sum()),
-                "repeated": int(repeated.sum()),
-                "tied": _tied_fraction(rankings),
-            }
-        )
+        row = {
+            "name": name,
+            "topics": rankings.n_common,
+            "missed": judged.judgments.n_queries - rankings.n_common,
+            "unjudged_topics": n_topics - rankings.n_common,
+            "documents": int(rankings.hits.n_ret.sum()),
+            "repeated": int(repeated.sum()),
+            "tied": _tied_fraction(rankings),
+        }
+        rows.append(row)
         judged_at += [{"name": name, **row} for row in _judged_fractions(rankings, judged)]
         similar.append(alike.run_lookalikes(name, frame, judged.judgments))
     return Retrieved(

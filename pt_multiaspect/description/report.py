@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ir_measures import Measure
 
 from .._cached import cached_property
 from ..aspects.aspect import _KEYS, Aspect
@@ -19,7 +18,7 @@ from ..collection.judged_answers import is_judged_answers
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
-from ..integration.parsing import parse_all
+from ..integration.parsing import Measures, parse_all
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns
 from ..orders.order import weights_of
@@ -38,7 +37,7 @@ def describe(
     qrels: object,
     aspects: object = None,
     runs: object = None,
-    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str] | None = None,
+    measures: Measures | None = None,
     *,
     topics: object = None,
 ) -> Description:

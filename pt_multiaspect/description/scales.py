@@ -140,22 +140,21 @@ def aspect_table(judged: Judged) -> pd.DataFrame:
         topics = np.bincount(view.pool_query[view.known], minlength=n_topics) > 0
         with_positive = np.bincount(view.pool_query[positive], minlength=n_topics) > 0
         has_threshold = len(view.scale) > 1
-        rows.append(
-            {
-                "aspect": view.name,
-                "scale": "inferred" if view.inferred else "declared",
-                "grades": str(view.scale),
-                "threshold": view.scale.grades[view.scale.threshold] if has_threshold else np.nan,
-                "judged": n_known,
-                "missing": n_pairs - n_known - n_off,
-                "below_scale": int(_is_below_scale(view).sum()),
-                "out_of_scale": n_off,
-                "distinct": len(used_labels(view)[0]),
-                "topics": int(topics.sum()),
-                "positive": positive.sum() / n_known if n_known else np.nan,
-                "topics_without_positive": n_topics - int(with_positive.sum()),
-            }
-        )
+        row = {
+            "aspect": view.name,
+            "scale": "inferred" if view.inferred else "declared",
+            "grades": str(view.scale),
+            "threshold": view.scale.grades[view.scale.threshold] if has_threshold else np.nan,
+            "judged": n_known,
+            "missing": n_pairs - n_known - n_off,
+            "below_scale": int(_is_below_scale(view).sum()),
+            "out_of_scale": n_off,
+            "distinct": len(used_labels(view)[0]),
+            "topics": int(topics.sum()),
+            "positive": positive.sum() / n_known if n_known else np.nan,
+            "topics_without_positive": n_topics - int(with_positive.sum()),
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -176,14 +175,13 @@ def label_counts(judged: Judged) -> pd.DataFrame:
         kind = np.where(np.isin(label, view.scale.grades), "grade", "below the scale")
         if view.scale.identity and view.inferred:
             kind = np.where(label < 0, "below the scale", "grade")
-        rows = pd.DataFrame(
-            {
-                "aspect": view.name,
-                "label": np.concatenate([label, off, unused]),
-                "count": np.concatenate([count, off_count, np.zeros(len(unused), dtype=np.intp)]).astype(np.intp),
-                "kind": [*kind.tolist(), *["out of scale"] * len(off), *["grade"] * len(unused)],
-            }
-        )
+        columns = {
+            "aspect": view.name,
+            "label": np.concatenate([label, off, unused]),
+            "count": np.concatenate([count, off_count, np.zeros(len(unused), dtype=np.intp)]).astype(np.intp),
+            "kind": [*kind.tolist(), *["out of scale"] * len(off), *["grade"] * len(unused)],
+        }
+        rows = pd.DataFrame(columns)
         total = max(int(rows["count"].sum()), 1)
         parts.append(rows.assign(share=rows["count"] / total).sort_values("label"))
     result = pd.concat(parts, ignore_index=True)

@@ -34,6 +34,7 @@ from ..errors import (
 )
 from ..groups.names import check_group_types, name_of_group
 from ..integration.aggregators import aggregate_values
+from ..integration.parsing import Measures
 from ..integration.provider import supports
 from ..io.file_contents import as_text, load
 from ..kernels.intervals import bootstrap_interval, mean_interval
@@ -63,7 +64,7 @@ _ROUNDING = 1e-6
 
 def aggregate(
     perquery: Any,
-    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str] | None = None,
+    measures: Measures | None = None,
     *,
     ci: float | None = None,
     ci_method: str = "t",

@@ -119,12 +119,8 @@ def _parts(value: Any) -> tuple[object, ...] | None:
     if isinstance(value, set | frozenset):
         return "set", sorted(map(_digest, value))  # the order of strings in a set differs between processes
     if isinstance(value, pd.DataFrame):
-        return (
-            "frame",
-            value.index,
-            [value.iloc[:, position] for position in range(value.shape[1])],
-            list(value.columns),
-        )
+        columns = [value.iloc[:, position] for position in range(value.shape[1])]
+        return "frame", value.index, columns, list(value.columns)
     if isinstance(value, pd.MultiIndex):
         return "index", list(value.names), value.to_frame(index=False)
     if isinstance(value, pd.Series | pd.Index):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ir_measures import Measure as AnyMeasure
 from numpy.typing import NDArray
 
 from .._validation import choice
@@ -22,7 +21,7 @@ from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_answers, warn_of_unlabelled_topics
 from ..collection.run import Run
 from ..errors import Cause, MultiAspectError, reissue, shown, warn, warn_of_runs
-from ..integration.parsing import parse_all, record_measures
+from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, run_of, run_title
@@ -45,7 +44,7 @@ _SHARING_ARRAYS = ("LokyBackend", "MultiprocessingBackend")
 def evaluate(
     runs: object,
     qrels: object,
-    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
+    measures: Measures,
     *,
     topics: object = None,
     average_over: str | None = None,
@@ -168,14 +167,12 @@ def evaluate(
     documents = [outcome.documents for outcome in evaluated.values()]
     warn_of_answers(documents, plan.relative_measures(documents))
     if collect:
-        result = plan.frame(
-            list(evaluated), [outcome.values for outcome in evaluated.values() if outcome.values is not None]
-        )
+        values = [outcome.values for outcome in evaluated.values() if outcome.values is not None]
+        result = plan.frame(list(evaluated), values)
         record_measures(result, labelled)
     else:
-        result = pd.DataFrame(
-            {"name": list(evaluated), "reused": [outcome.reused for outcome in evaluated.values()]}
-        )
+        reused = [outcome.reused for outcome in evaluated.values()]
+        result = pd.DataFrame({"name": list(evaluated), "reused": reused})
     if skipped:
         result.attrs["skipped"] = skipped
     return result

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats
 from .._validation import choice
@@ -19,7 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, tally, warn_of_runs
-from ..integration.parsing import parse_all, record_measures
+from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
 from ..io.runs import join, no_common_query, run_of, run_title
 from ..strings.identifiers import identifiers
@@ -32,12 +31,7 @@ from .topics import check_all_topics
 SCHEMA = "name string, qid string, measure string, value double"
 
 
-def evaluator(
-    qrels: object,
-    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
-    *,
-    by: str = "run",
-) -> Evaluator:
+def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluator:
     """Return a function that evaluates the runs of a table, for engines such as Spark, Dask, Ray and Polars.
 
     Parameters
@@ -145,9 +139,8 @@ class Evaluator:
     @property
     def meta(self) -> pd.DataFrame:
         """The result for a frame without rows, which Dask requires."""
-        return self._plan.frame(["run"], [np.zeros((len(self._plan.labels), self._plan.judgments.n_queries))]).iloc[
-            :0
-        ]
+        values = np.zeros((len(self._plan.labels), self._plan.judgments.n_queries))
+        return self._plan.frame(["run"], [values]).iloc[:0]
 
     def __call__(self, frame: Any) -> Any:
         """Evaluate the runs of a frame.

@@ -167,9 +167,7 @@ class Plan:
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:
             elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
-        return np.stack(
-            [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
-        )
+        return np.stack([elsewhere[m] if m in elsewhere else m.evaluate(rankings) for m in self.measures])
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
         """Return the long frame of runs, with the judged queries that count."""
@@ -205,9 +203,7 @@ def long_frame(
     rows = {
         "name": np.repeat(np.array(names, dtype=object), sizes),
         "qid": np.concatenate([np.tile(run_qids, len(labels)) for run_qids in per_run]),
-        "measure": np.concatenate(
-            [np.repeat(np.array(labels, dtype=object), len(run_qids)) for run_qids in per_run]
-        ),
+        "measure": np.concatenate([np.repeat(np.array(labels, object), len(run_qids)) for run_qids in per_run]),
         "value": np.concatenate([run_values.ravel() for run_values in values]),
     }
     return pd.DataFrame(rows)[COLUMNS]

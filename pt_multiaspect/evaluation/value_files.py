@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._numbers import read_json
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Objects
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, refuse_taken, refuse_unknown, shown
 from ..integration.parsing import record_measures
@@ -254,14 +253,13 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     columns, rows = np.nonzero(~np.isnan(values))
     order = np.argsort(pd.factorize(names)[0][rows], kind="stable")  # as `evaluate`: by run, measure and topic
     columns, rows = columns[order], rows[order]
-    result = pd.DataFrame(
-        {
-            "name": names[rows],
-            "qid": qids[rows],
-            "measure": np.array([*labels, None], dtype=object)[:-1][columns],
-            "value": values[columns, rows],
-        }
-    )
+    content = {
+        "name": names[rows],
+        "qid": qids[rows],
+        "measure": np.array([*labels, None], dtype=object)[:-1][columns],
+        "value": values[columns, rows],
+    }
+    result = pd.DataFrame(content)
     check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {name}")
     if not hasattr(path, "read"):
         record_measures(result, recorded_measures(os.fspath(path), labels, digest))
@@ -280,7 +278,7 @@ def _long_table(path: Any, name: str, frame: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def _columns(name: str, frame: pd.DataFrame) -> tuple[list[str], NDArray[np.object_], NDArray[np.object_], Floats]:
+def _columns(name: str, frame: pd.DataFrame) -> tuple[list[str], Objects, Objects, Floats]:
     """Return the measures of a table, its names and topics, and the values by measure and row."""
     labels = [str(column) for column in frame.columns if column not in ("name", "qid")]
     if len(labels) != len(frame.columns) - 2 or not labels or not len(frame):
@@ -301,7 +299,7 @@ def table_digest(frame: pd.DataFrame) -> str | None:
         return None
 
 
-def _digest(labels: list[str], names: NDArray[np.object_], qids: NDArray[np.object_], cells: Floats) -> str:
+def _digest(labels: list[str], names: Objects, qids: Objects, cells: Floats) -> str:
     """Return a digest of the content of a table, the same for all its formats and versions of packages."""
     text = json.dumps([labels, names.tolist(), qids.tolist()])
     values = np.where(np.isnan(cells), math.nan, cells).astype("<f8")  # NaN has several forms
@@ -320,7 +318,7 @@ def _text_table(text: Text) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-def _are_aggregates(name: str, names: NDArray[np.object_], qids: NDArray[np.object_]) -> Bools:
+def _are_aggregates(name: str, names: Objects, qids: Objects) -> Bools:
     """Return a mask of the aggregates: the last row of each run, if it is mean (``(mean)`` beside such a topic)."""
     is_last = ~pd.Series(names).duplicated(keep="last").to_numpy()
     may_be = np.array([re.fullmatch(r"\(*mean\)*", qid) is not None for qid in qids])
@@ -339,7 +337,7 @@ def _are_aggregates(name: str, names: NDArray[np.object_], qids: NDArray[np.obje
     return is_last
 
 
-def _cells(name: str, column: pd.Series[Any], qids: NDArray[np.object_]) -> list[float]:
+def _cells(name: str, column: pd.Series[Any], qids: Objects) -> list[float]:
     """Return the values of a measure, NaN where a cell is empty."""
     values = []
     for qid, cell in zip(qids, column.tolist(), strict=True):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 
 from .._validation import count
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, warn_once
 from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..integration.parsing import MeasureLike
 
 
 def largest_differences(
-    perquery: Any, a: str, b: str, measure: ir_measures.Measure | str | None = None, *, n: int = 10
+    perquery: Any, a: str, b: str, measure: MeasureLike | None = None, *, n: int = 10
 ) -> pd.DataFrame:
     """Return the topics on which two runs differ most.
 
@@ -84,7 +84,7 @@ def largest_differences(
     return both[["qid", "measure", "value_a", "value_b", "difference"]]
 
 
-def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) -> str:
+def _label(perquery: pd.DataFrame, measure: MeasureLike | None) -> str:
     labels = [str(label) for label in perquery["measure"].unique()]
     if measure is None and len(labels) == 1:
         return labels[0]

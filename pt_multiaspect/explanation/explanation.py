@@ -13,7 +13,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, shown, silence_warnings, warn_once
 from ..evaluation import evaluate
-from ..integration.parsing import as_measure, parse_one
+from ..integration.parsing import MeasureLike, as_measure, parse_one
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
 from ..results.explained_topic import detail_columns
@@ -28,7 +28,7 @@ _check_depth = count("depth")
 
 
 def explain(
-    measure: ir_measures.Measure | str,
+    measure: MeasureLike,
     run: object,
     qrels: object,
     qid: object,

@@ -151,13 +151,11 @@ def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None
         return None
     lower = np.flatnonzero(part.swap_cost > 0)
     lower = lower[np.argsort(-part.swap_cost[lower], kind="stable")]
-    columns = {name: values[lower] for name, values in part.columns.items()}
-    return pd.DataFrame(
-        {
-            "rank": lower,
-            "docno": topic.docnos[lower - 1],
-            "next_docno": topic.docnos[lower],
-            **columns,
-            "cost": part.swap_cost[lower],
-        }
-    )
+    columns = {
+        "rank": lower,
+        "docno": topic.docnos[lower - 1],
+        "next_docno": topic.docnos[lower],
+        **{name: values[lower] for name, values in part.columns.items()},
+        "cost": part.swap_cost[lower],
+    }
+    return pd.DataFrame(columns)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._cached import cached_property
-from .._typing import Floats, Ints
+from .._typing import Floats, Ints, Objects
 from ..collection.judgments import Judgments, numbered_names
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
@@ -41,7 +41,7 @@ class Topic:
     qid: str
     run: str
     #: The retrieved documents in the order of their ranks, with their scores.
-    docnos: NDArray[np.object_]
+    docnos: Objects
     scores: NDArray[Any]
     #: Maximum number of ranks with a separate marginal contribution.
     depth: int

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._numbers import number
-from .._typing import Floats, Ints
+from .._typing import Floats, Ints, Objects
 from ..aspects.names import Named, NameRegistry
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
@@ -38,11 +37,11 @@ class Dimension:
     group: Ints
     share: Floats
 
-    def positions(self, docnos: NDArray[np.object_]) -> Ints:
+    def positions(self, docnos: Objects) -> Ints:
         """Return the position of each document, -1 if it has no memberships."""
         return np.asarray(self.docnos.get_indexer(pd.Index(docnos, dtype=object)), dtype=np.intp)
 
-    def expand(self, docnos: NDArray[np.object_]) -> tuple[Ints, Ints, Floats]:
+    def expand(self, docnos: Objects) -> tuple[Ints, Ints, Floats]:
         """Return the indices in `docnos`, groups and shares of all memberships of documents."""
         position = self.positions(docnos)
         index = np.flatnonzero(position >= 0)
@@ -52,7 +51,7 @@ class Dimension:
         row = np.repeat(self.start[position], count) + offset
         return np.repeat(index, count), self.group[row], self.share[row]
 
-    def memberships(self, docnos: NDArray[np.object_]) -> Floats:
+    def memberships(self, docnos: Objects) -> Floats:
         """Return the shares of the groups of documents, shape (n_documents, n_groups)."""
         (row, group, share), n_groups = self.expand(docnos), len(self.groups)
         return sums(row * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
@@ -195,7 +194,7 @@ class Groups(Named):
         """The number of combinations of groups, one of each dimension."""
         return int(np.prod([len(dimension.groups) for dimension in self.dimensions]))
 
-    def cells(self, docnos: NDArray[np.object_]) -> tuple[Ints, Ints, Floats]:
+    def cells(self, docnos: Objects) -> tuple[Ints, Ints, Floats]:
         """Return the memberships of documents in combinations of groups.
 
         Parameters
@@ -303,7 +302,7 @@ def _memberships(dimension: str, members: object) -> tuple[pd.DataFrame, tuple[s
     return pd.DataFrame({**ids, "share": shares}), tuple(columns)
 
 
-def _read_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], NDArray[np.object_], Floats]:
+def _read_mapping(dimension: str, members: object) -> tuple[Objects, Objects, Floats]:
     if not isinstance(members, Mapping):
         raise MultiAspectError(
             f"{dimension}: expected a mapping of documents to groups, or a DataFrame, got {type(members).__name__}"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from .._typing import Objects
 from ..errors import MultiAspectError
 from ..strings.identifiers import identifiers
 
@@ -46,7 +46,7 @@ def check_group_types(groups: Iterable[object], what: str) -> None:
             )
 
 
-def group_names(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
+def group_names(column: pd.Series[Any], what: str) -> Objects:
     """Return the names of the groups in a column; see `check_group_types`."""
     names = identifiers(column, what)
     groups = column.to_numpy(dtype=object)

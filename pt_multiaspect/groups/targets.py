@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._numbers import number
 from .._typing import Floats
@@ -37,7 +36,7 @@ class GroupTarget:
     #: The groups in the order in which the target mentions them; those of an array are columns of frames.
     groups: dict[str, tuple[str, ...]]
     #: The distributions by query, or of all queries under None.
-    shares: dict[str | None, dict[tuple[str, ...], float] | NDArray[np.float64]]
+    shares: dict[str | None, dict[tuple[str, ...], float] | Floats]
     #: Whether all distributions mention the groups in the same order.
     is_ordered: bool = True
 
@@ -149,7 +148,7 @@ class GroupTarget:
         return result
 
 
-def _check_shares(what: str, shares: NDArray[np.float64]) -> None:
+def _check_shares(what: str, shares: Floats) -> None:
     total = shares.sum()
     if not (shares >= 0).all() or not abs(total - 1.0) <= _TOLERANCE:
         raise MultiAspectError(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import ir_measures
 import pandas as pd
@@ -22,6 +22,11 @@ from ..measures import CAM, NLRE, NWCS, Measure
 from ..measures.on import measure_on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
+
+#: A measure of this package or of ir-measures, or its name.
+MeasureLike: TypeAlias = ir_measures.Measure | str
+#: One or several measures, which may have labels.
+Measures: TypeAlias = MeasureLike | Sequence[MeasureLike] | Mapping[str, MeasureLike]
 
 #: Key of the record in ``DataFrame.attrs``.
 RECORD = "measures"
@@ -62,7 +67,7 @@ def _restore_name(content: bytes, name: str) -> MeasureName:
 _OTHER_COLUMNS = ("name", "qid", "mrt")
 
 
-def label(name: str, measure: ir_measures.Measure | str) -> MeasureName:
+def label(name: str, measure: MeasureLike) -> MeasureName:
     """Give a measure a short name for tables.
 
     Parameters
@@ -127,7 +132,7 @@ _OTHER_TRACK_NAMES = {
 RESERVED.update(TRACK_NAMES, _OTHER_TRACK_NAMES)
 
 
-def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
+def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
     """Parse a measure given as an object, a trec_eval name or an ir-measures name.
 
     Parameters
@@ -196,7 +201,7 @@ def short_label(label: str, measure: ir_measures.Measure | None) -> str:
     return printed[1] + (printed[2] or "")
 
 
-def parse_one(measure: ir_measures.Measure | str) -> ir_measures.Measure:
+def parse_one(measure: MeasureLike) -> ir_measures.Measure:
     """Parse a measure as `parse` does, and refuse families such as ``"P"``."""
     members = parse(measure)
     if len(members) != 1:
@@ -340,7 +345,7 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     return measure_on_relevance(measure)
 
 
-def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
+def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike | None]) -> None:
     """Record in the frame the measures of its labels; None for a label that does not name a measure.
 
     Printed measures, as read from files, are parsed when they are looked up. A label that the frame has recorded as

@@ -13,7 +13,7 @@ from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown, sho
 from ..measures import CAM, MM, TOMA
 from ..measures.means import AspectMean
 from ..measures.terms import BasedMeasure
-from .parsing import parse_one
+from .parsing import MeasureLike, parse_one
 
 #: The cutoffs of the variants of a measure.
 CUTOFFS = (5, 10, 20)
@@ -25,7 +25,7 @@ _PRECONDITION = "relevance"
 _CONVENTIONS = ("empty", "normalized")
 
 
-def variants(measure: ir_measures.Measure | str, **options: Any) -> dict[str, ir_measures.Measure]:
+def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Measure]:
     """Return a measure with all combinations of options of its parameters.
 
     Parameters

@@ -11,9 +11,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import Floats, Ints
+from .._typing import Floats, Ints, Objects
 from ..errors import MultiAspectError, number_of, refuse_surrogates, shown
 from .file_contents import Text
 
@@ -33,10 +32,10 @@ class JsonTable:
     """Numbers by query and document, in the order of the file."""
 
     #: The distinct queries that have documents.
-    qids: NDArray[np.object_]
+    qids: Objects
     #: The query of each row, as a position in `qids`.
     query: Ints
-    docnos: NDArray[np.object_]
+    docnos: Objects
     values: Floats
 
 

@@ -104,12 +104,11 @@ class NamedRuns:
         paths = [Path(run) for run in expanded if isinstance(run, str | PathLike)]
         # Run files in different folders often have the same name.
         alike = len({name_of_file(path) for path in paths}) < len(paths)
-        return cls._from_pairs(
-            [
-                (str(run), run) if alike and isinstance(run, str | PathLike) else _name_run(run, position)
-                for position, run in enumerate(expanded, 1)
-            ]
-        )
+        pairs = [
+            (str(run), run) if alike and isinstance(run, str | PathLike) else _name_run(run, position)
+            for position, run in enumerate(expanded, 1)
+        ]
+        return cls._from_pairs(pairs)
 
     def check_files(self) -> None:
         """Raise an error for the first file that cannot be read, if the runs are known.

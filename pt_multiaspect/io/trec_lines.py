@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from ..errors import MultiAspectError, cut
 from ..strings.texts import Texts
 from .file_contents import Text
@@ -78,7 +78,7 @@ class Columns:
 
     docnos: Texts
     #: The other identifiers: one code per line, and the distinct strings.
-    codes: dict[str, tuple[Ints, NDArray[np.object_]]]
+    codes: dict[str, tuple[Ints, Objects]]
     numbers: dict[str, Floats]
 
     def frame(self) -> pd.DataFrame:
@@ -269,7 +269,7 @@ class _Column:
         """Return the fields as texts."""
         return Texts.from_bytes(data, np.concatenate(self._starts), np.concatenate(self._sizes))
 
-    def codes(self, data: bytes) -> tuple[Ints, NDArray[np.object_]]:
+    def codes(self, data: bytes) -> tuple[Ints, Objects]:
         """Factorise the fields: return one code per line, and the distinct strings."""
         codes, distinct = self.texts(data).codes()
         lines = np.append(np.concatenate(self._lines), self._n_lines)

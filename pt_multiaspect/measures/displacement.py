@@ -235,16 +235,15 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
         )
     target = terms[0].target
     query, rank, value, worst = displacement.curve(Rankings(run, judgments).hits, target)
-    return pd.DataFrame(
-        {
-            "qid": judgments.qids[query],
-            "rank": rank,
-            "crp": value,
-            "worst": worst,
-            "recall_base": displacement.recall_base(target)[query],
-            "turn_around": displacement.turn_around(query, rank, value),
-        }
-    )
+    columns = {
+        "qid": judgments.qids[query],
+        "rank": rank,
+        "crp": value,
+        "worst": worst,
+        "recall_base": displacement.recall_base(target)[query],
+        "turn_around": displacement.turn_around(query, rank, value),
+    }
+    return pd.DataFrame(columns)
 
 
 CRP = register(_CRP)

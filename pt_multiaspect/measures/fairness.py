@@ -24,7 +24,7 @@ from ..kernels.hits import sums
 from ..kernels.relevance import stopping_chance
 from .mean_of import MeasureMean
 from .measure import DirectMeasure, Measure
-from .parameters import ASPECTS, CUTOFF, Param
+from .parameters import COMMON, CUTOFF, Param
 from .registry import register
 from .terms import TermMeasure
 
@@ -338,8 +338,7 @@ class _GF(_GroupMeasure):
             lambda name: None if name is None else str(name), None, "the dimension, if the groups have several"
         ),
         "divergence": Param(_DIVERGENCE, "JSD", "the divergence of distributions: JSD, NMD or RNOD"),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def _check(self) -> None:
@@ -417,8 +416,7 @@ class _Utility(TermMeasure):
     NAME = "Utility"
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "relevance": Param(choice("relevance", *UTILITIES), "ERR", "the measure of relevance: ERR or iRBU"),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     @property
@@ -490,8 +488,7 @@ class _GFR(MeasureMean):
         "groups": _GROUPS,
         "relevance": _Utility.SUPPORTED_PARAMS["relevance"],
         "divergence": Param(_parse_divergences, "JSD", "the divergence of distributions, or a dict by dimension"),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def _check(self) -> None:

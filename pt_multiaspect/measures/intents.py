@@ -11,16 +11,16 @@ import numpy as np
 
 from .._numbers import exact
 from .._typing import Floats
-from .._validation import real
+from .._validation import fraction
 from ..bases import Base, Term, as_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, number_of, warn_once
+from ..errors import choices, number_of, warn_once
 from .joint import Joint, JointMeasure
 from .mean_of import MeasureMean
 from .measure import Measure
-from .parameters import ASPECTS, CUTOFF, Param, weights_param
+from .parameters import ASPECTS, COMMON, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMean, base_depends_on
 
@@ -218,13 +218,6 @@ class _DnDCG(JointMeasure):
         return self.target(judgments).gain
 
 
-def _gamma(gamma: object) -> float:
-    value = real("gamma", low=0)(gamma)
-    if value > 1:
-        raise MultiAspectError(f"gamma: expected a number from 0 to 1, got {value:g}")
-    return value
-
-
 class _DSharpnDCG(MeasureMean):
     """D♯-nDCG: the mean γ I-rec + (1 - γ) D-nDCG of the diversity and of the relevance of a ranking.
 
@@ -273,10 +266,9 @@ class _DSharpnDCG(MeasureMean):
     CITATION = "Sakai and Song 2011"
     SOURCES = ("sakai2011",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "gamma": Param(_gamma, 0.5, "the weight of I-rec, from 0 to 1"),
+        "gamma": Param(fraction("gamma"), 0.5, "the weight of I-rec, from 0 to 1"),
         "weights": PROBABILITIES,
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def _check(self) -> None:

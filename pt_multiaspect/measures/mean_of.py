@@ -23,7 +23,7 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
 from .measure import Measure
 from .on import measure_on_relevance
-from .parameters import ASPECTS, CUTOFF, Param
+from .parameters import COMMON, Param
 from .registry import register
 from .terms import TermMean, warn_of_units
 
@@ -233,8 +233,7 @@ class _MeanOf(MeasureMean):
             spell=lambda measures: measures and measures.spelled(),
             required=True,
         ),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def __init__(self, *args: Any, **params: Any) -> None:

@@ -19,7 +19,7 @@ from ..kernels import means
 from ..kernels.best_ranking import best_ranking, hits_at_ranks
 from ..kernels.hits import ratio
 from ..orders.order import check_gate
-from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
+from .parameters import COMMON, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, TermMean, base_depends_on, declared_scales, range_with_gains, warn_of_units
 
@@ -60,8 +60,7 @@ class AspectMean(TermMean, BasedMeasure):
             "zero",
             "a query without positive labels on an aspect: score 0 ('zero') or leave the aspect out ('drop')",
         ),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     @abstractmethod

@@ -18,7 +18,7 @@ from ..kernels.forms import Log2
 from ..kernels.hits import Hits, descending, positions, ratio, sums
 from .joint import Joint
 from .measure import DirectMeasure
-from .parameters import ASPECTS, CUTOFF, Param, weights_param
+from .parameters import COMMON, Param, weights_param
 from .registry import register
 
 
@@ -81,8 +81,7 @@ class _NWCS(DirectMeasure):
             "joint",
             "the ideal: joint or separate rankings of the retrieved documents, or one of all judged documents",
         ),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def depends_on(self, view: AspectView) -> bool:

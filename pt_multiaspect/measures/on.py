@@ -15,7 +15,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, refuse_unknown
 from .measure import Measure
-from .parameters import ASPECTS, CUTOFF, Param, base_param
+from .parameters import COMMON, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on, declared_scales, range_with_gains
 
@@ -66,8 +66,7 @@ class _On(BasedMeasure):
     SUPPORTED_PARAMS = {
         "aspect": Param(aspect_name, "relevance", "which aspect"),
         "base": base_param("the measure"),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def _check_names(self, names: Sequence[str]) -> None:

@@ -94,6 +94,8 @@ REL = Param(
     None,
     "the lowest label that counts as relevant; the aspect's threshold by default",
 )
+#: The parameters that all measures on several aspects have.
+COMMON = {"aspects": ASPECTS, "cutoff": CUTOFF}
 
 
 def weights_param(desc: str) -> Param:

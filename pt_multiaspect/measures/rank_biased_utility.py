@@ -14,7 +14,7 @@ from ..bases.cascade import Effort, RankBiasedStopping
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..kernels.relevance import stop_probability
-from .parameters import ASPECTS, CUTOFF, Param, weights_param
+from .parameters import COMMON, Param, weights_param
 from .registry import register
 from .terms import TermMeasure
 
@@ -81,8 +81,7 @@ class _RBU(TermMeasure):
         "p": Param(real("p", low=0, high=1), 0.99, "the probability that the user continues to the next rank"),
         "effort": Param(real("effort", low=0), 0.05, "the effort of examining one document"),
         "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     never_falls = True

@@ -17,7 +17,7 @@ from ..kernels import rank_errors
 from ..kernels.breakdown import Breakdown
 from ..kernels.hits import Hits
 from .measure import DirectMeasure
-from .parameters import ASPECTS, CUTOFF, Param
+from .parameters import COMMON, Param
 from .registry import register
 
 _DEFAULT = 0.5
@@ -45,8 +45,7 @@ class _RankErrors(DirectMeasure):
     SUPPORTED_PARAMS = {
         "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of constants by aspect"),
         "nu": Param(_constant("nu"), _DEFAULT, "the constant of the second aspect"),
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def _check(self) -> None:

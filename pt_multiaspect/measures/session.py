@@ -18,7 +18,7 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.session import greedy_utility, utility
 from .measure import DirectMeasure
-from .parameters import ASPECTS, CUTOFF, Param
+from .parameters import COMMON, Param
 from .registry import register
 
 _OVERLAP = Param(
@@ -89,8 +89,7 @@ class _MDCU(DirectMeasure):
             parse_names("usability"), None, "the aspects that are usabilities", spell=spell_names, required=True
         ),
         "overlap": _OVERLAP,
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     @property

@@ -9,7 +9,7 @@ import ir_measures
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
-from .._validation import boolean, real
+from .._validation import boolean, fraction, real
 from ..bases import Bases, Term, parse_base
 from ..bases.cascade import LinearStopping, linear_stop
 from ..bases.diversity import DIVERSITY
@@ -21,7 +21,7 @@ from ..kernels import subtopics
 from ..kernels.forms import Log2, Power, Reciprocal
 from ..kernels.hits import Hits, ratio
 from .intents import PROBABILITIES, intents_of, warn_of_missing_intents
-from .parameters import ASPECTS, CUTOFF, Param
+from .parameters import COMMON, Param
 from .registry import register
 from .terms import BasedMeasure
 
@@ -127,8 +127,7 @@ class _Subtopics(BasedMeasure):
         "base": Param(_parse, _parse("alpha_nDCG"), "the intent-aware measure", spell=Bases.spelled),
         "graded": Param(boolean("graded"), False, "ERR_IA of gains, with probabilities of intents, undivided"),
         "weights": PROBABILITIES,
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def _check(self) -> None:
@@ -142,9 +141,7 @@ class _Subtopics(BasedMeasure):
             raise MultiAspectError(
                 "base: judged_only=True is not supported; remove unjudged documents from the run"
             )
-        alpha = params.get("alpha", _ALPHA)
-        if not 0 <= alpha <= 1:
-            raise MultiAspectError(f"alpha: expected a number from 0 to 1, got {alpha:g}")
+        fraction("alpha")(params.get("alpha", _ALPHA))
         if "beta" in params:
             real("beta", low=0, high=1)(params["beta"])
 

@@ -27,7 +27,7 @@ from ..orders.order import AXES, check_gate, grade_values
 from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
 from .measure import Measure
-from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
+from .parameters import COMMON, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, declared_scales
 
@@ -207,8 +207,7 @@ class _TOMA(JointMeasure, BasedMeasure):
             "the classes that binary bases count as relevant: nonzero, top-half",
         ),
         "gate": GATE,
-        "aspects": ASPECTS,
-        "cutoff": CUTOFF,
+        **COMMON,
     }
 
     def _check(self) -> None:

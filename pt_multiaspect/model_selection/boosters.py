@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ir_measures import Measure
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
@@ -17,6 +16,7 @@ from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, RUN_QUERY_COLUMNS, is_numeric
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, number_of, warn, warn_once
+from ..integration.parsing import MeasureLike
 from .arrays import label_frame
 from .labels import MOST_LEVELS, gain_levels
 from .queries import require_queries
@@ -388,7 +388,7 @@ class LibraryMetric(Evaluation):
 
 def metric_for(
     library: str,
-    measure: Measure | str,
+    measure: MeasureLike,
     y: object,
     qid: object = None,
     *,

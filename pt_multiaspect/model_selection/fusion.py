@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, refuse_taken, shown
+from ..integration.parsing import MeasureLike
 from ..measures import On
 from ..orders.order import check_weights, weights_of
 from .arrays import check_length, check_scores, fill_masked, label_frame
@@ -204,7 +204,7 @@ class AspectFusion(Wrapper):
         y: Any,
         qid: Any = None,
         *,
-        measures: Mapping[str, ir_measures.Measure | str],
+        measures: Mapping[str, MeasureLike],
         weights: Iterable[Mapping[str, float]] | int = 11,
     ) -> pd.DataFrame:
         """Evaluate the fused ranking for several weights, without training again.
@@ -298,11 +298,10 @@ class AspectFusion(Wrapper):
 
     def _predict_aspects(self, X: Any) -> Floats:
         """Return the predictions for each aspect, shape (n_aspects, n_rows)."""
-        predictions = (
-            self._read_predictions(X)
-            if self._is_precomputed
-            else [ranker.predict(X) for ranker in self.rankers_.values()]
-        )
+        if self._is_precomputed:
+            predictions = self._read_predictions(X)
+        else:
+            predictions = [ranker.predict(X) for ranker in self.rankers_.values()]
         result = np.stack([check_scores(scores, len(scores)) for scores in predictions])
         if (too_large := np.abs(result) > _LARGEST).any():
             aspect, row = np.argwhere(too_large)[0]
@@ -323,16 +322,11 @@ def _grid(names: list[str], n_steps: int) -> list[dict[str, float]]:
     """Return all weights that are multiples of a step and sum to `n_steps` steps."""
     n_places = n_steps + len(names) - 1
     cuts = combinations(range(n_places), len(names) - 1)  # between the steps of adjacent aspects
-    return [
-        {
-            name: after - before - 1.0
-            for name, before, after in zip(names, (-1, *cut), (*cut, n_places), strict=True)
-        }
-        for cut in cuts
-    ]
+    parts = [np.diff((-1, *cut, n_places)) - 1.0 for cut in cuts]
+    return [dict(zip(names, part.tolist(), strict=True)) for part in parts]
 
 
-def standardise(scores: Floats, codes: NDArray[np.intp]) -> Floats:
+def standardise(scores: Floats, codes: Ints) -> Floats:
     """Return the scores minus the mean of their query, divided by its standard deviation; 0 if all are equal."""
     number = np.bincount(codes)
     centred = scores - (np.bincount(codes, weights=scores) / number)[codes]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._typing import Ints
+from .._typing import Ints, Objects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, shown
@@ -20,7 +20,7 @@ from .arrays import flatten_column
 ADD_QID = "add an index level or a column qid to y or X"
 
 
-def query_codes(queries: NDArray[Any]) -> tuple[Ints, NDArray[np.object_]]:
+def query_codes(queries: NDArray[Any]) -> tuple[Ints, Objects]:
     """Return the query of each row as a position in the sorted names of the queries, and these names."""
     check_present(queries, "value", "qid")
     codes, distinct = pd.factorize(queries)
@@ -96,7 +96,7 @@ def _is_rearranged(index: object, other: object) -> bool:
     return bool((first != second).any()) and np.array_equal(np.sort(first), np.sort(second))
 
 
-def document_ids(source: object) -> NDArray[np.object_] | None:
+def document_ids(source: object) -> Objects | None:
     """Return the index level or column docno of a pandas object or frame, as strings."""
     values = _level_or_column(source, *DOCUMENT_COLUMNS)
     return None if values is None else identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), "y")

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Ints
+from .._typing import Ints, Objects
 from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
@@ -56,7 +56,7 @@ class _Part:
     labels: pd.DataFrame
     #: The queries of the rows as positions in `qids`; None without queries.
     query: Ints | None
-    qids: NDArray[np.object_]
+    qids: Objects
     weights: NDArray[Any] | None = None
 
     @property
@@ -65,7 +65,7 @@ class _Part:
         return np.arange(len(self.labels)) if self.query is None else pd.factorize(self.query)[0]
 
     @property
-    def names(self) -> NDArray[np.object_]:
+    def names(self) -> Objects:
         """The query of each row, or the number of the row."""
         return self.codes.astype(str).astype(object) if self.query is None else self.qids[self.query]
 
@@ -540,11 +540,8 @@ class AspectRanker(Wrapper):
             message = f"score needs measure=, as the target {self.target!r}"
             if searched == "measure":
                 message = f"score does not evaluate by the measure {self.measure!r}, as it"
-            message += (
-                f" was set by set_params: in a search, each candidate would be scored by its own {searched}"
-                if searched
-                else " is not a measure"
-            )
+            reason = f"was set by set_params: in a search, each candidate would be scored by its own {searched}"
+            message += f" {reason if searched else 'is not a measure'}"
             warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
             raise MultiAspectError(message)
         X, y, qid = map(materialise, (X, y, qid))
@@ -555,9 +552,8 @@ class AspectRanker(Wrapper):
             y = label_frame(y, self.aspects, named, self._columns)
         scorer = RankingScorer(measure, self.aspects, missing=self.missing)
         if hasattr(self, "_distinct_labels"):
-            scorer.fitted = pd.DataFrame(
-                {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
-            )
+            columns = {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
+            scorer.fitted = pd.DataFrame(columns)
         value = scorer(self, X, y, qid=queries)
         assert isinstance(value, float)
         return value
@@ -570,14 +566,14 @@ class AspectRanker(Wrapper):
         return all(fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs)
 
 
-def _feature_names(X: Any) -> NDArray[np.object_] | None:
+def _feature_names(X: Any) -> Objects | None:
     """Return the names of the features, if all have names."""
     if isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X.columns):
         return np.asarray(X.columns, dtype=object)
     return None
 
 
-def _check_names(X: Any, known: NDArray[np.object_], what: str, remedy: str) -> None:
+def _check_names(X: Any, known: Objects, what: str, remedy: str) -> None:
     """Raise an error if a frame has other features, or another order, which LightGBM accepts."""
     if isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
         raise MultiAspectError(

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 
@@ -23,7 +22,7 @@ from ..errors import MultiAspectError, choices, refuse_taken, refuse_unknown, si
 from ..evaluation import aggregate, evaluate
 from ..evaluation.topics import check_average_over
 from ..integration.aggregators import lower_aggregate_is_better
-from ..integration.parsing import parse_all
+from ..integration.parsing import MeasureLike, parse_all
 from ..readability.inputs import check_texts
 from .arrays import check_scores
 
@@ -109,9 +108,9 @@ class RerankingEvaluator:
         self,
         candidates: object,
         qrels: object,
-        measures: ir_measures.Measure | str | Sequence[Any] | Mapping[str, Any],
+        measures: MeasureLike | Sequence[Any] | Mapping[str, Any],
         *,
-        primary_metric: ir_measures.Measure | str | None = None,
+        primary_metric: MeasureLike | None = None,
         name: str = "",
         batch_size: int = 32,
         write_csv: bool = True,

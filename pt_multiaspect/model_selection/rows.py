@@ -6,14 +6,13 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from .._cached import cached_property
 from .._numbers import spell
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from .._validation import choice
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
@@ -24,6 +23,7 @@ from ..collection.run import Run
 from ..errors import MultiAspectError, choices, number_of, tally, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregate_values
+from ..integration.parsing import MeasureLike
 from ..integration.provider import supports
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
@@ -49,13 +49,7 @@ class RowJudgments(Judgments):
         The document of each row; by default, documents are named by row number.
     """
 
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        query: Ints,
-        qids: NDArray[np.object_],
-        documents: NDArray[np.object_] | None = None,
-    ) -> None:
+    def __init__(self, frame: pd.DataFrame, query: Ints, qids: Objects, documents: Objects | None = None) -> None:
         first = np.argsort(query, kind="stable")
         self._set_arrays(frame, qids, query, first, inverse_permutation(first), documents)
         #: Whether documents have names, which may be repeated.
@@ -294,7 +288,7 @@ class LabelledRows:
         return len(self.judgments)
 
     @property
-    def queries(self) -> NDArray[np.object_]:
+    def queries(self) -> Objects:
         """The query of each row."""
         return self.judgments.row_values(self.judgments.qids[self.judgments.pool_query])
 
@@ -409,11 +403,7 @@ class EvaluatedMeasure:
     """A measure with the scales, the qrels and the handling of missing labels for the rows that it evaluates."""
 
     def __init__(
-        self,
-        measure: ir_measures.Measure | str,
-        aspects: object = None,
-        missing: str = "error",
-        qrels: object = None,
+        self, measure: MeasureLike, aspects: object = None, missing: str = "error", qrels: object = None
     ) -> None:
         self.aspects: AspectSpec = parse_aspects(aspects)
         self.missing = missing

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 from ir_measures.measures import MeanAgg
@@ -19,6 +18,7 @@ from .._validation import choice
 from ..collection.frames import materialise, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn_once
+from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query
 from .boosters import has_qid_parameter, last_step, warn_of_classes
 from .queries import ADD_QID, find_queries, require_queries, rows_per_query
@@ -26,7 +26,7 @@ from .rows import EvaluatedMeasure, warn_if_constant
 
 
 def ranking_scorer(
-    measure: ir_measures.Measure | str | Mapping[str, ir_measures.Measure | str],
+    measure: MeasureLike | Mapping[str, MeasureLike],
     *,
     aspects: object = None,
     response_method: str = "predict",
@@ -124,7 +124,7 @@ class RankingScorer:
 
     def __init__(
         self,
-        measure: ir_measures.Measure | str | Mapping[str, ir_measures.Measure | str],
+        measure: MeasureLike | Mapping[str, MeasureLike],
         aspects: object = None,
         response_method: str = "predict",
         missing: str = "error",
@@ -258,7 +258,7 @@ def ranking_score(
     y_true: object,
     y_score: object,
     *,
-    measure: ir_measures.Measure | str,
+    measure: MeasureLike,
     qid: object = None,
     aspects: object = None,
     sample_weight: object = None,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._cached import cached_property
 from .._numbers import exact
+from .._typing import Bools, Floats, Ints
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError
@@ -201,7 +202,7 @@ class DistanceOrder(TupleOrder):
         """
         return len(self._class_keys)
 
-    def class_index(self, grades: Grades) -> NDArray[np.intp]:
+    def class_index(self, grades: Grades) -> Ints:
         """Return the class of each tuple, from 0 for the largest distance to the best tuple."""
         keys = self._keys(grades)
         if self._tolerance:
@@ -209,7 +210,7 @@ class DistanceOrder(TupleOrder):
         index = np.searchsorted(self._class_keys, keys, side="right") - 1
         return (self.n_classes - 1 - index).astype(np.intp)
 
-    def weights(self, grades: Grades) -> NDArray[np.float64]:
+    def weights(self, grades: Grades) -> Floats:
         """Return the class indices as gains."""
         return self.class_index(grades).astype(np.float64)
 
@@ -218,13 +219,13 @@ class DistanceOrder(TupleOrder):
         """The index of the best class."""
         return float(self.n_classes - 1)
 
-    def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
+    def is_possible(self, grades: Grades) -> Bools:
         """Return a mask of the tuples that the gate allows (all without a gate)."""
         if self._gate is None:
             return np.ones(len(grades), dtype=np.bool_)
         return np.asarray((grades[:, self._gate] > 0) | ~grades.any(axis=1), dtype=np.bool_)
 
-    def coordinates(self) -> list[NDArray[np.float64]]:
+    def coordinates(self) -> list[Floats]:
         """Return the position of each grade on the rescaled and stretched axis of its aspect."""
         return [np.array([float(gaps[0] - gap) for gap in gaps]) for gaps in self._gaps]
 
@@ -249,11 +250,11 @@ class DistanceOrder(TupleOrder):
             gate=self.gate,
         )
 
-    def closeness(self, grades: Grades) -> NDArray[np.float64]:
+    def closeness(self, grades: Grades) -> Floats:
         """Return 1 - distance / maximum distance for each tuple."""
         return np.asarray(1.0 - self._shares(grades), dtype=np.float64) if self._worst else np.zeros(len(grades))
 
-    def _shares(self, grades: Grades) -> NDArray[np.float64]:
+    def _shares(self, grades: Grades) -> Floats:
         """Return the distances to the best tuple as fractions of the maximum distance."""
         if not self._worst:
             return np.zeros(len(grades))
@@ -284,11 +285,11 @@ class DistanceOrder(TupleOrder):
             return widest
         return float(widest * sum((gap / widest) ** self._exponent for gap in gaps) ** (1.0 / self._exponent))
 
-    def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
+    def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
         return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)
 
-    def classes(self, labels: object) -> NDArray[np.intp]:
+    def classes(self, labels: object) -> Ints:
         """Return the class of label tuples.
 
         Parameters

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._cached import cached_property
 from .._numbers import number, read_json, spell
+from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.names import Named, NameRegistry
@@ -198,7 +198,7 @@ class Order(Named, TupleOrder):
         declared = declared_aspects(aspects)
         scales = [aspect.scale for aspect in declared.values()]
 
-        def distances_at(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        def distances_at(rows: Floats) -> Floats:
             gaps = map(tuple, rows.tolist())
             return np.array([number(distance(gap), f"the distance at the gaps {gap}") for gap in gaps], np.float64)
 
@@ -227,7 +227,7 @@ class Order(Named, TupleOrder):
         }
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
-    def _code(self, grades: Grades) -> NDArray[np.intp]:
+    def _code(self, grades: Grades) -> Ints:
         codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))
         return np.asarray(codes, dtype=np.intp)
 
@@ -253,17 +253,17 @@ class Order(Named, TupleOrder):
                 f"the weights violate the partial order of tuples (Eq. 1): {'; '.join(violations)}{more}{_ALLOWING}"
             )
 
-    def _lookup(self, grades: Grades) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    def _lookup(self, grades: Grades) -> tuple[Ints, Bools]:
         """Return the index of each tuple among those with a weight, and whether it has a weight."""
         codes = self._code(grades)
         index = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
         return index, np.asarray(self._codes[index] == codes, dtype=np.bool_)
 
-    def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
+    def is_possible(self, grades: Grades) -> Bools:
         """Return a mask of the tuples with a weight."""
         return self._lookup(grades)[1]
 
-    def weights(self, grades: Grades) -> NDArray[np.float64]:
+    def weights(self, grades: Grades) -> Floats:
         """Return the explicit weight of each tuple."""
         index, known = self._lookup(grades)
         missing = np.flatnonzero(~known)
@@ -285,7 +285,7 @@ class Order(Named, TupleOrder):
         return float(self._values[0]) if has_bottom else 0.0
 
     @cached_property
-    def _levels(self) -> NDArray[np.float64]:
+    def _levels(self) -> Floats:
         floor = max(self.worst_weight, 0.0)
         return np.unique(np.append(self._values[self._values > floor], floor))
 
@@ -294,16 +294,16 @@ class Order(Named, TupleOrder):
         """The number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
         return len(self._levels)
 
-    def class_index(self, grades: Grades) -> NDArray[np.intp]:
+    def class_index(self, grades: Grades) -> Ints:
         """Return the class of each tuple; weights up to that of the lowest tuple (or 0) are class 0."""
         return np.maximum(np.searchsorted(self._levels, self.weights(grades), side="right") - 1, 0)
 
-    def closeness(self, grades: Grades) -> NDArray[np.float64]:
+    def closeness(self, grades: Grades) -> Floats:
         """Return weight / maximum weight for each tuple, negative for harmful tuples."""
         weights = self.weights(grades)
         return weights / self.top_weight if self.top_weight > 0 else weights
 
-    def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
+    def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples in a class above the lowest."""
         return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
 
@@ -325,7 +325,7 @@ class Order(Named, TupleOrder):
         """The maximum weight."""
         return float(self._values.max())
 
-    def weigh(self, labels: object) -> NDArray[np.float64]:
+    def weigh(self, labels: object) -> Floats:
         """Return the weights of label tuples.
 
         Parameters

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._numbers import exact, number, spell
+from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
@@ -24,7 +25,7 @@ MAX_TUPLES = 10**6
 #: Tolerance, relative to the maximum, for equality of distances that cannot be computed exactly.
 TOLERANCE = 1e-13
 
-Grades = NDArray[np.intp]
+Grades = Ints
 """Grade indices of shape (n_documents, n_aspects). 0 is the lowest grade."""
 
 
@@ -89,13 +90,13 @@ def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
     return result
 
 
-def grade_values(scale: Scale) -> NDArray[np.float64]:
+def grade_values(scale: Scale) -> Floats:
     """Return the gain of each grade, rescaled from 0 for the lowest grade to 1 for the top grade."""
     (gaps,) = gaps_to_best([scale], "equal")
     return np.array([float(1 - gap) for gap in gaps])
 
 
-def numeric(labels: pd.Series[Any], column: str) -> NDArray[np.float64]:
+def numeric(labels: pd.Series[Any], column: str) -> Floats:
     """Return the labels of a column as floats, NaN where missing."""
     values = pd.to_numeric(labels, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     faulty = labels[(np.isnan(values) & labels.notna().to_numpy()) | np.isinf(values)]
@@ -191,7 +192,7 @@ class TupleOrder(ABC):
         return 0.0
 
     @abstractmethod
-    def class_index(self, grades: Grades) -> NDArray[np.intp]:
+    def class_index(self, grades: Grades) -> Ints:
         """Return the class of each tuple.
 
         Parameters
@@ -211,7 +212,7 @@ class TupleOrder(ABC):
         """
 
     @abstractmethod
-    def weights(self, grades: Grades) -> NDArray[np.float64]:
+    def weights(self, grades: Grades) -> Floats:
         """Return the gain of each tuple for graded measures.
 
         Parameters
@@ -231,7 +232,7 @@ class TupleOrder(ABC):
         """
 
     @abstractmethod
-    def closeness(self, grades: Grades) -> NDArray[np.float64]:
+    def closeness(self, grades: Grades) -> Floats:
         """Return the closeness of each tuple to the best tuple, without computing classes.
 
         Parameters
@@ -272,7 +273,7 @@ class TupleOrder(ABC):
         return {"class": self.class_index(grades), "weight": self.weights(grades)}
 
     @abstractmethod
-    def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
+    def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples in a class above the lowest, without computing classes.
 
         Parameters
@@ -292,7 +293,7 @@ class TupleOrder(ABC):
         """
 
     @abstractmethod
-    def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
+    def is_possible(self, grades: Grades) -> Bools:
         """Return a mask of the possible tuples: those not excluded by a gate, and with a weight.
 
         Parameters
@@ -322,7 +323,7 @@ class TupleOrder(ABC):
             thresholds are multiplied.
         """
 
-    def coordinates(self) -> list[NDArray[np.float64]]:
+    def coordinates(self) -> list[Floats]:
         """Return the position of each grade on the axis of its aspect.
 
         Returns

@@ -8,15 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import Floats
 from ..errors import MultiAspectError, choices, shown
 from .order import MAX_TUPLES, TOLERANCE
 
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
 
-Distance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Distance = Callable[[Floats], Floats]
 """A function from gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
 
 _FUNCTIONS: dict[str, Distance] = {}
@@ -129,7 +129,7 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
 
 def distance_table(
     function: Distance, name: object, gaps: Sequence[Sequence[Fraction]], names: Sequence[str]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the distance of every tuple, one axis per aspect, after checking that it is monotone in the gaps."""
     shape = tuple(map(len, gaps))
     if math.prod(shape) > MAX_TUPLES:

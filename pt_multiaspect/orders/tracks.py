@@ -60,7 +60,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -79,6 +78,7 @@ from .order import numeric
 
 INCORRECT, CORRECT = 0, 2
 NOT_JUDGED, NEITHER = -1, 1
+_CREDIBILITY = Aspect([-1, 0, 1, 2], threshold=1)
 CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)
 
 #: Per track, the column of its qrels and the answer that each code means (None: neither answer).
@@ -284,11 +284,7 @@ def trec_misinfo_2021() -> Order:
             return -1 - belief
         return (6 if correctness == CORRECT else 0) + 2 * belief + int(usefulness)
 
-    aspects = {
-        "relevance": Aspect(2),
-        "correctness": CORRECTNESS,
-        "credibility": Aspect([-1, 0, 1, 2], threshold=1),
-    }
+    aspects = {"relevance": Aspect(2), "correctness": CORRECTNESS, "credibility": _CREDIBILITY}
     return order_of("trec-misinfo-2021", aspects, weigh)
 
 
@@ -354,22 +350,18 @@ for _make in (trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022):
     _make()
 
 
-_USEFULNESS = Aspect(2)
-_CREDIBILITY = Aspect([-1, 0, 1, 2], threshold=1)
+_RIGHT = CORRECTNESS, lambda label: label == CORRECT
+_WRONG = CORRECTNESS, lambda label: label == INCORRECT
+_CREDIBLE = _CREDIBILITY, lambda label: label > 0
 
 #: The labels, with the required grades by aspect. All documents must also be useful.
-_LABELS: Mapping[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = MappingProxyType(
-    {
-        "useful-correct": {"correctness": (CORRECTNESS, lambda label: label == CORRECT)},
-        "useful-incorrect": {"correctness": (CORRECTNESS, lambda label: label == INCORRECT)},
-        "misinformation": {"correctness": (CORRECTNESS, lambda label: label == INCORRECT)},
-        "useful-credible": {"credibility": (_CREDIBILITY, lambda label: label > 0)},
-        "useful-correct-credible": {
-            "correctness": (CORRECTNESS, lambda label: label == CORRECT),
-            "credibility": (_CREDIBILITY, lambda label: label > 0),
-        },
-    }
-)
+_LABELS: dict[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = {
+    "useful-correct": {"correctness": _RIGHT},
+    "useful-incorrect": {"correctness": _WRONG},
+    "misinformation": {"correctness": _WRONG},
+    "useful-credible": {"credibility": _CREDIBLE},
+    "useful-correct-credible": {"correctness": _RIGHT, "credibility": _CREDIBLE},
+}
 
 
 @cache
@@ -415,7 +407,7 @@ def trec_misinfo_label(label: str) -> Order:
         met = all(holds(value) for value, (_, holds) in zip(labels, conditions.values(), strict=True))
         return int(usefulness > 0 and met)
 
-    aspects = {"relevance": _USEFULNESS, **{name: aspect for name, (aspect, _) in conditions.items()}}
+    aspects = {"relevance": Aspect(2), **{name: aspect for name, (aspect, _) in conditions.items()}}
     return order_of(f"trec-misinfo-{label}", aspects, weigh, lower_is_better=label == "useful-incorrect")
 
 

@@ -166,10 +166,9 @@ def _documents(a: ExplainedTopic, b: ExplainedTopic) -> pd.DataFrame:
 
 
 def _labels(a: ExplainedTopic, b: ExplainedTopic, docnos: list[str]) -> dict[str, Any]:
-    known = pd.concat(
-        [explanation.ranks[explanation.ranks["docno"].notna()] for explanation in (a, b)]
-    ).drop_duplicates("docno")
-    return {column: known.set_index("docno")[column].reindex(docnos).to_numpy() for column in a.labels}
+    ranks = pd.concat([a.ranks, b.ranks])
+    known = ranks[ranks["docno"].notna()].drop_duplicates("docno").set_index("docno")
+    return {column: known[column].reindex(docnos).to_numpy() for column in a.labels}
 
 
 def _sides(a: Any, b: Any) -> dict[str, Any]:

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._typing import Objects
 from ..errors import MultiAspectError, refuse_surrogates
 
 
-def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
+def identifiers(column: pd.Series[Any], what: str) -> Objects:
     """Return a column of identifiers as strings, which are compared as in PyTerrier."""
     values = column.to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(values, skipna=False)
@@ -33,7 +34,7 @@ def is_arrow(column: pd.Series[Any]) -> bool:
     return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
 
 
-def _check_surrogates(values: NDArray[np.object_], what: str) -> NDArray[np.object_]:
+def _check_surrogates(values: Objects, what: str) -> Objects:
     with refuse_surrogates(what):
         "\0".join(values).encode()
     return values

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Ints
+from .._typing import Floats, Ints
 from .texts import Texts
 
-Scores = NDArray[np.float32] | NDArray[np.float64]
+Scores = NDArray[np.float32] | Floats
 
 
 def inverse_permutation(order: Ints) -> Ints:

@@ -156,11 +156,10 @@ def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None 
     # In rare cases, different pairs share a key: sort by the pairs themselves.
     suspects = np.flatnonzero(np.isin(keys, shared))
     suspects = suspects[docnos.take(suspects).descending_order(query[suspects])]
-    followed = (query[suspects[1:]] == query[suspects[:-1]]) & docnos.take(suspects[1:]).equals(
-        docnos.take(suspects[:-1])
-    )
+    first, second = suspects[:-1], suspects[1:]
+    followed = (query[second] == query[first]) & docnos.take(second).equals(docnos.take(first))
     if not followed.any():
         return None
     repeated = np.zeros(len(keys), dtype=np.bool_)
-    repeated[suspects[:-1][followed]] = True
+    repeated[first[followed]] = True
     return repeated

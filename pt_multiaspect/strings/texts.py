@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._cached import cached_property
-from .._typing import Bools, Ints
+from .._typing import Bools, Ints, Objects
 from ..errors import refuse_surrogates
 from .identifiers import identifiers, is_arrow
 
@@ -74,7 +74,7 @@ class Texts:
         return cls.from_strings(identifiers(column, what))
 
     @classmethod
-    def from_strings(cls, values: NDArray[np.object_]) -> Texts:
+    def from_strings(cls, values: Objects) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is not a string."""
         content = _join_strings(values)
         data = _pad_bytes(content)
@@ -115,7 +115,7 @@ class Texts:
         """Return the strings at `index`, on the same buffer."""
         return Texts(self.data, self.start[index], self.size[index])
 
-    def decode(self) -> NDArray[np.object_]:
+    def decode(self) -> Objects:
         """Return the strings as Python strings."""
         # Slices of bytes are faster than those of memory, but a copy is too slow for few strings.
         data = self.data.tobytes() if len(self.data) < 100 * len(self) else self.data.data
@@ -273,7 +273,7 @@ def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
     return np.asarray(np.cumsum(step) - step, dtype=np.int64)
 
 
-def _join_strings(values: NDArray[np.object_]) -> bytes:
+def _join_strings(values: Objects) -> bytes:
     """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
     # Joining is the only step in Python. It reads each string twice; the second time from the cache, if few are
     # joined at once.

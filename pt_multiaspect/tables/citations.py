@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -15,7 +15,7 @@ from .._version import __version__
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, refuse_unknown, shown, warn_once
 from ..evaluation.long_frames import measures_by_label
-from ..integration.parsing import parse_all
+from ..integration.parsing import Measures, parse_all
 
 #: The software that computes the measures.
 _SOFTWARE = "ptmultiaspect"
@@ -46,13 +46,7 @@ SOURCES_OF_IR_MEASURES = {
 }
 
 
-def cite(
-    measures: ir_measures.Measure
-    | str
-    | Sequence[ir_measures.Measure | str]
-    | Mapping[str, ir_measures.Measure | str]
-    | pd.DataFrame,
-) -> str:
+def cite(measures: Measures | pd.DataFrame) -> str:
     """Return BibTeX entries for measures, their bases and the software that computes them.
 
     Parameters

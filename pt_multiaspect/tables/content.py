@@ -266,11 +266,9 @@ class Comparisons:
         test = "" if self.test == "t" else f" of a {_TESTS['t']}"
         several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
         pairs = ", median over the pairs of systems" if several else ""
-        return (
-            [Sentence(f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}.")]
-            if known
-            else []
-        )
+        if not known:
+            return []
+        return [Sentence(f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}.")]
 
     def rows(self, keys: list[str], label: str, row_keys: Sequence[Any]) -> pd.DataFrame:
         """Return the tests of a measure against the only baseline by the keys of rows, NaN for the baseline."""
@@ -390,11 +388,10 @@ def means_table(
         different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
         after: Sequence[str] = [""] * len(values)
         if ci is not None:
-            after = (
-                half_widths[head.label]
-                if half_widths
-                else _interval_ends(means, interval_columns(head.label, ci), digits[head.label])
-            )
+            if half_widths:
+                after = half_widths[head.label]
+            else:
+                after = _interval_ends(means, interval_columns(head.label, ci), digits[head.label])
         elif differences and comparisons is not None and head.label in averaged:
             after = _interval_ends(
                 comparisons.rows(keys, head.label, row_keys), ("low", "high"), digits[head.label]

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 
@@ -21,7 +20,7 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
 from ..evaluation import aggregate
 from ..evaluation.aggregation import read_topic_groups, rows_by_group
-from ..integration.parsing import record_measures
+from ..integration.parsing import Measures, record_measures
 from ..kernels.intervals import half_width
 from ..views import Cell, Table, View, fixed_point, latex_of
 from .content import (
@@ -133,11 +132,7 @@ def _cell(cell: object) -> Cell:
 
 def systems_table(
     perquery: Any,
-    measures: ir_measures.Measure
-    | str
-    | Sequence[ir_measures.Measure | str]
-    | Mapping[str, ir_measures.Measure | str]
-    | None = None,
+    measures: Measures | None = None,
     *,
     baseline: str | Sequence[str] | None = None,
     test: str = "t",
@@ -300,20 +295,19 @@ def systems_table(
             half_widths[head.label] = [
                 "" if math.isnan(width) else f"± {fixed_point(width, digits[head.label])}" for width in widths
             ]
-    return SystemsTable(
-        means_table(
-            means,
-            perquery,
-            heads,
-            digits,
-            ci=ci,
-            half_widths=half_widths,
-            comparisons=Comparisons.of(perquery, baseline, topic_groups, **tests),
-            groups=members,
-            by=topic_groups,
-            define=True,
-        )
+    table = means_table(
+        means,
+        perquery,
+        heads,
+        digits,
+        ci=ci,
+        half_widths=half_widths,
+        comparisons=Comparisons.of(perquery, baseline, topic_groups, **tests),
+        groups=members,
+        by=topic_groups,
+        define=True,
     )
+    return SystemsTable(table)
 
 
 def _values_of(rows: pd.DataFrame, label: str, names: list[str]) -> Floats:

@@ -8,7 +8,6 @@ import textwrap
 import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
@@ -171,10 +170,7 @@ def _plain_rows(table: Table) -> list[Row]:
         for at in range(len(table.columns))
     ]
     rooms = [
-        [
-            max((len(part(cell)) for cell in column), default=0)
-            for part in (attrgetter("signs"), attrgetter("after"))
-        ]
+        [max((len(getattr(cell, part)) for cell in column), default=0) for part in ("signs", "after")]
         for column in columns
     ]
     return [
@@ -187,13 +183,11 @@ def _plain_rows(table: Table) -> list[Row]:
 
 def _star_best(row: Row) -> Row:
     """Return a row with a * after the best values."""
-    return replace(
-        row,
-        cells=[
-            replace(cell, signs=f"{cell.signs}*") if isinstance(cell, Cell) and cell.mark == "best" else cell
-            for cell in row.cells
-        ],
-    )
+    cells = [
+        replace(cell, signs=f"{cell.signs}*") if isinstance(cell, Cell) and cell.mark == "best" else cell
+        for cell in row.cells
+    ]
+    return replace(row, cells=cells)
 
 
 def _plain(cell: Cell | Bar | str, signs: int = 0, after: int = 0) -> Cell | Bar:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ..._typing import Floats
+from ..._typing import Floats, Ints
 from ...aspects.aspects import Aspects
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
@@ -94,7 +93,7 @@ class Bound:
             return self.measure(aspects=scaled_aspects(self.aspects, constants))
         return self.measure(order=self.order.rescaled(constants))
 
-    def tuple_weights(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
+    def tuple_weights(self, rng: np.random.Generator) -> tuple[Worlds, Ints, Floats] | None:
         """Return label tuples, their classes in the order of tuples and their weights; None without an order."""
         space, order = self.space, self.measure.order(self.aspects)
         if order is None:
@@ -139,19 +138,19 @@ class Questions:
         self._space = space
         self._blocks = blocks
         #: Per block and ranking, the rows of its trials among the distinct rankings.
-        self._rows: dict[tuple[int, int], npt.NDArray[np.intp]] = {}
+        self._rows: dict[tuple[int, int], Ints] = {}
         #: The distinct rankings, by scaling of the labels.
         self._rankings: dict[tuple[float, ...], Rankings] = {}
         for scaled in dict.fromkeys(asked.variant.scaled for block in blocks for asked in block.asked):
             self._rankings[scaled] = self._join(scaled)
 
     def _join(self, scaled: tuple[float, ...]) -> Rankings:
-        by_size: dict[int, dict[tuple[int, int], npt.NDArray[np.intp]]] = {}
+        by_size: dict[int, dict[tuple[int, int], Ints]] = {}
         for index, block in enumerate(self._blocks):
             for column, asked in enumerate(block.asked):
                 if asked.variant.scaled == scaled:
                     by_size.setdefault(asked.worlds.shape[1], {})[index, column] = self._codes(asked)
-        distinct: list[npt.NDArray[np.intp]] = []
+        distinct: list[Ints] = []
         n_queries = 0
         for codes in by_size.values():
             unique, rows = _unique(np.concatenate(list(codes.values())), 2 * self._space.n_tuples)
@@ -161,16 +160,14 @@ class Questions:
             n_queries += len(unique)
         return self._make_rankings(distinct, n_queries, scaled)
 
-    def _codes(self, asked: Asked) -> npt.NDArray[np.intp]:
+    def _codes(self, asked: Asked) -> Ints:
         """Return the label tuples by rank, followed by those of documents not retrieved, marked by an offset."""
         codes = self._space.encode(asked.worlds)
         rest = [document for document in range(codes.shape[1]) if document not in asked.order]
         retrieved = codes[:, list(asked.order)]
         return np.concatenate([retrieved, np.sort(codes[:, rest], axis=1) + self._space.n_tuples], axis=1)
 
-    def _make_rankings(
-        self, distinct: Sequence[npt.NDArray[np.intp]], n_queries: int, scaled: tuple[float, ...]
-    ) -> Rankings:
+    def _make_rankings(self, distinct: Sequence[Ints], n_queries: int, scaled: tuple[float, ...]) -> Rankings:
         space = self._space
         sizes = np.concatenate([np.full(len(codes), codes.shape[1]) for codes in distinct])
         code = np.concatenate([codes.ravel() for codes in distinct])
@@ -182,12 +179,8 @@ class Questions:
         retrieved = code < space.n_tuples
         grades = space.decode(code % space.n_tuples)
         aspects = scaled_aspects(space.aspects, scaled) if scaled else space.aspects
-        judged = frame.assign(
-            **{
-                name: aspect.scale.grades[grades[:, column]]
-                for column, (name, aspect) in enumerate(aspects.items())
-            }
-        )
+        scales = zip(aspects.items(), grades.T, strict=True)
+        judged = frame.assign(**{name: aspect.scale.grades[column] for (name, aspect), column in scales})
         run = frame.assign(score=-position.astype(np.float64))[retrieved]  # distinct, so there are no ties
         return Rankings(run, Judgments(judged))
 
@@ -197,16 +190,14 @@ class Questions:
         for variant in dict.fromkeys(asked.variant for block in self._blocks for asked in block.asked):
             raw = bound.variant(variant).evaluate(self._rankings[variant.scaled])
             values[variant] = bound.orient(np.asarray(raw, dtype=np.float64))
-        return [
-            np.stack(
-                [values[asked.variant][self._rows[index, column]] for column, asked in enumerate(block.asked)],
-                axis=1,
-            )
+        columns = [
+            [values[asked.variant][self._rows[index, column]] for column, asked in enumerate(block.asked)]
             for index, block in enumerate(self._blocks)
         ]
+        return [np.stack(of_block, axis=1) for of_block in columns]
 
 
-def _unique(codes: npt.NDArray[np.intp], base: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _unique(codes: Ints, base: int) -> tuple[Ints, Ints]:
     """Return the distinct rows of codes below `base`, and the index of each row among them."""
     n = codes.shape[1]
     if base**n < 2**62:

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
-from ir_measures import Measure as AnyMeasure
 
 from ..._validation import count, random_seed
 from ...aspects.aspects import Aspects
 from ...aspects.parameter import parse_aspects
 from ...errors import MultiAspectError, choices, refuse_unknown, shown
 from ...integration import parsing
+from ...integration.parsing import Measures
 from ...measures import Measure
 from ._asking import Bound, check_grades
 from ._report import AxiomCheck, CounterExample
@@ -52,7 +52,7 @@ _DEFAULT_ASPECTS: Mapping[str, int] = MappingProxyType({"relevance": 2, "credibi
 
 
 def check(
-    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
+    measures: Measures,
     aspects: Aspects | Mapping[str, Any] | str = _DEFAULT_ASPECTS,
     *,
     properties: str | Sequence[str] | None = None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import ir_measures
 import pandas as pd
 
 from ..._numbers import spell
 from ...aspects.aspects import Aspects
 from ...errors import refuse_unknown
+from ...integration.parsing import MeasureLike
 from ...measures import Measure
 from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table, View, with_minus
 
@@ -161,7 +161,7 @@ class AxiomCheck(View):
     _examples: Mapping[tuple[str, str], CounterExample]
     refused: Mapping[str, str]
 
-    def example(self, measure: ir_measures.Measure | str, property: str) -> CounterExample | None:
+    def example(self, measure: MeasureLike, property: str) -> CounterExample | None:
         """Return the smallest counterexample found.
 
         Parameters

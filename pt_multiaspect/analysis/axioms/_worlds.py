@@ -8,15 +8,14 @@ from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._numbers import number
-from ..._typing import Bools
+from ..._typing import Bools, Ints
 from ...aspects.aspect import Scale
 from ...aspects.aspects import Aspects
 
 #: Grade indices (0 is the lowest grade): worlds × documents × aspects, with documents in ranking order.
-Worlds = npt.NDArray[np.intp]
+Worlds = Ints
 #: The documents, aspects or constants that a trial compares.
 Position = tuple[int, ...]
 
@@ -34,16 +33,16 @@ class Space:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def decode(self, codes: npt.NDArray[np.intp]) -> Worlds:
+    def decode(self, codes: Ints) -> Worlds:
         """Return the label tuples with the codes 0 … n_tuples - 1."""
         return np.stack(np.unravel_index(codes, self.sizes), axis=-1).astype(np.intp)
 
-    def encode(self, grades: Worlds) -> npt.NDArray[np.intp]:
+    def encode(self, grades: Worlds) -> Ints:
         """Return the codes of label tuples."""
         columns = tuple(grades[..., aspect] for aspect in range(len(self)))
         return np.asarray(np.ravel_multi_index(columns, self.sizes), dtype=np.intp)
 
-    def labels(self, grades: npt.NDArray[np.intp]) -> tuple[float, ...]:
+    def labels(self, grades: Ints) -> tuple[float, ...]:
         """Return the labels of a tuple of grade indices."""
         return tuple(
             number(scale.grades[grade].item(), "a label")

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._typing import Bools, Floats
+from ..._typing import Bools, Floats, Ints
 from ._asking import Bound
 from ._report import RankedWorld
 from ._worlds import Asked, Position, Source, Space, Worlds
@@ -23,7 +22,7 @@ class OrderCheck(NamedTuple):
 
     trials: int
     #: Pairs of tuples (as grades): the first should weigh at least as much as the second, but does not.
-    wrong: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+    wrong: list[tuple[Ints, Ints]]
     sentence: str
 
 
