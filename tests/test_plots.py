@@ -1180,3 +1180,12 @@ def test_explanations_name_unjudged_cells_only_if_there_are_some():
         best, *others = [text.get_text() for text in ax.get_legend().get_texts()]
         assert best.startswith("best ranking")
         assert others == entries
+
+
+@pytest.mark.parametrize("name", ["systems", "upper_bounds", "judge_correlations", "specification_curve"])
+def test_titles_are_above_legends(name):
+    """Also those that are set later."""
+    ax = PLOTS[name]()
+    ax.set_title("A title")
+    ax.figure.canvas.draw()
+    assert ax.title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 1

@@ -43,8 +43,10 @@ def legend_columns(ax: Axes, handles: Sequence[Any]) -> int:
     return int(np.clip(points_of(ax)[0] // (SMALL * (0.5 * longest + 2.5)), 1, len(handles)))
 
 
-def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> float:
-    """Add a legend above the axes, in as many columns as there is room for, and return its height in points."""
+def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> None:
+    """Add a legend above the axes and below their title, in as many columns as there is room for."""
+    from matplotlib.transforms import ScaledTranslation
+
     if handles is None:
         handles = ax.get_legend_handles_labels()[0]
     n_columns = legend_columns(ax, handles)
@@ -52,4 +54,7 @@ def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> float:
         handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=n_columns, frameon=False, fontsize=SMALL,
         handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2, handlelength=1.5,
     )  # fmt: skip
-    return 1.5 * SMALL * math.ceil(len(handles) / n_columns)
+    # A title, also one that is set later, is placed above inset axes, but not above legends.
+    height = SMALL * (1.65 * math.ceil(len(handles) / n_columns) + 0.5) / 72
+    above = ax.transAxes + ScaledTranslation(0, height, ax.figure.dpi_scale_trans)
+    ax.inset_axes((0, 1, 1, 0.001), transform=above, xticks=[], yticks=[], frame_on=False)

@@ -123,8 +123,9 @@ def systems(
     known = "is undefined" if math.isnan(tau) else f"= {tau:.3f}"
     title = f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics"
     ax.margins(0.1)
-    ax.set_title(f"{title})", fontsize="medium", pad=6 + (add_legend_above(ax) if named else 0))
+    ax.set_title(f"{title})", fontsize="medium")
     if named:
+        add_legend_above(ax)
         arrows = {1.0: "↑", -1.0: "↓", 0.0: "="}
         texts = [
             f"{shorten(str(names[i]), 26)} {arrows[float(np.sign(moves[i]))]}"
