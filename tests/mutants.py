@@ -267,6 +267,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "best >= 0",
         "best >= 1",
     ): "in topics without relevant documents, negative labels count as 0",
+    (
+        "evaluation/digests.py",
+        "super().__init__(sink, protocol=4)",
+        "super().__init__(sink, protocol=5)",
+    ): "other digests, as distinct as these",
+    (
+        "evaluation/value_files.py",
+        "values.groupby('name', sort=False)",
+        "values.groupby('name', sort=True)",
+    ): "the groups are found by name",
 }
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
