@@ -338,9 +338,9 @@ class _TermIntervals:
             for interval in result:
                 interval.exact[topic] = True
             for chosen, documents, depth in self._shared_ideals(in_topic):
-                of_group = discounts[np.ix_(chosen, documents)]
-                has_weight = of_group.any(axis=0)
-                runs, number = np.unique(of_group[:, has_weight], axis=0, return_inverse=True)
+                weighted = discounts[np.ix_(chosen, documents)]
+                has_weight = weighted.any(axis=0)
+                runs, number = np.unique(weighted[:, has_weight], axis=0, return_inverse=True)
                 run = np.full(len(discounts), -1)
                 run[chosen] = number.reshape(-1)
                 first, second = run[owner.first[:n_pairs]], run[owner.second[:n_pairs]]
@@ -358,17 +358,20 @@ class _TermIntervals:
         return result
 
     def _shared_ideals(self, documents: Ints) -> Iterator[tuple[Ints, Ints, int | None]]:
-        """Yield the runs that have the same ideal, its documents and its depth, of one topic."""
+        """Yield the runs that share an ideal ranking of one topic, its documents and its depth."""
         kind, is_hit = self.owner.measure.ideal_documents, self._discounts[:, documents] > 0
         if kind == "judged":
             assert self._linear is not None
             ideal = self._linear.ideal
             yield np.arange(len(is_hit)), documents, None if ideal is None else ideal.depth
             return
-        shared = is_hit if kind == "retrieved" else is_hit.sum(axis=1)[:, None]
-        for key in np.unique(shared, axis=0):
-            runs = np.flatnonzero((shared == key).all(axis=1))
-            yield runs, documents[key] if kind == "retrieved" else documents, int(key.sum())
+        if kind == "retrieved":
+            for retrieved in np.unique(is_hit, axis=0):
+                yield np.flatnonzero((is_hit == retrieved).all(axis=1)), documents[retrieved], int(retrieved.sum())
+            return
+        n_hits = is_hit.sum(axis=1)
+        for depth in np.unique(n_hits).tolist():
+            yield np.flatnonzero(n_hits == depth), documents, depth
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains of documents of a topic, and the discounts of the ideal ranking if there is one."""

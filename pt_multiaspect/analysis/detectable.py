@@ -89,10 +89,8 @@ class DetectableDifference(View):
     def _blocks(self) -> list[Block]:
         keys = [key for key in ("group", "measure") if key in self.table]
         cells: dict[str, Any] = {"topics": "n_topics", "pairs": "n_pairs", "median": "median", "90 %": "high"}
-        about, table = (
-            "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built.",
-            self.table,
-        )
+        about = "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
+        table = self.table
         if "n_needed" in self.pairs:
             columns = ["difference", "n_needed", "n_needed_high"]
             medians = self.pairs.dropna(subset=["n_needed"]).groupby(keys)[columns].median()

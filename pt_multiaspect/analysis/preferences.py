@@ -92,9 +92,13 @@ class PreferenceAgreement(View):
         return "Agreement with preferences"
 
     def _blocks(self) -> list[Block]:
-        cells: dict[str, Any] = {"strict": "n_strict", "topics": "n_topics"}
-        cells |= {"agreement": lambda row: with_interval(row, "agreement")}
-        cells |= {"ties": "ties", "with ties": "agreement_with_ties"}
+        cells: dict[str, Any] = {
+            "strict": "n_strict",
+            "topics": "n_topics",
+            "agreement": lambda row: with_interval(row, "agreement"),
+            "ties": "ties",
+            "with ties": "agreement_with_ties",
+        }
         about = (
             f"agreement: fraction of strict preferences, ties of the measure count one half, with its "
             f"{100 * self.ci:g} % interval over topics. with ties: fraction of all preferences with the same sign."

@@ -344,5 +344,13 @@ def robustness(
     order = {pair: row for row, pair in enumerate(study.claims[study.keys].itertuples(index=False, name=None))}
     rows.sort(key=lambda row: order[tuple(row[key] for key in study.keys)])  # pair by pair
     table = pd.DataFrame(rows, columns=[*study.keys, "question", "verdict", "evidence", *NUMBERS])
-    measure = (material.label, alpha, correction, power, study.lower)
-    return Robustness(table, study.left_out, *measure, **study.results)
+    return Robustness(
+        table=table,
+        left_out=study.left_out,
+        label=material.label,
+        alpha=alpha,
+        correction=correction,
+        power=power,
+        lower_is_better=study.lower,
+        **study.results,
+    )

@@ -17,9 +17,17 @@ from ..kernels.target import Target
 from .base import Base
 
 #: The attributes that hold for the gains 2^g - 1 if they hold for the gains g.
-_OF_BASE = (
-    *("NAME", "SUPPORTED_PARAMS", "params", "RANGE", "LOWER_IS_BETTER", "SORTING_IS_OPTIMAL", "NEEDS_TOP"),
-    *("READS_UNJUDGED", "CONSTANT_NORM", "NEVER_FALLS"),
+_SHARED_ATTRIBUTES = (
+    "NAME",
+    "SUPPORTED_PARAMS",
+    "params",
+    "RANGE",
+    "LOWER_IS_BETTER",
+    "SORTING_IS_OPTIMAL",
+    "NEEDS_TOP",
+    "READS_UNJUDGED",
+    "CONSTANT_NORM",
+    "NEVER_FALLS",
 )
 
 
@@ -33,7 +41,7 @@ class Exponentiated(Base):
 
     def __init__(self, base: Base) -> None:
         self.base = base
-        for name in _OF_BASE:
+        for name in _SHARED_ATTRIBUTES:
             setattr(self, name, getattr(base, name))
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,7 +150,8 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
     """
     lowest = np.zeros(2)  # the sum and the ideal if all gains are at their lowest
     # What numbers of open documents above their lowest gain add to both, for the low and the high end.
-    choices: tuple[list[Floats], list[Floats]] = ([], [])
+    low_choices: list[Floats] = []
+    high_choices: list[Floats] = []
     for gains in parts:
         sure = (gains.lowest[:, None] >= np.arange(1, len(gains.levels))).sum(axis=0)
         lowest += weights @ gains.levels[gains.lowest], gains.ideal(sure)
@@ -160,20 +161,20 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
             number = np.arange(len(heavy) + 1)[:, None]
             cost = (gains.cumulated[sure[free] + number] - gains.cumulated[sure[free]]) * steps
             first, last = (np.append(0.0, np.cumsum(order)) for order in (heavy, heavy[::-1]))
-            choices[0].append(np.stack([last * steps.sum(), cost.sum(axis=1)]))
-            choices[1].extend(np.stack([np.outer(steps, first), cost.T], axis=1))
+            low_choices.append(np.stack([last * steps.sum(), cost.sum(axis=1)]))
+            high_choices.extend(np.stack([np.outer(steps, first), cost.T], axis=1))
 
-    def improve(ratio: float, end: int) -> float:
-        best = (np.argmin, np.argmax)[end]
-        added = (choice[:, best(choice[0] - ratio * choice[1])] for choice in choices[end])
+    def improve(ratio: float, choices: list[Floats], best: Callable[[Floats], np.intp]) -> float:
+        """Return the ratio of those choices that are best for the given ratio."""
+        added = (choice[:, best(choice[0] - ratio * choice[1])] for choice in choices)
         total, ideal = sum(added, start=lowest)
         return float(total / ideal) if ideal > 0 else 0.0
 
     high = 0.0
-    while (better := improve(high, 1)) > high:
+    while (better := improve(high, high_choices, np.argmax)) > high:
         high = better
     low = high if lowest[1] > 0 else 0.0
-    while (better := improve(low, 0)) < low:
+    while (better := improve(low, low_choices, np.argmin)) < low:
         low = better
     return low, high
 

@@ -112,7 +112,7 @@ class _NWCS(DirectMeasure):
 
     @property
     def ideal_documents(self) -> str:
-        """As `ideal` says."""
+        """The documents of the ideal ranking, by the parameter ``ideal``."""
         return {"joint": "retrieved", "separate": "separate", "judged": "ranks"}[self["ideal"]]
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:

@@ -30,9 +30,11 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
     known = searched or {str(name): name for name in results}
     if metrics is None and not searched:
         raise MultiAspectError(f"expected metrics, the columns of the scores; columns: {choices(known)}")
-    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
-    given: Iterable[object] = known if metrics is None else metrics if several else [metrics]
-    names = [str(name) for name in given]
+    if metrics is None:
+        names = list(known)
+    else:
+        several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+        names = [str(name) for name in (metrics if several else [metrics])]
     if not set(names) <= set(known) or len(set(names)) < max(len(names), 2):
         raise MultiAspectError(
             f"metrics: expected at least two different ones of {choices(known)}, got {choices(names)}; a search "

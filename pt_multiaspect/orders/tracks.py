@@ -350,17 +350,18 @@ for _make in (trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022):
     _make()
 
 
-_RIGHT = CORRECTNESS, lambda label: label == CORRECT
-_WRONG = CORRECTNESS, lambda label: label == INCORRECT
-_CREDIBLE = _CREDIBILITY, lambda label: label > 0
+#: Scales of aspects, with the grades that are required.
+_IS_CORRECT = CORRECTNESS, lambda label: label == CORRECT
+_IS_INCORRECT = CORRECTNESS, lambda label: label == INCORRECT
+_IS_CREDIBLE = _CREDIBILITY, lambda label: label > 0
 
 #: The labels, with the required grades by aspect. All documents must also be useful.
 _LABELS: dict[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = {
-    "useful-correct": {"correctness": _RIGHT},
-    "useful-incorrect": {"correctness": _WRONG},
-    "misinformation": {"correctness": _WRONG},
-    "useful-credible": {"credibility": _CREDIBLE},
-    "useful-correct-credible": {"correctness": _RIGHT, "credibility": _CREDIBLE},
+    "useful-correct": {"correctness": _IS_CORRECT},
+    "useful-incorrect": {"correctness": _IS_INCORRECT},
+    "misinformation": {"correctness": _IS_INCORRECT},
+    "useful-credible": {"credibility": _IS_CREDIBLE},
+    "useful-correct-credible": {"correctness": _IS_CORRECT, "credibility": _IS_CREDIBLE},
 }
 
 

@@ -12,7 +12,18 @@ from .._typing import Bools
 from ..analysis import Multiverse
 from ..errors import MultiAspectError
 from .legends import add_legend_above
-from .style import BLUE, GREY, ORANGE, add_axes_below, axes_or_new, distinct_texts, ink, rows_of_pair, text_size
+from .style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    add_axes_below,
+    axes_or_new,
+    distinct_texts,
+    ink,
+    points_of,
+    rows_of_pair,
+    text_size,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +141,7 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None
 
 def _width(ax: Axes, n_variants: int) -> float:
     """Return the width of bars in points, about half of the distance of variants."""
-    return float(np.clip(32 * ax.get_window_extent().width / ax.figure.dpi / n_variants, 0.5, 4))
+    return float(np.clip(0.45 * points_of(ax)[0] / n_variants, 0.5, 4))
 
 
 def _options(result: Multiverse, variants: pd.Series[str]) -> tuple[list[str], Bools]:

@@ -172,13 +172,18 @@ def _others(figures: Figures, a: str, b: str) -> str:
     labels: dict[str, list[str]] = {"better": [], "worse": [], "": []}
     for head in figures.heads:
         if head.label != figures.main:
-            difference, p = _test(figures, head.label, a, b)
-            is_better = (difference > 0) != figures.lower[head.label]
-            differs = difference and p < figures.options.alpha
-            labels["" if not differs else "better" if is_better else "worse"].append(head.short)
+            labels[_verdict(figures, head.label, a, b)].append(head.short)
     words = {"better": "significantly better", "worse": "significantly worse", "": "no significant difference"}
     parts = [f"{words[verdict]} on {choices(names)}" for verdict, names in labels.items() if names]
     return f" Other measures, {a} against {b}: {'; '.join(parts)}." if parts else ""
+
+
+def _verdict(figures: Figures, label: str, a: str, b: str) -> str:
+    """Return 'better' or 'worse' if a system differs significantly from another on a measure, else ''."""
+    difference, p = _test(figures, label, a, b)
+    if not difference or p >= figures.options.alpha:
+        return ""
+    return "better" if (difference > 0) != figures.lower[label] else "worse"
 
 
 def _counts(verdicts: pd.Series[str], baseline: str) -> str:

@@ -185,7 +185,9 @@ def records_table(
         value = content(row) if callable(content) else row[content]
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return decimals(value) if isinstance(value, float) else value if isinstance(value, Cell) else str(value)
+        if isinstance(value, float):
+            return decimals(value)
+        return value if isinstance(value, Cell) else str(value)
 
     names = [name for name in names if name in frame]
     rows = [
