@@ -362,7 +362,7 @@ def test_forms_of_compression_that_are_not_read(form: str) -> None:
         with zipfile.ZipFile(file, "w") as archive:
             archive.writestr("a.run", RUN)
         content = file.getvalue()
-    with pytest.raises(MultiAspectError, match=r"(not UTF-8|binary data).* compressed by gzip, bzip2 or Zstandard"):
+    with pytest.raises(MultiAspectError, match=rf"got a file in the format {form}; decompress it"):
         ma.read_run(io.BytesIO(content))
 
 

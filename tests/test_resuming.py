@@ -614,13 +614,54 @@ def test_no_extra_is_required(qrels, runs, tmp_path):
     assert done.stdout.strip() == "[True] [1.0]"
 
 
-def test_a_refused_call_removes_nothing(qrels, runs, tmp_path):
+@pytest.fixture
+def leftovers(tmp_path) -> list[str]:
+    """Files of a killed process, of a process that still writes, and of other programs, in a directory."""
+    mine, fresh = (f".{digit * 32}.tmp" for digit in "af")
+    others = [
+        "notes.tmp",
+        ".old.tmp",
+        f".{'A' * 32}.tmp",
+        f".{'a' * 33}.tmp",
+        f"{'a' * 32}.tmp",
+        f".{'b' * 32}.tmp~",
+    ]
+    for name in (mine, fresh, *others):
+        (tmp_path / name).write_text("half")
+    (tmp_path / f".{'d' * 32}.tmp").mkdir()
+    for path in tmp_path.iterdir():
+        if path.name != fresh:
+            os.utime(path, (0, 0))
+    return sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_only_abandoned_files_of_this_package_are_removed(qrels, runs, tmp_path, leftovers):
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    # There were no values yet: the files may belong to another program.
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".npz") == leftovers
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    removed = {*leftovers} - {path.name for path in tmp_path.iterdir()}
+    assert removed == {f".{'a' * 32}.tmp"}
+
+
+def test_a_refused_call_removes_nothing(qrels, runs, tmp_path, leftovers):
     evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
     (tmp_path / "mine.npz").write_bytes(b"")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(MultiAspectError, match=r"out: expected an empty directory.* contains mine\.npz"):
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_abandoned_file_that_cannot_be_removed_is_kept(qrels, runs, tmp_path, leftovers, monkeypatch):
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    result = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
+    assert result["reused"].all()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import io
 import json
 import os
 import re
+import stat
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._writing import write_file
+from .._writing import TEMPORARY, write_file
 from ..collection.run import name_run_in_errors
 from ..errors import Cause, MultiAspectError, choices, collect_warnings, number_of, shown, warn
 from ..integration.parsing import record_measures
@@ -30,6 +32,9 @@ from .provenance import measures_in_full
 
 #: The subdirectory for files that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
+
+#: Seconds after which a temporary file cannot be in use any more.
+_ABANDONED = 3600
 
 #: NAME.DIGEST OF THE NAME.DIGEST OF MEASURES AND JUDGMENTS.DIGEST OF THE RUN.npz
 _FILE = re.compile(r"[^.].*\.([0-9a-f]{16})\.([0-9a-f]{16})\.([0-9a-f]{32})\.npz", re.DOTALL)
@@ -57,6 +62,8 @@ class Store:
     def open(cls, directory: str | os.PathLike[str], plan: Plan) -> Store:
         """Open or create a directory, and move files of other measures and judgments to a subdirectory.
 
+        Temporary files that killed processes left are removed from a directory that contains values.
+
         Raises
         ------
         MultiAspectError
@@ -72,7 +79,9 @@ class Store:
             raise MultiAspectError(f"out: expected a directory, got the file {directory}")
         evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.average_over)[:16]
         files: dict[str, list[str]] = {}
-        foreign, others = [], []
+        foreign: list[str] = []
+        others: list[str] = []
+        temporary: list[str] = []
         with _file_errors():
             folder.mkdir(parents=True, exist_ok=True)
             for name in sorted(os.listdir(folder)):
@@ -83,6 +92,8 @@ class Store:
                     others.append(name)
                 elif name.endswith(".npz"):
                     foreign.append(name)
+                elif TEMPORARY.fullmatch(name):
+                    temporary.append(name)
         if foreign:
             raise MultiAspectError(
                 f"out: expected an empty directory, or one that evaluate has written, but {directory} contains "
@@ -91,13 +102,16 @@ class Store:
         if others:
             with _file_errors():
                 _move_superseded(folder, others)
+        if others or files:  # other programs may name temporary files alike
+            _remove_abandoned([folder / name for name in temporary])
         return cls(folder, evaluation, files)
 
     def run_files(self, name: str) -> RunFiles:
         """Return the files of the values of a run."""
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        readable = re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_")[:60] or "run"
-        return RunFiles(self.directory, f"{readable}.{digest}.{self.evaluation}", self.files.get(digest, []))
+        return RunFiles(
+            self.directory, f"{_readable_name(name)}.{digest}.{self.evaluation}", self.files.get(digest, [])
+        )
 
 
 @dataclass(frozen=True)
@@ -254,6 +268,11 @@ def _file_errors() -> Iterator[None]:
         raise MultiAspectError(f"out: cannot write {error.filename}: {error.strerror or error}{remedy}") from error
 
 
+def _readable_name(name: str) -> str:
+    """Return the readable part of the name of a run's file."""
+    return re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_")[:60] or "run"
+
+
 def _folder(directory: object, parameter: str) -> Path:
     """Return the absolute path of a directory, which need not exist."""
     name = os.fspath(directory) if isinstance(directory, os.PathLike) else directory
@@ -263,6 +282,14 @@ def _folder(directory: object, parameter: str) -> Path:
             return Path(os.path.abspath(os.path.expanduser(name)))
     remedy = "; '.' is the current directory" if isinstance(name, str) and not name else ""
     raise MultiAspectError(f"{parameter}: expected the path of a directory, got {shown(directory)}{remedy}")
+
+
+def _remove_abandoned(files: list[Path]) -> None:
+    for file in files:
+        with suppress(OSError):  # another process was faster, or it belongs to another user
+            status = file.lstat()
+            if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime > _ABANDONED:
+                file.unlink()
 
 
 def _move_superseded(folder: Path, files: list[str]) -> None:

@@ -102,6 +102,12 @@ def _content(name: str, data: bytes) -> Content:
         raise MultiAspectError(
             f"{name}: LZ4 files cannot be read; write a run of ranx by Run.save('run.json'), or decompress the file"
         )
+    for form, magic in _UNREAD.items():
+        if data.startswith(magic):
+            raise MultiAspectError(
+                f"{name}: expected a plain file, or one compressed by gzip, bzip2 or Zstandard, got a file in the "
+                f"format {form}; decompress it"
+            )
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
             return Content(name, _decompress(name, data, form, decompress))
@@ -256,6 +262,9 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
 
 #: The first bytes of files and of their members.
 _GZIP, _BZIP2, _LZ4 = b"\x1f\x8b", b"BZh", b"\x04\x22\x4d\x18"
+
+#: Forms that are named in errors, and their first bytes.
+_UNREAD = {"xz": b"\xfd7zXZ\0", "ZIP": b"PK\x03\x04"}
 
 _ENDS_WITHIN = "the file ends within a member; copy or download it again"
 
