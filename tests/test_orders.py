@@ -314,12 +314,15 @@ def test_correctness_by_the_answers_of_topics(track, column, codes, answers, fir
     assert by_topic["7"] == first
     assert by_topic["3"] == second
     assert correctness(qrels, pd.Series(answers), track).equals(labels)
+    assert correctness(qrels, answers, float(track)).equals(labels)
 
 
 def test_correctness_by_codes_of_the_callers() -> None:
     meaning = {1: "unhelpful", 2: None, 3: "helpful", -1: None}
     qrels = track_qrels("decision", [1, 2, 3, -1, -2])
     labels = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
+    as_text = {str(code): answer for code, answer in meaning.items()}  # as JSON has keys
+    assert correctness(qrels, {"7": "helpful", "3": "unhelpful"}, as_text, "decision").equals(labels)
     assert labels[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
 
 

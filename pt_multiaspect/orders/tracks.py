@@ -58,6 +58,7 @@ can then be applied to the labels or passed to a measure:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from itertools import product
 from typing import Any
@@ -134,9 +135,9 @@ def correctness(
     [2, 0, 2]
     """
     if isinstance(codes, Mapping):
-        meaning, default = {number(code, "codes"): answer for code, answer in codes.items()}, "answer"
-    elif isinstance(codes, int | np.integer) and codes in TRACK_ANSWERS:
-        default, meaning = TRACK_ANSWERS[codes]
+        meaning, default = {_read_code(code): answer for code, answer in codes.items()}, "answer"
+    elif isinstance(codes, int | float | np.number) and codes in TRACK_ANSWERS:
+        default, meaning = TRACK_ANSWERS[int(codes)]
     else:
         raise MultiAspectError(
             f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {shown(codes)}"
@@ -168,6 +169,14 @@ def correctness(
         verdict = NEITHER if answer is None else np.where(wanted == answer, CORRECT, INCORRECT)
         result = np.where(labels == code, verdict, result)
     return pd.Series(result, index=frame.index, name="correctness")
+
+
+def _read_code(code: object) -> float:
+    """Return a code, which may be text, as JSON has keys."""
+    if isinstance(code, str):
+        with suppress(ValueError):
+            return number(float(code), "codes")
+    return number(code, "codes")
 
 
 def order_of(
