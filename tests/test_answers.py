@@ -1303,31 +1303,50 @@ def test_runs_with_different_topics_are_not_compared_silently(combined_values: p
 # --- the how-to page --------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_the_page_on_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its code runs, without warnings, and gives what its text says."""
+@pytest.fixture
+def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Any]]:
+    """Run the code of a page, and return its names."""
     monkeypatch.chdir(tmp_path)
-    page: dict[str, Any] = {}
-    for cell in cells("answers"):
-        exec(cell, page)
+
+    def run(name: str) -> dict[str, Any]:
+        page: dict[str, Any] = {}
+        for cell in cells(name):
+            exec(cell, page)
+        return page
+
+    return run
+
+
+@pytest.mark.slow
+def test_the_page_on_answers_of_tracks(run_page) -> None:
+    page = run_page("answers_of_tracks")
     assert page["supported"].loc[("q1", "long")].tolist() == [0.5, 0.375]
     assert page["rubric"]["weight"].tolist() == [2, 2, 1]
+
+
+@pytest.mark.slow
+def test_the_page_on_passages(run_page) -> None:
+    page = run_page("passages")
     assert page["gains"]["value"].tolist() == pytest.approx([1, 1 / 3])
     assert page["n_passages"] == [2, 4]
-    means = ma.aggregate(ma.evaluate(page["runs"], page["qrels"], page["measures"], progress=False)).set_index(
-        "name"
-    )
+    values = ma.evaluate(page["runs"], page["qrels"], page["measures"], progress=False)
+    means = ma.aggregate(values).set_index("name")
     assert means["nDCG@2"].tolist() == [1.0, 1.0]
     assert means["α-nDCG@2"]["diverse"] == 1.0
     assert means["α-nDCG@2"]["alike"] < means["α-nDCG@2"]["diverse"]
     # By hand: d1 has the nuggets 1 and 2 (2 in part), d2 the nugget 1, d3 the nuggets 2 and 3; d4 is all of q2.
     q1 = (2 + 0.5 / math.log2(3)) / (2 + 1.5 / math.log2(3))
     assert means["α-nDCG@2"]["alike"] == pytest.approx((q1 + 1) / 2)
+
+
+@pytest.mark.slow
+def test_the_pages_on_answers_and_on_answers_in_experiments_agree(run_page) -> None:
+    combined = ma.aggregate(run_page("answers")["perquery"]).set_index("name")["MM"]
+    page = run_page("answers_in_experiments")
     experiment = pt.Experiment(
         list(page["systems"].values()), page["topics"],
         page["wide"][["qid", "docno", "vital_score", "faithful"]], [page["measure"]], names=list(page["systems"]),
     )  # fmt: skip
-    combined = ma.aggregate(page["perquery"]).set_index("name")["MM"]
     assert experiment[str(page["measure"])].tolist() == pytest.approx(combined[experiment["name"]].tolist())
 
 
