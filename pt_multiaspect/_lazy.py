@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from .errors import did_you_mean
+
 
 def lazy_attributes(package: str, names_by_module: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
     """Return a module's ``__getattr__`` that imports names on first use from these modules of `package`.
@@ -19,7 +21,8 @@ def lazy_attributes(package: str, names_by_module: Mapping[str, Iterable[str]]) 
         if name in homes:
             module = import_module(f".{homes[name]}", package)
             return module if name == homes[name] else getattr(module, name)
-        message = f"module {package!r} has no attribute {name!r}"
-        raise AttributeError(message, name=name, obj=sys.modules[package])  # Python suggests similar names
+        known = [public for public in dir(sys.modules[package]) if not public.startswith("_")]
+        message = f"module {package!r} has no attribute {name!r}{did_you_mean([name], known)}"
+        raise AttributeError(message, name=name)  # without the module, Python does not suggest names itself
 
     return attribute

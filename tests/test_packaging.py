@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -154,8 +155,16 @@ assert {{"torch", "transformers", "sentence_transformers"}}.isdisjoint(sys.modul
     assert run_code(code) == "True"
 
 
-def test_misspelt_names_are_similar_to_names_of_the_package() -> None:
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("TMOA", ". Did you mean TOMA?"),  # Python itself suggests nothing
+        ("CAMM", ". Did you mean CAM?"),
+        ("xyz", ""),
+    ],
+)
+def test_misspelt_names_are_answered_by_similar_ones_once(name: str, question: str) -> None:
     with pytest.raises(AttributeError) as caught:
-        _ = ma.TMOA
-    assert caught.value.name == "TMOA"
-    assert "TOMA" in dir(caught.value.obj)
+        getattr(ma, name)
+    told = "".join(traceback.format_exception(caught.value)).rstrip()
+    assert told.endswith(f"module 'pt_multiaspect' has no attribute '{name}'{question}")
