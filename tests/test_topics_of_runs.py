@@ -86,6 +86,12 @@ def test_an_aspect_that_lacks_a_topic_is_named() -> None:
         (message,) = messages(FULL, qrels, [CAM, ma.MM(aspects=SCALES)])
         assert message.startswith("the qrels have no label of trust in 1 of 50 topics, such as q07. There,")
     assert messages(FULL, qrels, [ma.On(aspect="relevance"), "map"]) == []
+    # One label is enough: a relevant document without one of trust warns, one label of trust does not.
+    one = qrels.assign(label=QRELS["label"].where((QRELS["qid"] != "q07") | (QRELS["docno"] == "d0"), 0))
+    one.loc[(one["qid"] == "q07") & (one["docno"] == "d0"), "label"] = 1
+    assert len(messages(FULL, one, CAM)) == 1
+    one.loc[(one["qid"] == "q07") & (one["docno"] == "d1"), "trust"] = 1
+    assert messages(FULL, one, CAM) == []
     # Only relevant documents are judged for trust.
     judged = QRELS.assign(label=QRELS["label"].where(QRELS["qid"] != "q07", 0))
     judged["trust"] = judged["trust"].where(judged["label"] > 0)
