@@ -210,6 +210,8 @@ def test_damaged_files() -> None:
     content = parquet({**IDS, "score": [1.0, 2.0, 3.0]}).getvalue()
     with pytest.raises(MultiAspectError, match="<BytesIO>: a damaged Parquet file"):
         ma.read_run(io.BytesIO(content[:-30]))
+    with pytest.raises(MultiAspectError, match=r"expected.*version 2, got version 1"):
+        ma.read_run(io.BytesIO(b"FEA1" + bytes(20)))
 
 
 def damage_bytes(chance: random.Random, content: bytes) -> bytes:

@@ -224,7 +224,7 @@ def texts_of(figure) -> list:
 
 @pytest.mark.parametrize("name", PLOTS)
 def test_figures_on_a_dark_background(name):
-    """What is no category has the colour of texts; only the ground of cells, points and bars is light."""
+    """Marks of no category have the colour of texts; only the ground of cells, points and bars is light."""
     with plt.style.context("dark_background"):
         figure = PLOTS[name]().figure
     on_cells = ("correlation_heatmap", "explanation", "level_sets", "ranking_grades")
@@ -317,7 +317,7 @@ def boxes_of_markers(ax) -> list[tuple[float, float, float, float]]:
 
 
 def crosses(start, end, box) -> bool:
-    """Whether a line has a point in a box, by clipping it at one side after the other (Cyrus and Beck)."""
+    """Return whether a line has a point in a box, by clipping it at one side after the other (Cyrus and Beck)."""
     first, last = 0.0, 1.0
     for axis in (0, 1):
         step = end[axis] - start[axis]
@@ -331,7 +331,7 @@ def crosses(start, end, box) -> bool:
 
 
 def faults_of_labels(ax) -> list[str]:
-    """What labels hide, and where they are outside."""
+    """List what labels hide, and where they are outside."""
     ax.figure.canvas.draw()
     texts = list(ax.texts)
     boxes = [matplotlib.text.Text.get_window_extent(text) for text in texts]

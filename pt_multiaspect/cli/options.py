@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ class Command(click.Command):
         """Parse arguments, where one --qrels, --human, --labels or -m may have several values."""
         ctx.meta[ARGUMENTS] = list(args)
         try:
+            self._check_hyphens(args)
             rest = super().parse_args(ctx, insert_options(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
@@ -83,6 +85,19 @@ class Command(click.Command):
                 end -= 1
             ctx.params |= {"runs": runs[:end], "measures": (*ctx.params["measures"], *map(decode, runs[end:]))}
         return rest
+
+    def _check_hyphens(self, args: list[str]) -> None:
+        """Raise an error for ``-measure`` and ``suite:``, which would be read as ``-m easure`` and as a run."""
+        options = {name for param in self.params for name in param.opts}
+        for arg in args:
+            if arg == "--":
+                return
+            name = arg.partition("=")[0]
+            if len(name) > 2 and f"-{name}" in options:
+                raise click.NoSuchOption(name)
+            option, is_colon, value = arg.partition(":")
+            if is_colon and f"--{option}" in options and not os.path.exists(arg):
+                raise click.UsageError(f"--{option}: expected a blank, got {arg!r}; write --{option} {value}")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, after checking that it does not overwrite its input."""
@@ -166,10 +181,24 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
                 files = _files(path)
                 if _resolve(written) in files:
                     raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
+                if name == "runs" and _is_beside(written, files, path):
+                    subject = (
+                        f"{output} would be read as a run"
+                        if written == output
+                        else "the values would be read as runs"
+                    )
+                    raise click.UsageError(f"{title}: {subject} of {path} the next time; write elsewhere", ctx)
 
 
 def _resolve(path: str) -> Path:
     return Path(os.path.realpath(os.path.expanduser(path)))
+
+
+def _is_beside(written: str, files: set[Path], path: str) -> bool:
+    """Return whether a file would be among the `files` of a pattern or directory."""
+    name, pattern = os.path.basename(written), "*" if os.path.isdir(path) else os.path.basename(path)
+    is_match = name[0] != "." and fnmatch(name, pattern)
+    return is_match and _resolve(os.path.dirname(written)) in {file.parent for file in files}
 
 
 def _files(path: str) -> set[Path]:

@@ -28,7 +28,7 @@ from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
 #: The first bytes of files.
-_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff"}
+_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff", "Feather 1": b"FEA1"}
 
 #: The last bytes of a stream.
 _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -57,6 +57,10 @@ def read_arrow(name: str, data: bytes) -> Any:
     form = next((form for form, magic in _FORMS.items() if data.startswith(magic)), None)
     if form is None:
         return None
+    if form == "Feather 1":
+        raise MultiAspectError(
+            f"{name}: expected a Feather file of version 2, got version 1: save it again, or as Parquet"
+        )
     try:
         import pyarrow.ipc
         import pyarrow.parquet
