@@ -12,21 +12,12 @@ Categories differ in marker or line style as well as in colour, and the cells of
 
 from __future__ import annotations
 
-from .correlation import correlation_heatmap
-from .detectable import detectable_differences
-from .displacement import crp_over_ranks
-from .explanation import explanation
-from .judges import judge_correlations
-from .label_intervals import label_intervals
+from .attainable import ranking_front, upper_bounds
+from .dependence import judge_correlations, label_intervals, specification_curve
 from .level_sets import level_sets
-from .ranking import ranking_grades
-from .ranking_front import ranking_front
-from .search import search_front
-from .significance import asl_curves
-from .specification_curve import specification_curve
-from .systems import systems
-from .upper_bounds import upper_bounds
-from .values import values
+from .measures import asl_curves, correlation_heatmap, detectable_differences
+from .ranking import crp_over_ranks, explanation, ranking_grades
+from .systems import search_front, systems, values
 from .weightings import weightings
 
 __all__ = [

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats, Ints
+from ..analysis._pairs import rows_of_all
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
-from ..evaluation.aggregation import ALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,6 +52,12 @@ def with_columns(data: object, columns: list[str], name: str, source: str) -> pd
     return frame
 
 
+def check_result(result: object, kind: type, function: str, title: str = "result: ") -> None:
+    """Raise an error that begins with a title if a result is not that of a function of `analysis`."""
+    if not isinstance(result, kind):
+        raise MultiAspectError(f"{title}expected the result of analysis.{function}, got a {type(result).__name__}")
+
+
 def rows_to_label(label: object, names: list[Any], first: Ints) -> list[int]:
     """Return the rows of the systems to label: those of a list of names, or a number of the `first` ones."""
     if isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0:
@@ -69,8 +75,7 @@ def rows_of_pair(pairs: pd.DataFrame, pair: object) -> pd.DataFrame:
 
     The pair may be in any order; of two baselines, which are compared in both, the rows have the order of the pair.
     """
-    if "group" in pairs:
-        pairs = pairs[pairs["group"] == ALL]
+    pairs = rows_of_all(pairs)
     if pair is None:
         return pairs
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:

@@ -1,4 +1,4 @@
-"""A scatter plot of the means of systems under two measures."""
+"""Plots of the means of systems on one or several measures, and of the settings of a search."""
 
 from __future__ import annotations
 
@@ -13,15 +13,134 @@ from ir_measures import Measure
 from .._typing import Floats
 from ..analysis import rank_correlation
 from ..analysis._frames import directions, matrix, rows_of_measures, select_measures
+from ..analysis.baseline import read_baselines
 from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
+from ..evaluation import aggregate
+from ..evaluation.aggregation import interval_columns
+from ..kernels.pareto import is_on_front
+from . import style
 from .legends import add_legend_above
 from .point_labels import annotate
-from .style import BLUE, GREY, ORANGE, axes_or_new, ink, rows_to_label, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: Font size in points, and the height of a row in inches at which rows of this size do not touch.
+_TEXT, _ROW = 7.0, 0.125
+#: The width of a column of a paper in inches, and that of the names and panels of a figure over two columns.
+_COLUMN, _NAMES, _PANEL = 3.3, 1.2, 1.4
+
+
+def values(
+    perquery: Any,
+    measures: Sequence[Measure | str] | Mapping[str, Measure | str] | None = None,
+    *,
+    baseline: str | None = None,
+    ci: float | None = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the mean of every run with its interval, with one panel per measure.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate`, `pt_multiaspect.read_values` and
+        ``pt.Experiment(perquery=True)`` return.
+    measures : sequence or mapping, optional
+        The measures to draw, or a mapping ``{label: measure}``, which says what the labels of a frame without the
+        record of `pt_multiaspect.evaluate` refer to ('higher' or 'lower' for values that are not those of a
+        measure). By default, all measures of the frame.
+    baseline : str, optional
+        A run that is marked, and whose mean is a line through each panel.
+    ci : float in (0, 1) or None, default 0.95
+        The confidence level of the t intervals over topics, as in `pt_multiaspect.aggregate`. None draws none.
+    ax : Axes, optional
+        Axes to draw on, which the panels share. By default, a new figure: 3.3 inches wide, as a column of a paper,
+        for one or two measures, and wider for more.
+
+    Returns
+    -------
+    Axes
+        The panel of the first measure, whose vertical axis has the names of the runs; the others are in
+        ``ax.figure.axes``. In all panels, the runs are in the order of the first measure, best first. The axis of a
+        lower-is-better measure is inverted, so that better runs are always further to the right.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure or the baseline is unknown, a run lacks values, or there are fewer than two topics.
+    ImportError
+        If matplotlib is not installed.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
+
+    Notes
+    -----
+    Overlapping intervals do not say whether two runs differ, as runs are evaluated on the same topics: for that,
+    see `analysis.compare_with_baseline`.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> scores = {"bm25": [0.2, 0.4, 0.3], "dense": [0.5, 0.7, 0.6]}
+    >>> rows = [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])]
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    >>> ax = plots.values(perquery, baseline="bm25")
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['dense', 'bm25']
+    """
+    perquery, by_label = select_measures(as_pandas(perquery), measures)
+    array, names, _, labels = matrix(perquery, least=1)
+    labels = [str(label) for label in labels]
+    marked = [] if baseline is None else read_baselines(baseline, names)
+    signs = directions(perquery, array, labels, by_label, "plots.values")
+    table = aggregate(perquery, ci=ci).set_index("name")
+    order = (-signs[0] * table[labels[0]]).sort_values(kind="stable").index
+    table = table.loc[order]
+    rows = np.arange(len(table))
+    n_panels = len(labels)
+    width = _COLUMN if n_panels <= 2 else _NAMES + _PANEL * n_panels
+    ax = style.axes_or_new(ax, width, 0.75 + _ROW * max(len(rows), 4), grid="x")
+    panels = style.add_axes_beside(ax, n_panels)
+    is_marked = table.index.isin(marked)
+    for panel, label, sign in zip(panels, labels, signs, strict=True):
+        means = table[label].to_numpy(np.float64)
+        ends = None if ci is None else table[list(interval_columns(label, ci))].to_numpy(np.float64)
+        for chosen, marker, colour, text in (
+            (~is_marked, "o", style.BLUE, None),
+            (is_marked, "D", style.ORANGE, "baseline"),
+        ):
+            if ends is not None:
+                panel.hlines(rows[chosen], *ends[chosen].T, color=colour, lw=1)
+            panel.plot(means[chosen], rows[chosen], marker, color=colour, ms=3.2, label=text)
+        for mean in means[is_marked]:
+            panel.axvline(mean, color=style.ORANGE, lw=0.8, ls="--", zorder=0)
+        panel.set_xlabel(
+            f"{style.wrap(label, 26)}{'' if sign > 0 else chr(10) + '(lower is better)'}", fontsize=_TEXT
+        )
+        panel.tick_params(labelsize=_TEXT, length=2)
+        panel.locator_params(axis="x", nbins=4)
+        panel.xaxis.set_inverted(sign < 0)
+    first = panels[0]
+    first.set_yticks(rows, style.distinct_texts([str(name) for name in table.index], 20), fontsize=_TEXT)
+    first.set_ylim(len(rows) - 0.4, -0.6)
+    for row in np.flatnonzero(is_marked).tolist():
+        first.get_yticklabels()[row].set_color(style.ORANGE)
+    first.set_title("mean" if ci is None else f"mean, {100 * ci:g} % interval", fontsize=_TEXT, loc="left")
+    if marked:
+        panels[-1].legend(
+            handles=panels[-1].lines[1:2], fontsize=_TEXT, frameon=False, loc="lower right", bbox_to_anchor=(1, 1),
+            borderaxespad=0, handletextpad=0.2,
+        )  # fmt: skip
+    return first
+
 
 #: Number of systems whose names find room on a figure.
 _MOST_NAMED = 20
@@ -102,23 +221,23 @@ def systems(
     means = values.mean(axis=1)
     ranks = rankdata(-round_scores(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
-    named = rows_to_label(label, names, np.argsort(-np.abs(moves), kind="stable"))
+    named = style.rows_to_label(label, names, np.argsort(-np.abs(moves), kind="stable"))
     tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
-    ax = axes_or_new(ax, 6.4, 5.2, grid="both")
+    ax = style.axes_or_new(ax, 6.4, 5.2, grid="both")
     plain = np.setdiff1d(np.arange(len(names)), named)
-    ax.scatter(means[plain, 0], means[plain, 1], s=24, marker="o", color=GREY, alpha=0.75, linewidths=0)
+    ax.scatter(means[plain, 0], means[plain, 1], s=24, marker="o", color=style.GREY, alpha=0.75, linewidths=0)
     colours: dict[int, str] = {}
     for chosen, marker, size, colour, text in (
-        ([i for i in named if moves[i] > 0], "^", 42, BLUE, "higher rank on y"),
-        ([i for i in named if moves[i] < 0], "v", 42, ORANGE, "lower rank on y"),
-        ([i for i in named if moves[i] == 0], "D", 24, ink(), "same rank on both"),
+        ([i for i in named if moves[i] > 0], "^", 42, style.BLUE, "higher rank on y"),
+        ([i for i in named if moves[i] < 0], "v", 42, style.ORANGE, "lower rank on y"),
+        ([i for i in named if moves[i] == 0], "D", 24, style.ink(), "same rank on both"),
     ):
         if chosen:
             x_means, y_means = means[chosen].T
             ax.scatter(x_means, y_means, size, marker=marker, color=colour, zorder=3, label=text)
             colours.update(dict.fromkeys(chosen, colour))
     for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
-        axis.set_label_text(f"{wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
+        axis.set_label_text(f"{style.wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
         axis.set_inverted(sign < 0)
     known = "is undefined" if math.isnan(tau) else f"= {tau:.3f}"
     title = f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics"
@@ -128,7 +247,7 @@ def systems(
         add_legend_above(ax)
         arrows = {1.0: "↑", -1.0: "↓", 0.0: "="}
         texts = [
-            f"{shorten(str(names[i]), 26)} {arrows[float(np.sign(moves[i]))]}"
+            f"{style.shorten(str(names[i]), 26)} {arrows[float(np.sign(moves[i]))]}"
             + (f"{abs(moves[i]):g}" if moves[i] else "")
             for i in named
         ]
@@ -152,3 +271,63 @@ def _two_measures(
     values, names, qids, labels = matrix(perquery)
     values = values[:, :, [labels.index(measure) for measure in pair]]
     return values, names, qids, pair, directions(perquery, values, list(pair), by_label, "plots.systems")
+
+
+def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
+    """Plot the settings of a search by two metrics, and their Pareto front.
+
+    Parameters
+    ----------
+    front : DataFrame
+        The result of `pareto_front`.
+    x, y : str
+        The metrics on the horizontal and the vertical axis. Higher is better for both.
+    ax : Axes, optional
+        Axes to draw on. By default, a new figure.
+
+    Returns
+    -------
+    Axes
+        Settings on the front are labelled with their row of `front`, where there is a free place. The line connects
+        the settings that no other dominates on `x` and `y`; with further metrics, others may be on the front.
+        Failed settings are omitted.
+
+    Raises
+    ------
+    MultiAspectError
+        If `front` is not the result of `pareto_front`, or `x` and `y` are not two of its metrics.
+    ImportError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> table = pd.DataFrame({"relevance": [0.5, 0.4, 0.3], "credibility": [0.1, 0.3, 0.2]})
+    >>> ax = plots.search_front(ma.pareto_front(table, ["relevance", "credibility"]), "relevance", "credibility")
+    >>> [text.get_text() for text in ax.texts]
+    ['0', '1']
+    """
+    front = style.with_columns(front, [x, y, "on_front"], "front", "pareto_front")
+    numeric = front.select_dtypes("number").columns
+    metrics = [name for name in numeric if name != "on_front"]
+    if x == y or x not in metrics or y not in metrics:
+        raise MultiAspectError(f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}")
+    shown = front.dropna(subset=[x, y])
+    on_front = shown["on_front"].to_numpy(dtype=bool)
+    points = shown[[x, y]].to_numpy(dtype=np.float64)
+    ax = style.axes_or_new(ax, 6.4, 4.8, grid="both")
+    if not on_front.all():
+        across, up = points[~on_front].T
+        ax.scatter(across, up, 24, marker="o", color=style.GREY, alpha=0.75, linewidths=0, label="dominated")
+    across, up = points[on_front].T
+    ax.scatter(across, up, 24, marker="D", color=style.BLUE, zorder=3, label="on the front")
+    ax.plot(*np.unique(points[is_on_front(points)], axis=0)[::-1].T, color=style.BLUE, lw=1, ls=":", zorder=2)
+    ax.set_xlabel(style.wrap(str(x)))
+    ax.set_ylabel(style.wrap(str(y)))
+    ax.margins(0.1)
+    add_legend_above(ax)
+    annotate(ax, points, {row: str(shown.index[row]) for row in np.flatnonzero(on_front).tolist()})
+    return ax

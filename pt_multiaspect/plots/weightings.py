@@ -10,13 +10,12 @@ import pandas as pd
 
 from .._typing import Bools, Floats
 from ..analysis import Weightings
+from ..analysis._pairs import rows_of_all
 from ..analysis._significance import unordered_pairs
 from ..analysis.fitted_weights import rejection_levels
 from ..analysis.weightings import significant_at
-from ..errors import MultiAspectError
-from ..evaluation.aggregation import ALL
+from . import style
 from .legends import legend_columns, unit_square
-from .style import BLUE, GREY, LIGHT, ORANGE, axes_or_new, distinct_texts, ink, points_of, rows_of_pair, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,9 +80,8 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
     >>> ax.get_xlabel(), ax.texts[0].get_text()
     ('weight of relevance', '0.90')
     """
-    if not isinstance(result, Weightings):
-        raise MultiAspectError(f"result: expected the result of analysis.weightings, got a {type(result).__name__}")
-    pairs = rows_of_pair(result.pairs, pair)
+    style.check_result(result, Weightings, "weightings")
+    pairs = style.rows_of_pair(result.pairs, pair)
     n_aspects = len(result.weights)
     is_sampled = np.isnan(result.covariances[pairs.index]).any()
     if len(pairs) > 1 or n_aspects > 3 or is_sampled or sum(result.at_least.values()) > 1 - 1e-9:
@@ -103,26 +101,26 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     difference = points @ means
     error = np.sqrt(np.maximum(np.einsum("pa,ab,pb->p", points, covariance, points), 0.0))
     half = error * student.isf((1 - result.ci) / 2, int(pair["n_topics"].item()) - 1)
-    ax = axes_or_new(ax, 7, 4, grid="y")
-    size = text_size(ax)
-    a, b = _names(pair, 2 * points_of(ax)[1] / size)[0]
-    ax.fill_between(weight, (difference - half)[:-1], (difference + half)[:-1], color=BLUE, alpha=0.2, lw=0)
-    ax.plot(weight, difference[:-1], color=BLUE, lw=1.5)
-    ax.axhline(0, color=ink(), lw=0.8)
+    ax = style.axes_or_new(ax, 7, 4, grid="y")
+    size = style.text_size(ax)
+    a, b = _names(pair, 2 * style.points_of(ax)[1] / size)[0]
+    ax.fill_between(weight, (difference - half)[:-1], (difference + half)[:-1], color=style.BLUE, alpha=0.2, lw=0)
+    ax.plot(weight, difference[:-1], color=style.BLUE, lw=1.5)
+    ax.axhline(0, color=style.ink(), lw=0.8)
     if result.within is not None:
         ends = result.within.ranges.set_index("aspect").loc[first, ["low", "high"]]
-        ax.axvspan(*ends, color=GREY, alpha=0.3, lw=0, zorder=0, label=_ALLOWED)
+        ax.axvspan(*ends, color=style.GREY, alpha=0.3, lw=0, zorder=0, label=_ALLOWED)
     ax.errorbar(
-        points[-1, :1], difference[-1:], half[-1:], fmt="D", color=ink(), ms=4, capsize=2, lw=1,
+        points[-1, :1], difference[-1:], half[-1:], fmt="D", color=style.ink(), ms=4, capsize=2, lw=1,
         label="weights of the measure",
     )  # fmt: skip
     if means.min() < 0 < means.max():
         crossing = -means[1] / (means[0] - means[1])
         if weight[0] <= crossing <= weight[-1]:
-            ax.axvline(crossing, color=ORANGE, lw=1, ls="--")
+            ax.axvline(crossing, color=style.ORANGE, lw=1, ls="--")
             place: dict[str, Any] = {"xytext": (3, 3), "textcoords": "offset points"}
-            ax.annotate(f"{crossing:.2f}", (crossing, 0), **place, color=ORANGE, fontsize=size)
-    ax.set_xlabel(f"weight of {distinct_texts([first, second], 30)[0]}", fontsize=size)
+            ax.annotate(f"{crossing:.2f}", (crossing, 0), **place, color=style.ORANGE, fontsize=size)
+    ax.set_xlabel(f"weight of {style.distinct_texts([first, second], 30)[0]}", fontsize=size)
     ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
     ax.tick_params(labelsize=size)
     ax.legend(fontsize=size, frameon=False)
@@ -132,7 +130,7 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
 
 def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the triangle of the weightings of three aspects."""
-    ax = axes_or_new(ax, 5, 4.6)
+    ax = style.axes_or_new(ax, 5, 4.6)
     import matplotlib
 
     steps = range(_STEPS + 1)
@@ -143,7 +141,7 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
     x, y = (points @ corners).T
     difference = points @ _means(result)[pair.index[0]]
-    size = text_size(ax)
+    size = style.text_size(ax)
     ax.set_aspect("equal")
     ax.axis("off")
     colours = {"a": "#9CC9E6", "b": "#F2B38A"}
@@ -151,18 +149,18 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         span = np.abs(difference).max() + 1
         ax.tricontourf(x, y, difference, levels=[-span, 0, span], colors=[colours["b"], colours["a"]])
     if not is_significant.all():
-        with matplotlib.rc_context({"hatch.color": GREY}):
+        with matplotlib.rc_context({"hatch.color": style.GREY}):
             ax.tricontourf(x, y, is_significant.astype(float), levels=[-0.5, 0.5], colors="none", hatches=["////"])
-    ax.plot(*corners[[0, 1, 2, 0]].T, color=ink(), lw=0.8)
+    ax.plot(*corners[[0, 1, 2, 0]].T, color=style.ink(), lw=0.8)
     outline = _outline(result, points, x, y, ax)
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
-    _label_corners(ax, corners, distinct_texts(list(result.weights), 20), size)
+    _label_corners(ax, corners, style.distinct_texts(list(result.weights), 20), size)
     a, b = _names(pair, 80)[0]
     handles = [
         unit_square(f"{a} higher", color=colours["a"], lw=0),
         unit_square(f"{b} higher", color=colours["b"], lw=0),
-        unit_square(f"p ≥ {result.alpha:g}", facecolor="white", edgecolor=GREY, hatch="////"),
+        unit_square(f"p ≥ {result.alpha:g}", facecolor="white", edgecolor=style.GREY, hatch="////"),
         *ax.lines[1:],
         *outline,
     ]
@@ -175,10 +173,8 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
 
 def _significance(result: Weightings, pair: pd.DataFrame, points: Floats) -> Bools:
     """Return whether the difference of a pair is significant under each weighting, corrected for all pairs."""
-    group = result.pairs["n_topics"] == pair["n_topics"].item()
-    if "group" in result.pairs:
-        group &= result.pairs["group"] == ALL
-    family = result.pairs[group] if result.correction else pair
+    pairs = rows_of_all(result.pairs)
+    family = pairs[pairs["n_topics"] == pair["n_topics"].item()] if result.correction else pair
     once, code = unordered_pairs(*np.reshape(pd.factorize(family[["a", "b"]].to_numpy().T.ravel())[0], (2, -1)))
     rows = family.index[once]
     significant: Bools = significant_at(
@@ -206,7 +202,7 @@ def _outline(result: Weightings, points: Floats, x: Floats, y: Floats, ax: Axes)
     if levels.min() < limit <= levels.max():
         ax.tricontourf(x, y, levels, levels=[-1, limit], colors=["white"], alpha=0.6)
         ax.tricontour(x, y, levels, levels=[limit], colors="black", linewidths=1.5)
-    return [unit_square(_ALLOWED, facecolor="none", edgecolor=ink(), lw=1.5)]
+    return [unit_square(_ALLOWED, facecolor="none", edgecolor=style.ink(), lw=1.5)]
 
 
 def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
@@ -215,13 +211,13 @@ def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
     shown = pairs.iloc[np.sort(near)]
     fraction, low, high = (100 * shown[name].to_numpy(np.float64) for name in ("fraction", "low", "high"))
     position = np.arange(len(shown))[::-1]
-    ax = axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
-    size = text_size(ax, len(shown))
-    ax.barh(position, fraction, height=0.7, color=BLUE)
-    ax.barh(position, 100 - fraction, left=fraction, height=0.7, color=LIGHT)
+    ax = style.axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
+    size = style.text_size(ax, len(shown))
+    ax.barh(position, fraction, height=0.7, color=style.BLUE)
+    ax.barh(position, 100 - fraction, left=fraction, height=0.7, color=style.LIGHT)
     ax.hlines(position, low, high, color="black", lw=1)
     ax.axvline(50, color="black", lw=0.8, ls=":")
-    room = points_of(ax)[0] / size - 3  # about half of the figure
+    room = style.points_of(ax)[0] / size - 3  # about half of the figure
     ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
     hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
@@ -240,7 +236,7 @@ def _names(pairs: pd.DataFrame, room: float) -> list[tuple[str, str]]:
     """Return the names of the runs of each pair, distinct, and shortened until two fit into `room` characters."""
     names = list(map(str, pd.unique(pairs[["a", "b"]].to_numpy().ravel())))
     for width in range(max(16, *map(len, names)), 15, -1):
-        short = dict(zip(names, distinct_texts(names, width), strict=True))
+        short = dict(zip(names, style.distinct_texts(names, width), strict=True))
         both = [(short[str(a)], short[str(b)]) for a, b in pairs[["a", "b"]].to_numpy()]
         if max(len(a + b) for a, b in both) <= room:
             break

@@ -1,0 +1,315 @@
+"""Plots that compare measures: correlations, significance levels and detectable differences."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats
+from .._validation import count, proportion
+from ..analysis import DetectableDifference, DiscriminativePower
+from ..analysis._pairs import rows_of_all
+from ..collection.frames import to_pandas
+from ..errors import MultiAspectError, choices, refuse_none
+from ..kernels.intervals import detectable_effect
+from . import style
+from .legends import MOST_INSIDE, add_legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def correlation_heatmap(
+    correlations: pd.DataFrame,
+    *,
+    title: str | None = None,
+    limits: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot a matrix of correlations between measures as a heat map.
+
+    Parameters
+    ----------
+    correlations : DataFrame
+        The result of `analysis.correlation`: a matrix whose rows are the references or, with ``ci``,
+        a long frame. Intervals are written below the values.
+    title : str, optional
+        Title of the axes, such as "Kendall's τ-b".
+    limits : pair of float, optional
+        The lowest and highest value of the colour scale, in [−1, 1]; see Returns for the default.
+    ax : Axes, optional
+        Axes to draw on. By default, a new figure, whose size depends on the number of measures.
+
+    Returns
+    -------
+    Axes
+        By default, the colour scale ranges from 0 to 1 if no value is negative, else from −1 to 1, where 0 is
+        white. Undefined correlations are grey.
+
+    Raises
+    ------
+    MultiAspectError
+        If `correlations` is not a square matrix with the same measures as rows and columns, or a value is
+        neither a number in [−1, 1] nor NaN.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, Table 4.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> measures = ["AP", "RR"]
+    >>> ax = plots.correlation_heatmap(pd.DataFrame([[1, 0.667], [0.667, 1]], index=measures, columns=measures))
+    >>> [text.get_text() for text in ax.texts]
+    ['1.00', '0.67', '0.67', '1.00']
+    """
+    values, names, intervals = _square(correlations)
+    cmap, low, high = _span(values) if limits is None else _read_limits(limits)
+    texts = style.distinct_texts(names, 30)
+    side = float(np.clip((0.95 if intervals else 0.62) * len(names), 2.4, 16))
+    ax = style.axes_or_new(ax, side + 3.2, side + 1.4)
+    image = ax.imshow(np.ma.masked_invalid(values), cmap=cmap, vmin=low, vmax=high, aspect="equal")
+    ax.set_facecolor(style.LIGHT)
+    colours = style.colours_of(cmap, ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1))
+    room = min(ax.get_window_extent().size) * 72 / ax.figure.dpi / len(names)
+    # The five characters of −0.50 are three times as wide as the font size; an interval is twice as wide.
+    size = float(np.clip(room / (6.5 if intervals else 3.3), 6, 10))
+    for (row, column), value in np.ndenumerate(values):
+        text = "–" if np.isnan(value) else style.format_fixed(value)
+        if (row, column) in intervals and not np.isnan(value):
+            text += "\n[{}, {}]".format(*map(style.format_fixed, intervals[row, column]))
+        ax.text(
+            column, row, text, ha="center", va="center", fontsize=max(6, 0.85 * size) if intervals else size,
+            color="black" if np.isnan(value) else style.text_colour(colours[row, column]),
+        )  # fmt: skip
+    positions = list(range(len(names)))
+    rotation: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    if max(map(len, texts)) > 14 and len(names) > 6:
+        rotation = {"rotation": 90}
+    ax.set_xticks(positions, texts, fontsize=style.SMALL, **rotation)
+    ax.set_yticks(positions, texts, fontsize=style.SMALL)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    style.add_colour_bar(ax, image, "correlation", np.linspace(low, high, 5).tolist(), style.format_fixed)
+    if title:
+        ax.set_title(title, fontsize="medium")
+    return ax
+
+
+def _span(values: Floats) -> tuple[str, float, float]:
+    """Return the colour map of correlations and the values of its ends, the same for figures of one kind."""
+    return ("RdBu", -1.0, 1.0) if (values < 0).any() else ("Blues", 0.0, 1.0)
+
+
+def _read_limits(limits: object) -> tuple[str, float, float]:
+    """Return the colour map for limits, and the values of its ends, after checking them."""
+    try:
+        low, high = map(float, limits)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not -1 <= low < high <= 1:
+        raise MultiAspectError(f"limits: expected two numbers in [−1, 1], lower first, got {limits!r}")
+    return "RdBu" if low < 0 else "Blues", low, high
+
+
+def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
+    """Return the matrix of correlations, the names of its rows, and the intervals by position."""
+    correlations = to_pandas(frame)
+    if correlations is None:
+        raise MultiAspectError(
+            f"correlations: expected the DataFrame of analysis.correlation, got a {type(frame).__name__}"
+        )
+    refuse_none(correlations, "measure", "correlations")
+    intervals: dict[tuple[int, int], tuple[float, float]] = {}
+    long = ["reference", "measure", "correlation", "low", "high"]
+    if list(map(str, correlations.columns)) == long:
+        names = [str(name) for name in correlations["reference"].unique()]
+        position = {name: index for index, name in enumerate(names)}
+        values = np.full((len(names), len(names)), np.nan)
+        np.fill_diagonal(values, 1.0)
+        for reference, measure, value, low, high in correlations.itertuples(index=False):
+            if str(measure) not in position:
+                raise MultiAspectError(
+                    f"correlations: expected every measure as a reference ({choices(names)}), got the measure "
+                    f"{measure}"
+                )
+            cell = (position[str(reference)], position[str(measure)])
+            values[cell], intervals[cell] = value, (low, high)
+    else:
+        names = [str(name) for name in correlations.index]
+        columns = [str(name) for name in correlations.columns]
+        if names != columns:
+            raise MultiAspectError(
+                "correlations: expected a square matrix with the same measures as rows and columns, got the rows "
+                f"{choices(names)} and the columns {choices(columns)}"
+            )
+        try:
+            values = correlations.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise MultiAspectError(f"correlations: expected numbers: {error}") from None
+    beyond = np.argwhere(~(np.isnan(values) | (np.abs(values) <= 1 + 1e-9)))
+    if len(beyond):
+        row, column = beyond[0].tolist()
+        raise MultiAspectError(
+            f"expected correlations in [−1, 1], got {values[row, column]:g} for {names[row]} and {names[column]}"
+        )
+    return values, names, intervals
+
+
+def asl_curves(
+    power: DiscriminativePower, *, n_pairs: int | None = None, top: float | None = None, ax: Axes | None = None
+) -> Axes:
+    """Plot the achieved significance levels of all pairs of systems, with one line per measure.
+
+    For each measure, pairs are sorted by significance level, highest first. The sooner a line falls below
+    the dashed line, the more pairs the measure discriminates.
+
+    Parameters
+    ----------
+    power : DiscriminativePower
+        The result of `analysis.discriminative_power`.
+    n_pairs : int, optional
+        Number of pairs drawn per measure, those with the highest levels first. All by default.
+    top : float in (0, 1), optional
+        Upper limit of the vertical axis, such as 0.1. 1 by default.
+    ax : Axes, optional
+        Axes to draw on. By default, a new figure.
+
+    Returns
+    -------
+    Axes
+        The legend lists the measures by power, highest first.
+
+    Raises
+    ------
+    MultiAspectError
+        If `power` is not a `DiscriminativePower`, or a parameter is out of range.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Sakai: Evaluating Evaluation Metrics based on the Bootstrap. SIGIR 2006.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import plots
+    >>> from pt_multiaspect.analysis import discriminative_power
+    >>> matplotlib.use("Agg")
+    >>> scores = {"a": [0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.8, 0.7, 0.8, 0.7], "c": [0.1, 0.2, 0.1, 0.2, 0.0]}
+    >>> perquery = pd.DataFrame(
+    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
+    ...     columns=["name", "qid", "measure", "value"],
+    ... )
+    >>> ax = plots.asl_curves(discriminative_power(perquery, test="t"))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['AP (66.7 %)', 'α = 0.05']
+    """
+    style.check_result(power, DiscriminativePower, "discriminative_power", title="power: ")
+    limit = None if n_pairs is None else count("n_pairs")(n_pairs)
+    highest = None if top is None else proportion("top")(top)
+    levels = {measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")}
+    shares = dict(zip(power.table["measure"], power.table["power"], strict=True))
+    texts = style.distinct_texts([str(measure) for measure in shares], 44)
+    beside = len(shares) >= MOST_INSIDE
+    ax = style.axes_or_new(ax, 10 if beside else 7.2, 4.4)
+    longest = 0
+    for index, ((measure, share), text) in enumerate(zip(shares.items(), texts, strict=True)):
+        level = levels[measure][:limit]
+        longest = max(longest, len(level))
+        every = max(1, len(level) // 8)
+        ax.plot(
+            np.arange(1, len(level) + 1), level, lw=1.5, ms=4.5, markevery=(index * every // len(shares), every),
+            label=f"{text} ({100 * share:.1f} %)", **style.line_style(index),
+        )  # fmt: skip
+    corrected = f" (levels before {power.correction})" if power.correction else ""
+    ax.axhline(power.alpha, color=style.ink(), lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
+    ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
+    ax.set_ylim(0, 1 if highest is None else highest)
+    ax.locator_params(axis="x", integer=True)
+    ax.set_xlabel("pairs of systems, by descending level")
+    ax.set_ylabel(f"achieved significance level ({power.test})")
+    add_legend(ax, beside, title="measure (pairs discriminated)")
+    return ax
+
+
+#: Number of topics, relative to those at hand, up to which differences are drawn, and the least number.
+_FACTOR, _LEAST = 3, 50
+
+
+def detectable_differences(result: DetectableDifference, *, ax: Axes | None = None) -> Axes:
+    """Plot the minimum detectable difference over the number of topics, with one line per measure.
+
+    Parameters
+    ----------
+    result : DetectableDifference
+        The result of `analysis.detectable_difference`.
+    ax : Axes, optional
+        Axes to draw on. By default, a new figure.
+
+    Returns
+    -------
+    Axes
+        The median over the pairs of runs, from five topics on; points mark the topics at hand. If the topics have
+        groups, all topics are drawn. Measures without a detectable difference are left out.
+
+    Raises
+    ------
+    MultiAspectError
+        If `result` is not a `DetectableDifference`, or no pair has a detectable difference.
+    ImportError
+        If matplotlib is not installed.
+
+    Notes
+    -----
+    Stability: provisional. It shows the result of `analysis.detectable_difference`, which may change.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import analysis, plots
+    >>> matplotlib.use("Agg")
+    >>> scores = {"a": [0.5, 0.7, 0.1, 0.9], "b": [0.4, 0.4, 0.2, 0.4]}
+    >>> perquery = pd.DataFrame(
+    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
+    ...     columns=["name", "qid", "measure", "value"],
+    ... )
+    >>> ax = plots.detectable_differences(analysis.detectable_difference(perquery))
+    >>> ax.get_xlabel(), len(ax.lines)
+    ('topics', 2)
+    """
+    style.check_result(result, DetectableDifference, "detectable_difference")
+    table, pairs = rows_of_all(result.table), rows_of_all(result.pairs)
+    deviations = pairs.groupby("measure", sort=False, observed=True)["sd"].median().dropna()
+    if deviations.empty:
+        raise MultiAspectError("expected pairs of runs whose differences vary over topics, got none")
+    at_hand, level = int(pairs["n_topics"].iloc[0]), float(table["alpha"].iloc[0])
+    topics = np.unique(np.geomspace(5, max(_FACTOR * at_hand, _LEAST), 60).astype(int))
+    topics = np.union1d(topics, max(at_hand, 2))
+    effects = np.array([detectable_effect(int(n), result.power, level) for n in topics])
+    shown = topics >= min(5, at_hand)
+    beside = len(deviations) >= MOST_INSIDE
+    ax = style.axes_or_new(ax, 10 if beside else 7.2, 4.4, grid="y")
+    texts = style.distinct_texts([str(measure) for measure in deviations.index], 44)
+    for index, (deviation, text) in enumerate(zip(deviations, texts, strict=True)):
+        look = style.line_style(index)
+        at = int(np.flatnonzero(topics == at_hand)[0])
+        ax.plot(
+            topics[shown], deviation * effects[shown], lw=1.5, ms=5, markevery=[at - int(shown.argmax())],
+            label=text, **look,
+        )  # fmt: skip
+    ax.axvline(at_hand, color=style.ink(), lw=0.8, ls=":")
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("topics")
+    ax.set_ylabel(f"difference detected with probability {result.power:g}")
+    add_legend(ax, beside, title="measure (median over pairs)")
+    return ax
