@@ -328,6 +328,89 @@ class PrintsAnother(type(ma.DCG)):
         return ma.DCG.__reduce__()
 
 
+class OneTerm(type(ma.CAM)):
+    def label_terms(self, judgments):
+        return super().label_terms(judgments)[:1]
+
+
+class HeavierTerms(type(ma.CAM)):
+    def label_terms(self, judgments):
+        return [replace(term, weight=2 * term.weight) for term in super().label_terms(judgments)]
+
+
+class FirstAspectOnly(type(ma.NWCS)):
+    def label_terms(self, judgments):
+        return super().label_terms(judgments)[:1]
+
+
+class NoCutoff(type(ma.NWCS)):
+    def label_terms(self, judgments):
+        return ma.NWCS(aspects=self.spec).label_terms(judgments)
+
+
+class FixedCutoff(type(ma.NWCS)):
+    def label_terms(self, judgments):
+        return (ma.NWCS(aspects=self.spec) @ 2).label_terms(judgments)
+
+
+class GainsOfOtherDocuments(type(ma.NWCS)):
+    def label_terms(self, judgments):
+        (term,) = super().label_terms(judgments)
+        return [replace(term, target=term.target.with_gain(term.target.gain[::-1].copy(), term.target.top))]
+
+
+class IdealOfJudged(type(ma.NWCS)):
+    ideal_documents = "judged"
+
+
+class IdealOfRanks(type(ma.NWCS)):
+    ideal_documents = "ranks"
+
+
+class IdealOfRetrieved(type(ma.CAM)):
+    ideal_documents = "retrieved"
+
+
+class SeparateIdeals(type(ma.CAM)):
+    ideal_documents = "separate"
+
+
+class MisspeltIdeal(type(ma.CAM)):
+    ideal_documents = "retreived"
+
+
+class IdealIsNotSorted(ma.LinearMeasure):
+    SUPPORTED_PARAMS = {}
+
+    def linear(self, target):
+        discount = ma.forms.Log2()
+        first = np.searchsorted(target.query, target.query)
+        ranked = target.gain * discount(np.arange(len(first)) - first + 1)
+        norm = np.bincount(target.query, ranked, target.n_queries)
+        return ma.forms.Linear(target, target.gain, discount, norm, ideal=ma.forms.Ideal(discount))
+
+
+class BestDocumentsOnly(ma.JointMeasure):
+    GAIN_OF_OWN_LABELS = True
+
+    def base(self):
+        return nDCG if self.cutoff is None else nDCG @ self.cutoff
+
+    def joint(self, views):
+        gain, query = np.sum([view.target.gain for view in views], axis=0), views[0].pool_query
+        best = np.zeros(views[0].n_queries)
+        np.maximum.at(best, query, gain)
+        return ma.Joint(np.where(gain == best[query], gain, 0.0))
+
+
+class WeightsOfLabels(type(ma.CAM)):
+    has_fixed_weights = True
+
+
+class DividedByTheBest(type(ma.CAM)):
+    has_fixed_weights = True
+
+
 class Incomplete(ma.SingleAspectMeasure):
     SUPPORTED_PARAMS = {}
 
@@ -373,9 +456,33 @@ class Raises(Wrapped):
         (PrintsAnother, "pickled, it is the same measure|copied"),
         (Incomplete, "the class is complete: .*does not define score|Can't instantiate"),
         (Raises, "ZeroDivisionError: division by zero"),
+        (OneTerm, "`label_terms`, ideal_documents='judged': extremes over missing labels"),
+        (HeavierTerms, "`label_terms`, ideal_documents='judged': extremes over missing labels"),
+        (
+            FirstAspectOnly(ideal="separate"),
+            "`label_terms`, ideal_documents='separate': extremes over missing labels",
+        ),
+        (NoCutoff, "`label_terms`, ideal_documents='retrieved': extremes over missing labels"),
+        (FixedCutoff, "`label_terms`, ideal_documents='retrieved': extremes over missing labels"),
+        (GainsOfOtherDocuments, "`label_terms`, ideal_documents='retrieved': extremes over missing labels"),
+        (IdealOfJudged, "`label_terms`, ideal_documents='judged': extremes over missing labels"),
+        (IdealOfRanks, "`label_terms`, ideal_documents='ranks': extremes over missing labels"),
+        (IdealOfRetrieved, "has_fixed_weights, ideal_documents='retrieved': extremes over missing labels"),
+        (SeparateIdeals, "has_fixed_weights, ideal_documents='separate': extremes over missing labels"),
+        (MisspeltIdeal, "ideal_documents: expected one of 'judged', 'ranks', .*, got 'retreived'"),
+        (IdealIsNotSorted, "has_fixed_weights, ideal_documents='judged': extremes over missing labels"),
+        (BestDocumentsOnly, "has_fixed_weights, ideal_documents='judged': extremes over missing labels"),
+        (
+            WeightsOfLabels(empty="drop"),
+            "has_fixed_weights, ideal_documents='judged': extremes over missing labels",
+        ),
+        (
+            DividedByTheBest(normalized=True),
+            "has_fixed_weights, ideal_documents='judged': extremes over missing labels",
+        ),
     ],
 )
-def test_lies_are_caught(lie: type[ma.Measure], statement: str) -> None:
+def test_lies_are_caught(lie: type[ma.Measure] | ma.Measure, statement: str) -> None:
     with pytest.raises(FailedCheckError, match=statement) as caught:
         check_measure(lie)
     assert isinstance(caught.value, ma.MultiAspectError)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
+from .._validation import choice
 from ..bases import Term
 from ..collection.copies import TopicCopies
 from ..collection.judgments import Judgments
@@ -144,25 +145,37 @@ class LabelIntervals:
         """The topics with missing labels."""
         return np.unique(self.universe.pool_query[self.missing.any(axis=0)])
 
+    @cached_property
+    def is_open(self) -> Bools:
+        """A mask of the topics with missing labels."""
+        return np.isin(np.arange(self.universe.n_queries), self.open_topics)
+
     # -- all measures -----------------------------------------------------------------------------------
 
-    def compute(self) -> tuple[Interval, Interval]:
-        """Return the intervals of the values and of the differences."""
+    def stated(self) -> tuple[Interval, Interval]:
+        """Return the intervals of the values and of the differences that follow from statements of the measure."""
         n_topics, first, second = self.universe.n_queries, self.first, self.second
         values, pairs = (Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first)))
-        is_open, certain = np.isin(np.arange(n_topics), self.open_topics), np.ones(n_topics, dtype=np.bool_)
+        is_open, certain = self.is_open, np.ones(n_topics, dtype=np.bool_)
         lowest, never_falls = self.at_lowest, self.measure.never_falls
         highest = self._values(self._all_at(-1)) if never_falls else lowest
         values.fill(~is_open | never_falls, np.stack([lowest, highest]), certain)
         difference = lowest[first] - lowest[second]
         pairs.fill(~is_open, np.stack([difference, difference]), certain)
-        if self._terms is not None and self.measure.ideal_documents == "separate":
+        kind = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")(self.measure.ideal_documents)
+        if self._terms is not None and kind == "separate":
             self._divide_sums(self._terms, values)
         elif self._terms is not None:
             self._combine(self._terms, is_open, values, pairs)
-        self._enumerate(is_open & ~(values.exact & pairs.exact), values, pairs)
+        return values, pairs
+
+    def compute(self) -> tuple[Interval, Interval]:
+        """Return the intervals of the values and of the differences."""
+        values, pairs = self.stated()
+        self.enumerate(self.is_open & ~(values.exact & pairs.exact), values, pairs)
+        first, second = self.first, self.second
         bounds = np.stack([values.low[first] - values.high[second], values.high[first] - values.low[second]])
-        pairs.fill(~pairs.exact & np.isnan(pairs.low).any(axis=0), bounds, ~certain)
+        pairs.fill(~pairs.exact & np.isnan(pairs.low).any(axis=0), bounds, np.zeros_like(pairs.exact))
         size = np.maximum(np.abs(values.high[first]), np.abs(values.high[second]))
         pairs.ends[np.abs(pairs.ends) <= ROUNDING * size] = 0.0
         return values, pairs
@@ -208,7 +221,7 @@ class LabelIntervals:
         parts = [_TermIntervals(self, number, term) for number, term in enumerate(terms)]
         return None if not parts or any(part.n_tuples > _MOST_TUPLES for part in parts) else parts
 
-    def _enumerate(self, topics: Bools, values: Interval, pairs: Interval) -> None:
+    def enumerate(self, topics: Bools, values: Interval, pairs: Interval) -> None:
         """Evaluate all completions of topics that have few."""
         total = 0
         for topic in np.flatnonzero(topics).tolist():

@@ -17,6 +17,7 @@ import numpy as np
 from .._typing import Bools, Floats
 from .._validation import random_seed
 from ..analysis import upper_bound
+from ..analysis._label_intervals import LabelIntervals
 from ..aspects import Aspects
 from ..bases import Base, as_base
 from ..bases.base import is_measure
@@ -41,7 +42,8 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     direction of `lower_is_better`. Measures must print, parse, copy and compare. Further checks depend on the
     class: for single-aspect measures the form as a sum over ranks, contributions, progression, the best ranking,
     and the flags for gains, positives and the top of the scale; for sums with an `ideal` the norm; for combinations
-    `combine` and `slope`; for all measures `never_falls`, the training label `document_gain` and upper bounds.
+    `combine` and `slope`; for all measures `never_falls`, `label_terms` (which are `terms` if `has_fixed_weights`)
+    with `ideal_documents`, the training label `document_gain` and upper bounds.
 
     Parameters
     ----------
@@ -141,6 +143,8 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
         for world in several:
             yield from _guard(str(variant), world, _world_failures(variant, world))
             direction += _direction(variant, world)
+        for world in several[:5]:
+            yield from _guard(str(variant), world, _missing_labels(variant, world))
         if direction < 0:
             better = "lower" if variant.lower_is_better else "higher"
             yield (
@@ -266,6 +270,35 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
                     shown = f"{values[index]:.6g}, {changed[index]:.6g} with a better {name} of {docno}"
                     yield "never_falls: a better label never lowers the value", f"{world.show(index)}: {shown}"
                     return
+
+
+def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
+    """Compare the extremes over missing labels that follow from `label_terms` with those of all completions."""
+    unjudged = dict.fromkeys(_scales(measure), np.nan)
+    world = World({**world.judged, "unjudged": unjudged}, world.ranked)
+    if not measure.label_terms(world.judgments):
+        return
+    following = World(world.judged, (*world.ranked[1:], world.ranked[0]))
+    runs = [world.rankings(), Rankings(following.run(), world.judgments)]
+    search = LabelIntervals(measure, world.judgments, runs, np.array([0]), np.array([1]))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a norm that is wrong may be 0
+        stated = search.stated()
+    enumerated = copy.deepcopy(stated)
+    search.enumerate(search.is_open, *enumerated)
+    hook = "has_fixed_weights" if type(measure).label_terms is Measure.label_terms else "`label_terms`"
+    ideal = f"ideal_documents={measure.ideal_documents!r}"
+    for interval, expected in zip(stated, enumerated, strict=True):
+        (low, high), (lowest, highest) = interval.ends[:, 0], expected.ends[:, 0]
+        is_bound = np.isnan(low) | ((low <= lowest + TOLERANCE) & (high >= highest - TOLERANCE))
+        is_extreme = equal(low, lowest) & equal(high, highest)
+        wrong = np.flatnonzero(~np.where(interval.exact, is_extreme, is_bound))
+        if len(wrong):
+            index = int(wrong[0])
+            expected_extremes = f"expected {lowest[index]:.6g} to {highest[index]:.6g}"
+            yield (
+                f"{hook}, {ideal}: extremes over missing labels are those of all completions",
+                f"{world.show(index)}: {low[index]:.6g} to {high[index]:.6g}, {expected_extremes}",
+            )
 
 
 def _document_gain(measure: Measure, world: World, judgments: Judgments, values: Floats) -> Iterator[Failure]:
