@@ -35,13 +35,12 @@ if TYPE_CHECKING:
     from .integration.accelerating import accelerate
     from .integration.variants import variants
     from .model_selection.boosters import metric_for
-    from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
     from .model_selection.labels import aggregate_labels
     from .model_selection.ranker import AspectRanker
-    from .model_selection.repeats import RepeatedQueryKFold, paired_interval
     from .model_selection.rerankers import RerankingEvaluator
     from .model_selection.scorer import ranking_score, ranking_scorer
+    from .model_selection.searches import RepeatedQueryKFold, paired_interval, pareto_front
     from .readability import with_readability
     from .reporting import Report, report
     from .suites import Suite, suite

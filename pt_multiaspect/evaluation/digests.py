@@ -7,10 +7,12 @@ import hashlib
 import inspect
 import pickle
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from types import CellType, FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -44,32 +46,16 @@ def digest_of(*values: object) -> str:
     MultiAspectError
         If a value has content that cannot be compared, such as an open file.
     """
-    return _digest((_versions(), values))
-
-
-def content_digest(value: object) -> str:
-    """Return a digest of a value, the same in every process and for all versions of packages."""
-    return _digest(value)
+    return content_digest((_versions(), values))
 
 
 def installed_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those that compute values, by name."""
-    versions = {name: _installed_version(name) for name in _COMPUTING}
-    return {"python": sys.version.partition(" ")[0], "pt-multiaspect": __version__} | {
-        name: version for name, version in versions.items() if version
-    }
-
-
-class _Sink:
-    """A file whose content is hashed."""
-
-    def __init__(self) -> None:
-        self.hash = hashlib.sha256()
-
-    def write(self, data: Any) -> int:
-        """Hash data, and return their size."""
-        self.hash.update(data)
-        return len(data)
+    versions = {"python": sys.version.partition(" ")[0], "pt-multiaspect": __version__}
+    for name in _COMPUTING:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
 
 
 class _Pickler(pickle.Pickler):
@@ -77,14 +63,14 @@ class _Pickler(pickle.Pickler):
 
     Parameters
     ----------
-    sink : _Sink
-        The file to write to.
+    write : callable
+        Hashes what is written.
     enclosing : tuple of object
         The values that contain the current one, from the outside in.
     """
 
-    def __init__(self, sink: _Sink, enclosing: tuple[object, ...]) -> None:
-        super().__init__(sink, protocol=4)
+    def __init__(self, write: Callable[[bytes], object], enclosing: tuple[object, ...]) -> None:
+        super().__init__(SimpleNamespace(write=write), protocol=4)
         # Without a memo: equal values may be one object in one process and several in another.
         self.fast = True
         self._enclosing = enclosing
@@ -97,13 +83,14 @@ class _Pickler(pickle.Pickler):
         if parts is None:
             return None
         level = next((level for level, outer in enumerate(self._enclosing) if outer is value), None)
-        return _digest(parts, (*self._enclosing, value)) if level is None else f"level {level}"
+        return content_digest(parts, (*self._enclosing, value)) if level is None else f"level {level}"
 
 
-def _digest(value: object, enclosing: tuple[object, ...] = ()) -> str:
-    sink = _Sink()
+def content_digest(value: object, enclosing: tuple[object, ...] = ()) -> str:
+    """Return a digest of a value, part of the `enclosing` ones, the same in every process and for all versions."""
+    digest = hashlib.sha256()
     try:
-        _Pickler(sink, enclosing).dump(value)
+        _Pickler(digest.update, enclosing).dump(value)
     except MultiAspectError:
         raise
     except Exception as error:  # objects that cannot be pickled raise various errors
@@ -111,13 +98,13 @@ def _digest(value: object, enclosing: tuple[object, ...] = ()) -> str:
             f"out: cannot tell whether measures, judgments and runs change between calls: {error}. Omit out=, or "
             "leave out what cannot be pickled"
         ) from error
-    return sink.hash.hexdigest()
+    return digest.hexdigest()
 
 
 def _parts(value: Any) -> tuple[object, ...] | None:
     """Return the parts of a value to digest; None to pickle it."""
     if isinstance(value, set | frozenset):
-        return "set", sorted(map(_digest, value))  # the order of strings in a set differs between processes
+        return "set", sorted(map(content_digest, value))  # the order of strings in a set differs between processes
     if isinstance(value, pd.DataFrame):
         columns = [value.iloc[:, position] for position in range(value.shape[1])]
         return "frame", value.index, columns, list(value.columns)
@@ -201,17 +188,10 @@ def _version(module: str) -> str:
 
 
 @cache
-def _versions() -> tuple[str, ...]:
+def _versions() -> tuple[object, ...]:
     """Return a digest of this package's code, and the versions of Python and of packages that compute values."""
     own = hashlib.sha256()
     folder = Path(__file__).resolve().parent.parent
     for path in sorted(folder.rglob("*.py")):
         own.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return own.hexdigest(), sys.version.partition(" ")[0], *map(_installed_version, _COMPUTING)
-
-
-def _installed_version(distribution: str) -> str:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return ""
+    return own.hexdigest(), installed_versions()

@@ -11,13 +11,12 @@ from .._lazy import lazy_attributes
 
 _NAMES = {
     "boosters": ["metric_for"],
-    "front": ["pareto_front"],
     "fusion": ["AspectFusion"],
     "labels": ["aggregate_labels"],
     "ranker": ["AspectRanker"],
-    "repeats": ["RepeatedQueryKFold", "paired_interval"],
     "rerankers": ["RerankingEvaluator"],
     "scorer": ["ranking_score", "ranking_scorer"],
+    "searches": ["RepeatedQueryKFold", "paired_interval", "pareto_front"],
 }
 
 __all__ = sorted(chain.from_iterable(_NAMES.values()))

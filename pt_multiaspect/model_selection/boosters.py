@@ -605,11 +605,10 @@ def warn_of_columns(X: Any, labels: Any, queries: NDArray[Any]) -> None:
     _, first = np.unique(codes, return_index=True)
     several = (np.bincount(codes) > 1).sum() >= _FEWEST_QUERIES
     numbers = pd.to_numeric(pd.Series(distinct), errors="coerce").to_numpy()
-    for index in range(X.shape[1]):
-        values = np.asarray(X.iloc[:, index] if named else X[:, index])
+    for name, column in (X if named else pd.DataFrame(np.asarray(X))).items():
+        values = np.asarray(column)
         if values.dtype.kind not in "biufO":
             continue
-        name = X.columns[index] if named else index
         for aspect, label in varied.items():
             if np.array_equal(values, label):
                 warn(

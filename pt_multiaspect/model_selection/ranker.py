@@ -348,8 +348,7 @@ class AspectRanker(Wrapper):
         self, X: Any, y: Any, qid: Any, sample_weight: Any, target: Measure, named: Any
     ) -> _Part:
         """Read the training set, and keep its queries and the names of its aspects."""
-        sample_weight = materialise(sample_weight)
-        y = materialise(y)
+        y, sample_weight = map(materialise, (y, sample_weight))
         train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
         check_aspect_target(self.target, list(train.labels.columns), has_names(y, self.aspects))
         if sample_weight is not None:

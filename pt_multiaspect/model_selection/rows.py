@@ -233,7 +233,6 @@ class RowRankings(Rankings):
     def expectation(self) -> RowRankings:
         """The same rankings, with expected values of linear bases over tied rows."""
         result = copy(self)  # without the cached results
-        result.__dict__.pop("expectation", None)
         result._is_expectation = True
         return result
 

@@ -133,13 +133,25 @@ def _statement(code: str, width: int, start: str, further: str, after: str = "")
     return [line.rstrip() for line in lines]
 
 
-class _Fitted(NamedTuple):
-    """The columns of a table that are drawn side by side, with their heads in lines and their widths."""
+class _Shown(NamedTuple):
+    """A column as it is drawn: its position in the table, its head in lines, and its width."""
 
-    columns: list[int]
-    heads: list[list[str]]
-    widths: list[int]
-    gap: int
+    column: Column
+    position: int
+    head: list[str]
+    width: int
+
+
+class _Fitted(NamedTuple):
+    """Columns that are drawn side by side, and the gap between them."""
+
+    columns: list[_Shown]
+    gap: int = 2
+
+    @property
+    def total(self) -> int:
+        """The width of all columns and the gaps between them."""
+        return sum(shown.width for shown in self.columns) + self.gap * max(len(self.columns) - 1, 0)
 
 
 def _table(table: Table, width: int, emphasis: bool) -> list[str]:
@@ -164,11 +176,7 @@ def _plain_rows(table: Table) -> list[Row]:
     rows = table.drawn_rows()
     if any(note.in_text for note in table.notes):
         rows = [_star_best(row) for row in rows]
-    cells = [row.cells for row in rows if row.span == 1]
-    columns = [
-        [cell for row in cells for cell in row[at : at + 1] if isinstance(cell, Cell)]
-        for at in range(len(table.columns))
-    ]
+    columns = [_cells(rows, column) for column in range(len(table.columns))]
     rooms = [
         [max((len(getattr(cell, part)) for cell in column), default=0) for part in ("signs", "after")]
         for column in columns
@@ -179,6 +187,12 @@ def _plain_rows(table: Table) -> list[Row]:
         else replace(row, cells=[_plain(cell) for cell in row.cells])
         for row in rows
     ]
+
+
+def _cells(rows: Sequence[Row], column: int) -> list[Cell]:
+    """Return the cells of a column, without bars and those that span columns."""
+    cells = [cell for row in rows if row.span == 1 for cell in row.cells[column : column + 1]]
+    return [cell for cell in cells if isinstance(cell, Cell)]
 
 
 def _star_best(row: Row) -> Row:
@@ -208,32 +222,34 @@ def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fit
     while True:
         spare = max(table.columns[column].spare for column in columns)
         for head, gap, shorten in _WAYS:
-            fitted = _fit_columns(table, cells, columns, head)._replace(gap=gap)
+            fitted = _Fitted(_break_columns(table, cells, columns, head), gap)
             if shorten:
                 least = least or _least_widths(table, rows)
                 fitted = _shorten_names(fitted, least, width)
-            if _total(fitted) <= width:
+            if fitted.total <= width:
                 return [fitted], dropped
         if not spare:
             break
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
-    fitted = _fit_columns(table, cells, columns, 12)
+    full = _break_columns(table, cells, columns, 12)
     # Names, which are repeated in each part, take a third of the width.
     widths = [
-        min(wide, max(width // 3, low)) if (low := least[column]) is not None else wide
-        for column, wide in zip(columns, fitted.widths, strict=True)
+        min(shown.width, max(width // 3, low)) if (low := least[shown.position]) is not None else shown.width
+        for shown in full
     ]
-    return _stack_columns(_narrow_columns(fitted, widths), width), dropped
+    return _stack_columns(_narrow_columns(full, widths), width), dropped
 
 
-def _fit_columns(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> _Fitted:
+def _break_columns(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> list[_Shown]:
     """Return columns in the full width of their cells, with heads broken to that width or to `head`."""
     names = [printable(table.columns[column].in_text or table.columns[column].head) for column in columns]
     least = [cells[column] for column in columns]
     heads = [[name] for name in names] if head is None else _heads(names, [max(head, width) for width in least])
-    widths = [max(width, *map(len, lines)) for width, lines in zip(least, heads, strict=True)]
-    return _Fitted(columns, heads, widths, 2)
+    return [
+        _Shown(table.columns[column], column, lines, max(width, *map(len, lines)))
+        for column, lines, width in zip(columns, heads, least, strict=True)
+    ]
 
 
 def _length(row: Row, column: int) -> int:
@@ -245,10 +261,6 @@ def _length(row: Row, column: int) -> int:
     return _BAR if isinstance(cell, Bar) else len(cell.text if isinstance(cell, Cell) else cell)
 
 
-def _total(fitted: _Fitted) -> int:
-    return sum(fitted.widths) + fitted.gap * (len(fitted.widths) - 1)
-
-
 def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
     """Return the minimum width of columns with distinct shortened names, None if they cannot be shortened."""
     result: list[int | None] = []
@@ -256,8 +268,7 @@ def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
         if shown.shorten is None:
             result.append(None)
             continue
-        cells = [cell for row in rows if row.span == 1 for cell in row.cells[column : column + 1]]
-        names = {cell.text for cell in cells if isinstance(cell, Cell)}
+        names = {cell.text for cell in _cells(rows, column)}
         low = max(shown.shorten, _NAME)
         longest = max(map(len, names), default=low)
         candidates = range(low, longest)
@@ -268,47 +279,33 @@ def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
 
 def _shorten_names(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fitted:
     """Return columns with names shortened as necessary, the longest first."""
-    widths = list(fitted.widths)
-    lows = [least[column] for column in fitted.columns]
-    over = _total(fitted) - width
-    while over > 0:
+    widths = [shown.width for shown in fitted.columns]
+    lows = [least[shown.position] for shown in fitted.columns]
+    for _ in range(fitted.total - width):
         long = [at for at, low in enumerate(lows) if low is not None and widths[at] > low]
         if not long:
             break
-        longest = max(long, key=widths.__getitem__)
-        widths[longest] -= 1
-        over -= 1
-    return _narrow_columns(fitted, widths)
+        widths[max(long, key=widths.__getitem__)] -= 1
+    return fitted._replace(columns=_narrow_columns(fitted.columns, widths))
 
 
-def _narrow_columns(fitted: _Fitted, widths: list[int]) -> _Fitted:
+def _narrow_columns(columns: list[_Shown], widths: list[int]) -> list[_Shown]:
     """Return columns with other widths, and heads broken to these widths."""
-    narrower = _heads([" ".join(lines) for lines in fitted.heads], widths)
-    heads = [
-        lines if max(map(len, lines)) <= new else broken
-        for lines, new, broken in zip(fitted.heads, widths, narrower, strict=True)
-    ]
-    return fitted._replace(widths=widths, heads=heads)
-
-
-def _stack_columns(fitted: _Fitted, width: int) -> list[_Fitted]:
-    """Return columns in tables below each other, each with the first column."""
-    groups, used = [[0]], fitted.widths[0]
-    for at, wide in enumerate(fitted.widths[1:], 1):
-        if len(groups[-1]) > 1 and used + fitted.gap + wide > width:
-            groups.append([0])
-            used = fitted.widths[0]
-        groups[-1].append(at)
-        used += fitted.gap + wide
+    narrower = _heads([" ".join(shown.head) for shown in columns], widths)
     return [
-        _Fitted(
-            [fitted.columns[at] for at in group],
-            [fitted.heads[at] for at in group],
-            [fitted.widths[at] for at in group],
-            fitted.gap,
-        )
-        for group in groups
+        shown._replace(width=width, head=shown.head if max(map(len, shown.head)) <= width else broken)
+        for shown, width, broken in zip(columns, widths, narrower, strict=True)
     ]
+
+
+def _stack_columns(columns: list[_Shown], width: int) -> list[_Fitted]:
+    """Return columns in tables below each other, each with the first column."""
+    parts = [_Fitted([columns[0]])]
+    for shown in columns[1:]:
+        if len(parts[-1].columns) > 1 and parts[-1].total + parts[-1].gap + shown.width > width:
+            parts.append(_Fitted([columns[0]]))
+        parts[-1].columns.append(shown)
+    return parts
 
 
 def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
@@ -334,46 +331,39 @@ def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
 
 
 def _draw_table(table: Table, rows: Sequence[Row], fitted: _Fitted, emphasis: bool) -> list[str]:
-    columns = [table.columns[column] for column in fitted.columns]
-    lines = _group_lines(table, fitted)
-    depth = max(map(len, fitted.heads)) if any(column.head for column in columns) else 0
-    for line in range(depth):
+    lines = []
+    if table.groups and len(fitted.columns) == len(table.columns):
+        lines.append(_group_line(table, fitted))
+    if any(shown.column.head for shown in fitted.columns):
+        depth = max(len(shown.head) for shown in fitted.columns)
         # Heads end on one line.
-        texts = [head[line - depth + len(head)] if line >= depth - len(head) else "" for head in fitted.heads]
-        lines.append(_join_cells(texts, columns, fitted.widths, fitted.gap))
-    for row in rows:
-        lines.append(_row(row, columns, fitted, emphasis))
-    return lines
+        heads = [[""] * (depth - len(shown.head)) + shown.head for shown in fitted.columns]
+        lines += [_join_cells(texts, fitted.columns, fitted.gap) for texts in zip(*heads, strict=True)]
+    return lines + [_row(row, fitted, emphasis) for row in rows]
 
 
-def _group_lines(table: Table, fitted: _Fitted) -> list[str]:
-    if not table.groups or len(fitted.columns) != len(table.columns):
-        return []
+def _group_line(table: Table, fitted: _Fitted) -> str:
     line, at = "", 0
     for name, span in table.groups:
-        wide = sum(fitted.widths[at : at + span]) + fitted.gap * span
+        wide = sum(shown.width + fitted.gap for shown in fitted.columns[at : at + span])
         line += f"{printable(name):<{wide}}"
         at += span
-    return [line]
+    return line
 
 
-def _row(row: Row, columns: list[Column], fitted: _Fitted, emphasis: bool) -> str:
-    spanned = [at for at, column in enumerate(fitted.columns) if column < row.span]
-    wide = sum(fitted.widths[: len(spanned)]) + fitted.gap * max(len(spanned) - 1, 0)
-    texts, widths, kinds = [], [], []
-    for at, column in enumerate(fitted.columns):
-        if row.span > 1 and at < len(spanned):
-            if at == 0:
-                texts.append(_cell_text(row.cells[0], wide, emphasis))
-                widths.append(wide)
-                kinds.append(Column("", left=True))
-            continue
-        position = column if row.span == 1 else column - row.span + 1
-        cell = row.cells[position] if position < len(row.cells) else ""
-        texts.append(_cell_text(cell, fitted.widths[at], emphasis))
-        widths.append(fitted.widths[at])
-        kinds.append(columns[at])
-    return _join_cells(texts, kinds, widths, fitted.gap)
+def _row(row: Row, fitted: _Fitted, emphasis: bool) -> str:
+    columns, cells = fitted.columns, row.cells
+    if row.span > 1:
+        spanned = [shown for shown in columns if shown.position < row.span]
+        columns = [_Shown(Column("", left=True), 0, [], fitted._replace(columns=spanned).total)]
+        columns += [
+            shown._replace(position=shown.position - row.span + 1) for shown in fitted.columns[len(spanned) :]
+        ]
+    texts = [
+        _cell_text(cells[shown.position] if shown.position < len(cells) else "", shown.width, emphasis)
+        for shown in columns
+    ]
+    return _join_cells(texts, columns, fitted.gap)
 
 
 def _cell_text(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
@@ -386,9 +376,9 @@ def _cell_text(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
     return text
 
 
-def _join_cells(texts: list[str], columns: Sequence[Column], widths: list[int], gap: int) -> str:
-    cells = []
-    for text, column, width in zip(texts, columns, widths, strict=True):
-        room = " " * (width - len(re.sub(r"\x1b\[\d*m", "", text)))
-        cells.append(text + room if column.left or text.lstrip().startswith("#") else room + text)
-    return (" " * gap).join(cells)
+def _join_cells(texts: Sequence[str], columns: Sequence[_Shown], gap: int) -> str:
+    padded = []
+    for text, shown in zip(texts, columns, strict=True):
+        room = " " * (shown.width - len(re.sub(r"\x1b\[\d*m", "", text)))
+        padded.append(text + room if shown.column.left or text.lstrip().startswith("#") else room + text)
+    return (" " * gap).join(padded)
