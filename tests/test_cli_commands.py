@@ -622,7 +622,7 @@ def test_figures_are_the_same_each_time(cli, values_file, monkeypatch, suffix, s
         ("values values.csv -m cost AP=lower -o x.pdf", "cost names no known measure; write cost=higher or"),
         ("values values.csv --baseline bm25 -o x.pdf", "--baseline: expected one of the runs (run 0.txt"),
         ("systems values.csv --baseline bm25 -o x.pdf", "--baseline: systems has none; omit it"),
-        ("values one.csv -o x.pdf", "expected at least two topics, got only q0"),
+        ("values one.csv -o x.pdf", "expected at least two topics, got only q0; evaluate more topics"),
     ],
 )
 def test_plot_says_what_is_wrong(cli, values_file, arguments, part):

@@ -1093,8 +1093,17 @@ def test_equal_variants_are_drawn_once():
     names = [text.get_text().split(": ")[-1] for text in strip.get_yticklabels()]
     marks = [tuple(segment.mean(axis=0)) for segment in strip.collections[0].get_segments()]
     assert [names[int(row)] for position, row in marks if position == at] == ["euclidean", "10", "20"]
+
+
+@pytest.mark.parametrize("width", [None, 3.3])
+def test_the_legend_of_a_specification_curve_is_off_its_bars(width):
+    """It is beside them in a figure of its own, and above them in a column of a paper."""
+    ax = None if width is None else plt.subplots(figsize=(width, 4), layout="constrained")[1]
+    ax = plots.specification_curve(MULTIVERSE, ax=ax)
     ax.figure.canvas.draw()
-    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+    legend, bars = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert legend.x0 >= bars.x1 if width is None else legend.y0 >= bars.y1
+    assert ax.figure.bbox.x1 >= legend.x1
 
 
 def test_weightings_have_the_whole_names_where_there_is_room():

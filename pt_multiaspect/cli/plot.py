@@ -74,7 +74,7 @@ def _draw(
     """Return the axes of a new figure."""
     topics = values["qid"].unique()
     if len(topics) < 2:
-        raise click.UsageError(f"VALUES: expected at least two topics, got only {topics[0]}")
+        raise click.UsageError(f"VALUES: expected at least two topics, got only {topics[0]}; evaluate more topics")
     labels = list(measures or values["measure"].unique())
     if kind == "systems" and len(labels) != 2:
         raise click.UsageError(f"systems: expected two measures, got {choices(labels)}; choose two by -m")

@@ -13,7 +13,7 @@ from ..analysis import MissingLabels, Multiverse
 from ..analysis.judges import JudgeSensitivity
 from ..errors import refuse_unknown
 from . import style
-from .legends import add_legend_above
+from .legends import add_legend, add_legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,13 +84,17 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     n_variants = len(table)
     table = table[table["same_as"].isna()].sort_values("difference", kind="stable").reset_index(drop=True)
     labels, marks = _options(result, table["measure"])
-    ax = style.axes_or_new(ax, 7, 3 + 0.16 * len(labels), grid="y")
+    beside = ax is None
+    ax = style.axes_or_new(ax, 8, 3 + 0.16 * len(labels), grid="y")
     size = style.text_size(ax)
     strip = style.add_axes_below(ax, 0.075 * len(labels))
     _draw_differences(ax, table, result)
     a, b = style.distinct_texts([str(row["a"]), str(row["b"])], 20)
     ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
-    add_legend_above(ax)
+    if beside:
+        add_legend(ax, True)
+    else:  # a column of a paper has no room beside
+        add_legend_above(ax)
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
     ax.tick_params(axis="y", labelsize=size)
     position, option = np.nonzero(marks)
