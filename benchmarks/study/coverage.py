@@ -232,6 +232,52 @@ def ppi_plus_plus(human: np.ndarray, labels: np.ndarray, further: np.ndarray) ->
     return residuals.mean(axis=1) + weight * further.mean(axis=1), stdtrit(n - 2, 0.975) * variance**0.5
 
 
+def power_of_plans(n_draws: int) -> pd.DataFrame:
+    """Return the power of plans by `human_topics`, for normal values of known deviation and correlation.
+
+    Parameters
+    ----------
+    n_draws : int
+        The number of draws.
+
+    Returns
+    -------
+    DataFrame
+        One row per number of topics, of human topics and correlation: the smallest difference for which as many
+        human topics are planned with a power of .5 and .8, and the fraction of intervals that exclude 0. These are
+        the powers of whole numbers of topics: other differences are found more often than intended.
+    """
+    rows = []
+    for n_topics in (30, 100):
+        for n in (4, *N_HUMAN):
+            rng = np.random.default_rng(0)
+            normal, errors = rng.normal(size=(n_draws, n_topics)), rng.normal(size=(n_draws, n))
+            for correlation in (0.6, 0.8, 0.95):
+                labels = normal * correlation / 0.7  # a slope of 0.7
+                error = (1 - correlation**2) ** 0.5
+                row = {"topics": n_topics, "human topics": n, "correlation": correlation}
+                for power in (0.5, 0.8):
+                    difference = smallest_difference(error, n, n_topics, power)
+                    human = difference + 0.7 * labels[:, :n] + error * errors
+                    found = ma.analysis.prediction_powered(long(human[None]), long(labels[None])).table
+                    row[f"difference, {power}"] = difference
+                    row[f"power, {power}"] = ((found["low"] > 0) | (found["high"] < 0)).mean()
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def smallest_difference(error: float, n: int, n_topics: int, power: float) -> float:
+    """Return the smallest difference for which at most n human topics are planned, for a deviation of 1."""
+    known = {"measure": "value", "name": "a", "n_human": n, "n_further": n_topics - n, "sd": 1.0, "error_sd": error}
+    powered = ma.analysis.PredictionPowered(pd.DataFrame([known]), None, None, 0.95)
+    low, high = 0.0, 10.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        enough = (powered.human_topics(difference=middle, power=power)["n_needed"] <= n).all()
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
 def _listed(value: Any) -> Any:
     """Return nested results with lists, rounded to four decimals, instead of arrays."""
     if isinstance(value, dict):
@@ -297,6 +343,8 @@ def main() -> None:
     print(coverage_of_skewed_values(given.judges * given.draws).round(3).to_string(index=False))
     print("\nfrom which correlation on labels help")
     print(usefulness_of_labels(given.judges * given.draws).round(3).to_string(index=False))
+    print("\nhow often planned differences are found")
+    print(power_of_plans(given.judges * given.draws).round(3).to_string(index=False))
     print(f"{time.process_time() - start:.0f} s")
 
 

@@ -90,7 +90,7 @@ def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]
 _LARGEST_CRITICAL = 1e4
 
 
-def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float) -> Floats:
+def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float, freedom: Floats | None = None) -> Floats:
     """Return the probability that the two-sided paired t-test is significant.
 
     Parameters
@@ -101,13 +101,16 @@ def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float) -> Floats:
         The number of topics, at least 2.
     alpha : float in (0, 1)
         The significance level.
+    freedom : ndarray of float, optional
+        The degrees of freedom of the standard deviation if these differ from n − 1, those of the critical value.
     """
     from scipy.special import chdtr
     from scipy.stats import nct
     from scipy.stats import t as student
 
-    freedom = np.asarray(n_topics, dtype=np.float64) - 1
-    critical, shift = np.broadcast_arrays(student.isf(alpha / 2, freedom), effect * np.sqrt(freedom + 1))
+    sizes = np.asarray(n_topics, dtype=np.float64)
+    critical, shift = np.broadcast_arrays(student.isf(alpha / 2, sizes - 1), effect * np.sqrt(sizes))
+    freedom = sizes - 1 if freedom is None else freedom
     # SciPy's series do not converge for other values. There, the mean of the topics varies much less than their
     # standard deviation, whose distribution decides alone.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
