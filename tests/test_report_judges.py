@@ -190,7 +190,7 @@ def test_pages_of_nuggets_and_values_without_answers_have_no_such_section(tmp_pa
 
 
 def test_without_krippendorff_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pt_multiaspect.reporting.judges.find_spec", lambda name: None)
+    monkeypatch.setattr("pt_multiaspect.reporting.answers.find_spec", lambda name: None)
     judged = labels()
     assert "The agreement of judges requires" in said(judged, scores(judged))
 

@@ -311,14 +311,18 @@ class Description(View):
             )
         return view
 
-    def __repr__(self) -> str:
+    def _counts(self) -> str:
+        """Return the numbers of judged documents, topics, aspects and findings, in words."""
         counts = {
             f"judged {self._figures.noun}": self.n_documents,
             "topic": self.n_topics,
             "aspect": len(self.per_aspect),
             "finding": len(self.findings),
         }
-        return f"<Description: {choices(number_of(number, noun) for noun, number in counts.items())}>"
+        return choices(number_of(number, noun) for noun, number in counts.items())
+
+    def __repr__(self) -> str:
+        return f"<Description: {self._counts()}>"
 
     def _blocks(self) -> list[Block]:
         return blocks(self._figures, self.findings, self.proposed, self.distance_shares, self.in_shell)

@@ -1,17 +1,28 @@
-"""The texts, labels and nuggets of answers, for the page of a report."""
+"""Answers in a report: their texts and nuggets, how their labels became values, and how much the judges agree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .._numbers import spell
+from ..analysis import judge_agreement
+from ..answers import combine, from_criteria
 from ..answers._frames import read_answers
-from ..collection.columns import QUERY_COLUMNS
-from ..collection.judged_answers import RUN_COLUMNS, answer_keys
-from ..errors import MultiAspectError, choices
+from ..aspects import Aspect
+from ..collection.columns import QUERY_COLUMNS, read_labels
+from ..collection.judged_answers import RUN_COLUMNS, CriterionLabels, answer_keys, read_criteria
+from ..collection.long_judgments import COMBINATIONS
+from ..errors import MultiAspectError, choices, join_names, number_of, silence_warnings
+from ..evaluation.long_frames import is_combined
+from ..orders.order import grade_values
+from ..views import Block, Cells, Column, Sentence, Table, decimals, with_interval
+from .figures import Figures
+from .summary import compared_pair
 
 #: Columns with the text of an answer, if all its rows have the same text: else it is that of its parts.
 TEXTS = ("answer_text", "answer", "response", "qanswer", "text")
@@ -85,3 +96,150 @@ def _plain(value: object) -> str:
     if isinstance(value, list | tuple | np.ndarray):
         return " ".join(map(_plain, value))
     return "" if value is None or value is pd.NA or value != value else str(value)
+
+
+#: Tolerance for equal values, which are in [0, 1] (rounding errors of means).
+_TOLERANCE = 1e-9
+
+#: The columns of a label's answer and criterion.
+_KEYS = ["name", "qid", "criterion"]
+
+#: The confidence level of the agreement.
+_CONFIDENCE = 0.95
+
+#: The declared scale of each criterion, None without.
+Scales = Mapping[str, Aspect | None]
+
+
+def answers_blocks(answers: object, figures: Figures) -> list[Block]:
+    """Return what is to be said of answers that are judged by criteria; nothing of others.
+
+    Parameters
+    ----------
+    answers : DataFrame, list of dicts, path, or list of paths
+        As for `report`.
+    figures : Figures
+        The figures, in which the criteria are labels without a measure.
+    """
+    with silence_warnings():  # which the conversion to values has given
+        try:
+            _, found = read_criteria(read_answers(answers, "answers"), None, "answers")
+        except MultiAspectError:  # of nuggets, for example
+            return []
+        criteria = {name: labels for name, labels in found.items() if figures.measures.get(name, "") is None}
+        if not criteria:
+            return []
+        scales = {name: None if figures.scales is None else figures.scales.get(name) for name in criteria}
+        rows = _long_rows(criteria, scales).merge(figures.perquery[["name", "qid"]].drop_duplicates().astype(str))
+        judges = [judge for judge in pd.unique(rows["judge"]) if judge]
+        extent = Sentence(_extent(rows, judges))
+        method = _combination(rows, scales, figures)
+        if method is None:
+            doubt = "The values are not those that from_criteria makes of these labels: check labels and scales."
+            return [extent, Sentence(doubt)]
+        blocks: list[Block] = [*map(Sentence, _conversions(scales)), extent]
+        if rows.duplicated(_KEYS).any():
+            blocks += [Sentence(f"Several labels of an answer are combined by their {method}.")]
+            blocks += _agreement(rows, scales)
+        return blocks + (_by_judge(rows, scales, method, judges, figures) if len(judges) > 1 else [])
+
+
+def _long_rows(criteria: Mapping[str, CriterionLabels], scales: Scales) -> pd.DataFrame:
+    """Return one row per label, with the columns that `from_criteria` reads, without missing labels."""
+    parts = []
+    for name, labels in criteria.items():
+        aspect, known = scales[name], labels.column.notna().to_numpy()
+        if aspect is not None:
+            known = known & ~np.isin(read_labels(labels.column), aspect.unjudged)
+        rows = labels.rows[["name", "qid", "judge", "repetition"]]
+        parts.append(rows.assign(criterion=name, score=labels.column.to_numpy())[known])
+    return pd.concat(parts, ignore_index=True)
+
+
+def _conversions(scales: Scales) -> Iterator[str]:
+    """Yield how the labels of the criteria became values, criteria with the same scale together."""
+    names: dict[str, list[str]] = {}
+    for name, aspect in scales.items():
+        text = "values in [0, 1], as given"
+        if aspect is not None and aspect.grades is not None:
+            grades = choices(map(spell, aspect.scale.grades))
+            values = choices(f"{value:.4g}" for value in grade_values(aspect.scale))
+            text = f"the labels {grades} became the values {values}"
+        names.setdefault(text, []).append(name)
+    for text, of_text in names.items():
+        yield f"{join_names(of_text)}: {text}."
+
+
+def _extent(rows: pd.DataFrame, judges: Sequence[str]) -> str:
+    """Return how many labels there are, and of whom."""
+    n_answers = len(rows[["name", "qid"]].drop_duplicates())
+    by = f" by {number_of(len(judges), 'judge')} ({choices(judges)})" if judges else ""
+    repeated = rows["repetition"].nunique()
+    repetitions = f" in {number_of(repeated, 'repetition')}" if repeated > 1 else ""
+    return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}."
+
+
+def _combination(rows: pd.DataFrame, scales: Scales, figures: Figures) -> str | None:
+    """Return how labels of an answer were combined: what gives the values of the report, None if nothing does."""
+    keys = ["name", "qid", "measure"]
+    given = figures.perquery[figures.perquery["measure"].isin(list(scales))].astype(dict.fromkeys(keys, str))
+    for method in ("mean", *COMBINATIONS):
+        try:
+            values = from_criteria(rows, aspects=scales, combine_judges=method)
+        except MultiAspectError:  # ties of majorities, or labels that are no grades
+            continue
+        both = given.merge(values, on=keys)
+        is_whole = len(both) == len(given) > 0
+        if is_whole and np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE):
+            return method
+    return None
+
+
+def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
+    """Return the agreement of the labels of each criterion."""
+    if find_spec("krippendorff") is None:
+        return [
+            Sentence("The agreement of judges requires krippendorff:", code='pip install "pt-multiaspect[judges]"')
+        ]
+    found = judge_agreement(rows, aspects=scales, ci=_CONFIDENCE)
+    cells: list[Cells] = [
+        [row["aspect"], with_interval(row, "alpha"), str(row["n_documents"])] for row in found.to_dict("records")
+    ]
+    columns = [Column("criterion", left=True), Column("agreement"), Column("answers with several labels")]
+    ends = "" if found["low"].isna().all() else f", with its {100 * _CONFIDENCE:g} % interval over topics"
+    repetitions = " Each repetition counts as a judge." if rows["repetition"].nunique() > 1 else ""
+    note = f"Agreement: Krippendorff’s α{ends}.{repetitions}"
+    return [Table(columns, cells, most=len(cells), notes=[Sentence(note)])]
+
+
+def _by_judge(
+    rows: pd.DataFrame, scales: Scales, method: str, judges: Sequence[str], figures: Figures
+) -> list[Block]:
+    """Return the difference of the pair of the summary by the labels of each judge."""
+    pair, main = compared_pair(figures), figures.measures[figures.main]
+    if pair is None or not (main is None or is_combined(main)):
+        return []
+    names = [figures.main] if main is None else list(main.spec or scales)
+    rows = rows[rows["name"].isin(pair) & rows["criterion"].isin(names)]
+    cells: list[Cells] = [["all", _difference(figures.perquery, figures.main, pair)]]
+    for judge in judges:
+        part = rows[rows["judge"] == judge]
+        if len(part[_KEYS].drop_duplicates()) < len(rows[_KEYS].drop_duplicates()):
+            cells.append([judge, "not all answers"])
+            continue
+        try:
+            used = {name: scales[name] for name in names}
+            values = from_criteria(part, aspects=used, combine_judges=method)
+        except MultiAspectError:  # the majority of one judge's repetitions can be tied
+            cells.append([judge, "tied labels"])
+            continue
+        values = values if main is None else combine(values, {figures.main: main})
+        cells.append([judge, _difference(values, figures.main, pair)])
+    head = f"{pair[0]} − {pair[1]} on {figures.main}"
+    return [Table([Column("labels of", left=True), Column(head)], cells, most=len(cells))]
+
+
+def _difference(values: pd.DataFrame, label: str, pair: tuple[str, str]) -> str:
+    """Return the difference of the means of two runs."""
+    means = values[values["measure"] == label].groupby("name")["value"].mean().to_dict()
+    return decimals(means[pair[0]] - means[pair[1]])

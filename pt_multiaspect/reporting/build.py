@@ -30,15 +30,12 @@ from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables.content import decimals_by_label, means_table, test_name
 from ..views import Block, Heading, Sentence, View
-from .answers import answers_payload
-from .columns import drop_copies, read_columns
+from .answers import answers_blocks, answers_payload
 from .figures import Figures, Options, check_baseline, rows_of_group, values_by_measure
-from .judges import answers_blocks
 from .page import page, vega
 from .payload import payload, rankings_payload
-from .robustness import robustness_of_pair
-from .summary import summary
-from .values import figures_of_values
+from .summary import robustness_of_pair, summary
+from .values import drop_copies, figures_of_values, read_columns
 
 
 def report(

@@ -216,35 +216,31 @@ def _compare_all_pairs(
 
 def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str], options: Options) -> pd.DataFrame:
     """Return the comparisons with each system as the only baseline, given the levels of pairs by group."""
-    rows_by_name = {name: row for row, name in enumerate(names)}
-    first_group = next(iter(pairs.values()))
-    parts: dict[str, list[pd.DataFrame]] = {group: [] for group in pairs}
-    for measure in first_group["measure"].unique():
-        shape = (len(pairs), len(names), len(names))
-        difference, level = np.zeros(shape), np.ones(shape)
-        for number, compared in enumerate(pairs.values()):
-            rows = compared[compared["measure"] == measure]
-            first, second = (rows[side].map(str).map(rows_by_name).to_numpy() for side in "ab")
-            difference[number, second, first] = rows["difference"] + 0.0  # a minus b, where b is the baseline
-            difference[number, first, second] = -rows["difference"] + 0.0
-            level[number, first, second] = level[number, second, first] = rows["asl"]
-        for against, baseline in enumerate(names):
-            others = np.flatnonzero(np.arange(len(names)) != against)
-            asl = level[:, against, others]
-            p = correct_groups(asl, options.test, options.correction, options.alpha)
-            for number, group in enumerate(pairs):
-                columns: dict[str, Any] = {
-                    "group": group,
-                    "measure": measure,
-                    "baseline": baseline,
-                    "name": [names[row] for row in others],
-                    "difference": difference[number, against, others],
-                    "asl": asl[number],
-                    "p": p[number],
-                    "significant": p[number] < options.alpha,
-                }
-                parts[group].append(pd.DataFrame(columns))
-    return pd.concat([part for frames in parts.values() for part in frames], ignore_index=True)
+    tests = pd.concat(
+        [
+            compared[["measure", "asl"]].assign(
+                group=group,
+                baseline=compared[baseline].map(str),
+                name=compared[name].map(str),
+                difference=sign * compared["difference"] + 0.0,  # a minus b
+            )
+            for group, compared in pairs.items()
+            for name, baseline, sign in (("a", "b", 1.0), ("b", "a", -1.0))
+        ],
+        ignore_index=True,
+    )
+    position = {name: row for row, name in enumerate(names)}
+    places: list[Any] = [tests[side].map(position).to_numpy() for side in ("name", "baseline")]
+    places += [pd.factorize(tests[key])[0] for key in ("measure", "group")]
+    tests = tests.iloc[np.lexsort(places)].reset_index(drop=True)
+
+    def correct(asl: pd.Series[float]) -> Floats:
+        levels = np.asarray(asl, dtype=np.float64).reshape(len(pairs), -1)
+        return correct_groups(levels, options.test, options.correction, options.alpha).ravel()
+
+    tests["p"] = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
+    tests["significant"] = tests["p"] < options.alpha
+    return tests[["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]]
 
 
 def interval_values(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:

@@ -134,13 +134,7 @@ def _judgments_section(figures: Figures) -> dict[str, Any] | None:
     description = figures.description
     if description is None:
         return None
-    counts = [
-        number_of(description.n_documents, "judged document"),
-        number_of(description.n_topics, "topic"),
-        number_of(len(description.per_aspect), "aspect"),
-        number_of(len(description.findings), "finding"),
-    ]
-    return {"counts": choices(counts), "description": html_of(description._blocks())}
+    return {"counts": description._counts(), "description": html_of(description._blocks())}
 
 
 def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
@@ -217,14 +211,13 @@ def _measures_section(figures: Figures) -> dict[str, Any] | None:
     ]
     columns = [Column("Measure", left=True), Column("", left=True)]
     columns += [Column(head) for head in ("Fraction", "Pairs", "Required difference")]
-    correlations = figures.tests.correlations.to_numpy(dtype=np.float64)
+    correlations = figures.tests.correlations.to_numpy(dtype=np.float64).tolist()
+    few = figures.perquery["name"].nunique() < FEWEST_OF_HEAT_MAPS
     return {
-        "correlations": [[_correlation_cell(value) for value in row] for row in correlations.tolist()]
-        if len(heads) > 1 and figures.perquery["name"].nunique() >= FEWEST_OF_HEAT_MAPS
-        else [],
-        "few": ""
-        if figures.perquery["name"].nunique() >= FEWEST_OF_HEAT_MAPS
-        else f"Correlations are shown for at least {FEWEST_OF_HEAT_MAPS} systems.",
+        "correlations": []
+        if few or len(heads) < 2
+        else [list(map(_correlation_cell, row)) for row in correlations],
+        "few": f"Correlations are shown for at least {FEWEST_OF_HEAT_MAPS} systems." if few else "",
         "power": html_of([Table(columns, rows, most=len(rows))]),
         "about_power": f"Pairs of systems that differ significantly: {test_name(options.test, None)}, "
         f"p < {options.alpha:g}, not corrected. The required difference of means is in the units of the measure.",

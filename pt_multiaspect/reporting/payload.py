@@ -119,16 +119,15 @@ def _estimates_payload(powered: PredictionPowered, labels: list[str]) -> list[li
 
 def _tests_payload(compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float) -> dict[str, Any]:
     """Return the p-value and the verdict of each system against each baseline: + better, - worse, . neither."""
-    rows_by_name = {name: row for row, name in enumerate(names)}
+    position = {name: row for row, name in enumerate(names)}
     p, verdicts = [], []
-    by_measure = {str(label): rows for label, rows in compared.groupby("measure", sort=False)}
     for label in labels:
-        rows = by_measure[label]
-        baselines, systems = (rows[column].map(rows_by_name).to_numpy() for column in ("baseline", "name"))
+        rows = compared[compared["measure"] == label]
+        pairs = tuple(rows[side].map(position) for side in ("baseline", "name"))
         levels = np.ones((len(names), len(names)))
-        levels[baselines, systems] = rows["p"]
+        levels[pairs] = rows["p"]
         signs = np.full(levels.shape, ".")
-        signs[baselines, systems] = rows["verdict"].map({"better": "+", "worse": "-", "": "."})
+        signs[pairs] = rows["verdict"].map({"better": "+", "worse": "-", "": "."})
         p.append([[float(f"{level:.6g}") for level in row] for row in levels.tolist()])
         verdicts.append(["".join(row) for row in signs.tolist()])
     return {"alpha": alpha, "p": p, "verdicts": verdicts}
@@ -240,10 +239,10 @@ def rankings_payload(
     """
     extent = Extent.of(values, depth)
     with silence_warnings():
-        explained, reasons = _explainable_measures(measures)
+        reasons: dict[str, str] = {}
         # The documents of each topic, numbered in the order of their first occurrence.
         documents: list[dict[str, int]] = [{} for _ in extent.topics]
-        parts: dict[str, list[Contributions]] = {label: [] for label in explained}
+        parts: dict[str, list[Contributions]] = {label: [] for label in measures}
         ranks, positions = [], {int(topic): row for row, topic in enumerate(extent.topics)}
         for name, run in runs.items():
             rankings = join(name, run, judgments)
@@ -255,12 +254,11 @@ def rankings_payload(
                     by_topic[positions[topic]].append(numbers.setdefault(docno, len(numbers)))
             ranks.append(by_topic)
             prefixes = Prefixes(rankings, extent.depth)
-            for label in list(explained):
+            for label in measures.keys() - reasons:
                 try:
-                    parts[label].append(Contributions.of(explained[label], prefixes))
+                    parts[label].append(Contributions.of(as_measure(measures[label]), prefixes))
                 except MultiAspectError as error:
                     reasons[label] = str(error)
-                    del explained[label]
         labels = [
             _labels_payload(documents, judgments, extent.topics, np.where(view.known, view.label, np.nan))
             for view in judgments.views(spec)
@@ -272,23 +270,10 @@ def rankings_payload(
         "labels": labels,
         "ranks": ranks,
         "contributions": [
-            _contributions_payload(parts[label], values[row], extent.topics)
-            if label in explained
-            else reasons[label]
+            reasons[label] if label in reasons else _contributions_payload(parts[label], values[row], extent.topics)
             for row, label in enumerate(measures)
         ],
     }
-
-
-def _explainable_measures(measures: Mapping[str, ir_measures.Measure]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the measures whose values can be explained, and the reasons why others cannot."""
-    explained, reasons = {}, {}
-    for label, measure in measures.items():
-        try:
-            explained[label] = as_measure(measure)
-        except MultiAspectError as error:
-            reasons[label] = str(error)
-    return explained, reasons
 
 
 def _labels_payload(
