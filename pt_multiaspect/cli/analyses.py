@@ -36,10 +36,7 @@ from .verb import Incomplete, Inputs, verb
         --ci -o correlations.csv 'runs/*.run'
     """,
     options.QRELS,
-    *options.MEASURES,
-    options.STANCES,
-    options.ASPECTS,
-    options.AVERAGE_OVER,
+    *options.EVALUATION,
     option(
         "--method",
         type=click.Choice(["kendall", "tau_ap", "tau_gap", "spearman", "rbo"]),
@@ -156,10 +153,7 @@ def _read_weights(texts: Sequence[str]) -> dict[str, float]:
         -m CAM -q -o bounds.csv
     """,
     options.QRELS_ONLY,
-    *options.MEASURES,
-    options.STANCES,
-    options.ASPECTS,
-    options.AVERAGE_OVER,
+    *options.EVALUATION,
     option("-q", "--perquery", is_flag=True, help="Show each query."),
     option(
         "--strategy",

@@ -22,7 +22,7 @@ from ..integration.parsing import RECORD, record_measures
 from . import options
 from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, estimates_sheet, means_sheet, per_query_sheet
 from .inputs import pick_baseline
-from .options import measure_option, option, output, refuse_together
+from .options import file_option, measure_option, option, output, refuse_together
 from .tables import SUFFIXES, Sheet
 from .verb import Inputs, verb
 
@@ -42,11 +42,9 @@ from .verb import Inputs, verb
         "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.", "combined"
     ),
     options.ASPECTS,
-    option(
+    file_option(
         "--human",
         multiple=True,
-        metavar="FILE",
-        type=click.Path(),
         help="The same answers to at least 4 topics, drawn at random, judged by people, if a model has judged "
         "JUDGED: show prediction-powered estimates. May be repeated.",
     ),

@@ -31,10 +31,7 @@ _TEST, _, _ALPHA = options.SIGNIFICANCE
       pt-multiaspect compare --qrels qrels.txt -m AP -q --top 10 bm25.run new.run
     """,
     options.QRELS,
-    *options.MEASURES,
-    options.STANCES,
-    options.ASPECTS,
-    options.AVERAGE_OVER,
+    *options.EVALUATION,
     option("-q", "--perquery", is_flag=True, help="Show each query instead, largest differences first."),
     option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show only N queries per measure."),
     _TEST,

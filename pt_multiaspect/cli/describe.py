@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from .. import description
 from .._numbers import spell
 from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, silence_warnings
 from ..views import frame_table, text_of
 from . import options
-from .options import OutputFile, option, output
+from .options import OutputFile, file_option, option, output
 from .verb import Incomplete, Inputs, verb
 from .wording import tell
 
@@ -30,11 +28,9 @@ from .wording import tell
       pt-multiaspect describe --answers judged.csv --write-aspects scales.json
     """,
     options.QRELS,
-    option(
+    file_option(
         "--answers",
         multiple=True,
-        metavar="FILE",
-        type=click.Path(),
         help="Judged answers instead of qrels, as for 'pt-multiaspect answers'. May be repeated.",
     ),
     options.ASPECTS,

@@ -59,10 +59,7 @@ CONFIDENCE = 0.95
     """,
     options.QRELS,
     options.HUMAN,
-    *options.MEASURES,
-    options.STANCES,
-    options.ASPECTS,
-    options.AVERAGE_OVER,
+    *options.EVALUATION,
     options.BY,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."

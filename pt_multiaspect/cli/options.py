@@ -344,6 +344,11 @@ def option(*names: str, **settings: Any) -> click.Option:
     return click.Option(names, **settings)
 
 
+def file_option(*names: str, dir_okay: bool = True, metavar: str = "FILE", **settings: Any) -> click.Option:
+    """Return an option whose value is a file or, unless `dir_okay` is False, a directory."""
+    return option(*names, metavar=metavar, type=click.Path(dir_okay=dir_okay), **settings)
+
+
 def output(formats: Mapping[str, str], help: str, **settings: Any) -> click.Option:
     """Return the option --output, where the suffix of the file sets the format."""
     return option("-o", "--output", metavar="FILE", type=OutputFile(formats), help=help, **settings)
@@ -375,22 +380,22 @@ def _measures() -> tuple[click.Option, ...]:
             "them. "
             "'pt-multiaspect measures --suites' lists the suites.",
         ),
-        option(
+        file_option(
             "--groups",
-            metavar="FILE",
-            type=click.Path(),
             help="Groups of documents, for AWRF, GF and GFR: a .csv or .tsv file with the columns docno and group, "
             "or a .json file with their target; see Groups.from_file.",
         ),
     )
 
 
+def _files_by_aspect(*names: str, help: str) -> click.Option:
+    """Return an option with one file per aspect."""
+    return file_option(*names, multiple=True, metavar="ASPECT=FILE...", help=help)
+
+
 def _qrels(end: str = "") -> click.Option:
-    return option(
+    return _files_by_aspect(
         _QRELS,
-        multiple=True,
-        metavar="ASPECT=FILE...",
-        type=click.Path(),
         help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
         f"ASPECT,ASPECT=FILE is one file with several label columns, - is standard input.{end}",
     )
@@ -401,45 +406,36 @@ QRELS = _qrels(" Without this option, the first argument is a qrels file of rele
 QRELS_ONLY = _qrels()
 #: Part of every command that reads qrels.
 CHECK = option("--no-check", is_flag=True, help="Accept qrels files of aspects that judge different documents.")
-HUMAN = option(
+HUMAN = _files_by_aspect(
     _HUMAN,
-    multiple=True,
-    metavar="ASPECT=FILE...",
-    type=click.Path(),
     help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
     "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
 )
-LABELS = option(
+LABELS = _files_by_aspect(
     _LABELS,
     "model_labels",
-    multiple=True,
-    metavar="ASPECT=FILE...",
-    type=click.Path(),
     help="Labels of a model, as for --qrels, to fill missing ones with; what they lack remains missing. Default: "
     "labels are drawn from judged documents.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
-STANCES = option(
+STANCES = file_option(
     "--stances",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
+    dir_okay=False,
     help="Stances (2021: helpful or unhelpful) or answers (yes or no) of the topics of a TREC Health "
     "Misinformation track, one line per topic: the query id, a blank or tab, and the stance. With them, the codes "
     "supportiveness or answer of the qrels become the aspect correctness.",
 )
-ASPECTS = option(
+ASPECTS = file_option(
     "--aspects",
     metavar="FILE|JSON",
-    type=click.Path(),
     help='Label scales, for all measures that declare none: JSON such as \'{"relevance": 2, "effort": '
     '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
     "writes.",
 )
-VALUES = option(
+VALUES = file_option(
     "--values",
     "values_file",
     metavar="[FORMAT=]FILE",
-    type=click.Path(),
     help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE, and "
     "-m LABEL=lower says that lower is better. It is a table that evaluate -q has written, or a DIRECTORY of "
     f"evaluate --resume. Lines have a FORMAT, {choices(VALUE_FORMATS)}.",
@@ -450,11 +446,12 @@ AVERAGE_OVER = option(
     help="The topics of each mean: all judged ones, or those with a positive document for the measure. Default: as "
     "the suite has it, else judged.",
 )
-BY = option(
+#: What commands that evaluate all runs require besides qrels and runs.
+EVALUATION = (*MEASURES, STANCES, ASPECTS, AVERAGE_OVER)
+BY = file_option(
     "--by",
     "topic_groups",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
+    dir_okay=False,
     help="Groups of topics, one line per topic: the query id, a blank or tab, and the name of the group.",
 )
 #: The test, the correction for several runs, and the significance level.

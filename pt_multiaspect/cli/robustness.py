@@ -12,7 +12,7 @@ from ..answers._frames import read_answers
 from ..integration.declared import default_measures
 from . import options
 from .inputs import judged_aspects, pick_baseline, pick_measures, read_measures
-from .options import Requested, complete_measure, option
+from .options import Requested, complete_measure, file_option, option
 from .tables import Sheet
 from .verb import Inputs, verb
 
@@ -39,17 +39,15 @@ from .verb import Inputs, verb
         shell_complete=complete_measure,
         help="A variant of the measure. May be repeated. Default: those that differ from it in one choice.",
     ),
-    option(
+    file_option(
         "--judges",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
+        dir_okay=False,
         help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, criterion, value and "
         "judge.",
     ),
-    option(
+    file_option(
         "--preferences",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
+        dir_okay=False,
         help="Preferences of people between the runs: JSON Lines, CSV or TSV with the columns qid, a, b and "
         "preferred (a run, or tie), or qid, name and score; and perhaps assessor.",
     ),

@@ -19,14 +19,12 @@ WORDS = {
     "FILE ('pt-multiaspect describe --write-aspects FILE' writes them) to get comparable values on other qrels, or "
     "in the measure, as in ",
     "Declare them with aspects= to": "Declare them with --aspects FILE to",
-    "codes that mean 'not judged', Aspect(unjudged=[…]), only": "codes that mean 'not judged', \"unjudged\": […] "
-    "in --aspects FILE, only",
+    "'not judged', Aspect(unjudged=[…]), only": "'not judged', \"unjudged\": […] in --aspects FILE, only",
     "select other columns, as in aspects=['relevance', …]": "leave its file out of --qrels",
     "Leave it out with aspects=": "Leave its file out of --qrels",
     "or read them anyway with check=False": "or read them anyway with --no-check",
     "or disable the check with check=False": "or disable the check with --no-check",
-    "pass dict(suite) to evaluate its measures over all judged topics": "add --average-over judged to evaluate its "
-    "measures over all judged topics",
+    "pass dict(suite) to evaluate its measures": "add --average-over judged to evaluate its measures",
     "; pass measures={label: measure}": "; say so by -m LABEL=higher, LABEL=lower or LABEL=MEASURE",
     "that ci= or over= adds": "that --ci adds",
     "name those of the aspects by measures=[...]": "name those of the aspects by -m",
@@ -40,14 +38,12 @@ WORDS = {
     "; register a function with register_distance(name), or pass an Order, its name or "
     "Order.from_distance(aspects, function) as order=": ", as in 'TOMA(distance=manhattan)'",
     "upper_bound is undefined": "the upper bound is undefined",
-    "name the label columns of one file by aspects=[…]": "name the label columns of one file, as in --qrels "
-    "relevance,credibility=FILE",
+    "columns of one file by aspects=[…]": "columns of one file, as in --qrels relevance,credibility=FILE",
     " of human in model, which has": " of --human in --qrels, which have",
     "Are human and model swapped": "Are --human and --qrels swapped",
     "evaluate with gate=, so that nothing is missing; otherwise, pass judgments of a model as labels=": "evaluate "
     "the measure with gate=, so that nothing is missing; otherwise, give judgments of a model with --labels",
-    "this looks like qrels, not a run": "this looks like qrels, not a run: write --qrels ASPECT=FILE for each "
-    "aspect",
+    "looks like qrels, not a run": "looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect",
     "this looks like a run, not qrels": "this looks like a run, not qrels: give runs after the other options, and "
     "qrels as --qrels ASPECT=FILE",
 }
