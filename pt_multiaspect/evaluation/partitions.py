@@ -181,7 +181,7 @@ class Evaluator:
         result = (
             long_frame([str(name) for name in names], self._plan.labels, qids, values) if len(names) else self.meta
         )
-        return _convert_like(frame, result if len(result) else self.meta)
+        return _convert_like(frame, result)
 
     def _evaluate_run(self, name: str, run: pd.DataFrame) -> tuple[Any, Floats]:
         """Return the queries and values of a run."""

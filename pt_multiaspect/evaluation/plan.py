@@ -147,9 +147,8 @@ class Plan:
                 kept = np.zeros(len(judgments), dtype=np.bool_)
                 kept[rankings.hits.row] = True
                 labels = {name: np.where(kept, judgments.labels(name), np.nan) for name in judgments.label_names}
-                alone = judgments.with_labels(
-                    {name: judgments.row_values(values) for name, values in labels.items()}, scales=judgments
-                )
+                by_row = {name: judgments.row_values(values) for name, values in labels.items()}
+                alone = judgments.with_labels(by_row, scales=judgments)
                 values = Plan(judgments, labelled).values(rankings)
                 values_alone = Plan(alone, labelled).values(rankings.with_judgments(alone))
                 pairs = zip(labelled, values, values_alone, strict=True)

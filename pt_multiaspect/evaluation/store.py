@@ -78,40 +78,33 @@ class Store:
         if os.path.exists(folder) and not os.path.isdir(folder):
             raise MultiAspectError(f"out: expected a directory, got the file {directory}")
         evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.average_over)[:16]
-        files: dict[str, list[str]] = {}
-        foreign: list[str] = []
-        others: list[str] = []
-        temporary: list[str] = []
         with _file_errors():
             folder.mkdir(parents=True, exist_ok=True)
-            for name in sorted(os.listdir(folder)):
-                match = _FILE.fullmatch(name)
-                if match is not None and match[2] == evaluation:
-                    files.setdefault(match[1], []).append(name)
-                elif match is not None:
-                    others.append(name)
-                elif name.endswith(".npz"):
-                    foreign.append(name)
-                elif TEMPORARY.fullmatch(name):
-                    temporary.append(name)
+            names = sorted(os.listdir(folder))
+        matches = {name: match for name in names if (match := _FILE.fullmatch(name))}
+        foreign = [name for name in names if name.endswith(".npz") and name not in matches]
         if foreign:
             raise MultiAspectError(
                 f"out: expected an empty directory, or one that evaluate has written, but {directory} contains "
                 f"{choices(foreign[:3])}; use another directory"
             )
+        others = [name for name, match in matches.items() if match[2] != evaluation]
+        files: dict[str, list[str]] = {}
+        for name, match in matches.items():
+            if match[2] == evaluation:
+                files.setdefault(match[1], []).append(name)
         if others:
             with _file_errors():
                 _move_superseded(folder, others)
         if others or files:  # other programs may name temporary files alike
-            _remove_abandoned([folder / name for name in temporary])
+            _remove_abandoned([folder / name for name in names if TEMPORARY.fullmatch(name)])
         return cls(folder, evaluation, files)
 
     def run_files(self, name: str) -> RunFiles:
         """Return the files of the values of a run."""
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return RunFiles(
-            self.directory, f"{_readable_name(name)}.{digest}.{self.evaluation}", self.files.get(digest, [])
-        )
+        readable = re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_")[:60] or "run"
+        return RunFiles(self.directory, f"{readable}.{digest}.{self.evaluation}", self.files.get(digest, []))
 
 
 @dataclass(frozen=True)
@@ -123,10 +116,6 @@ class RunFiles:
     start: str
     #: The files with values of a run of this name, when the directory was opened.
     earlier: list[str]
-
-    def file(self, digest: str) -> str:
-        """Return the name of the file for a run with this digest."""
-        return f"{self.start}.{digest[:32]}.npz"
 
     def clear(self, but: str = "") -> None:
         """Remove the earlier files."""
@@ -163,7 +152,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 raise
             return Outcome(name, reason=str(error))
         digest = hashlib.sha256(run.data).hexdigest()
-    file = files.file(digest)
+    file = f"{files.start}.{digest[:32]}.npz"
     with _file_errors(), collect_warnings() as causes:
         if file in files.earlier:
             part = _read(files.directory / file)
@@ -266,11 +255,6 @@ def _file_errors() -> Iterator[None]:
             "; workers on other machines need a directory that all share" if error.errno == errno.ENOENT else ""
         )
         raise MultiAspectError(f"out: cannot write {error.filename}: {error.strerror or error}{remedy}") from error
-
-
-def _readable_name(name: str) -> str:
-    """Return the readable part of the name of a run's file."""
-    return re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_")[:60] or "run"
 
 
 def _folder(directory: object, parameter: str) -> Path:

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -126,34 +126,31 @@ def read_values(
         return _read_table(path) if is_table else read_directory(path)
     refuse_unknown([format], FORMATS, "a format", "format")
     text = as_text(*load(path))
-    rows = list(_json_rows(text) if format == "jsonl" else _split_rows(text, format))
-    columns = {column: [row[column] for *_, row in rows] for column in COLUMNS if rows and column in rows[0][2]}
-    if not rows:
+    lines = list(_json_rows(text) if format == "jsonl" else _split_rows(text, format))
+    if not lines:
         raise MultiAspectError(f"{text.name}: the file is empty; expected {_layout(format)}")
-    if "name" in columns and name is not None:
+    rows = pd.DataFrame({column: [row[column] for *_, row in lines] for column in lines[0][2]}, dtype=object)
+    if "name" in rows and name is not None:
         raise MultiAspectError(f"name: expected None, as the lines of {text.name} name their runs, got {name!r}")
-    is_topic = [qid != _ALL for qid in columns["qid"]]
-    if all(is_topic) and _ALL in columns["measure"]:
-        number, line, _ = rows[columns["measure"].index(_ALL)]
+    is_topic, is_all = rows["qid"] != _ALL, rows["measure"] == _ALL
+    if is_topic.all() and is_all.any():
+        number, line, _ = lines[int(is_all.argmax())]
         raise MultiAspectError(
             f"{text.name}:{number}: expected {_layout(format)}, got the measure all: {excerpt(line)}; use "
             "another format="
         )
-    kept = [row for row, counts in zip(rows, is_topic, strict=True) if counts]
-    if not kept:
+    if not is_topic.any():
         raise MultiAspectError(
             f"{text.name}: expected values of topics, got only aggregates (topic all); write the file with the "
             "option -q of trec_eval, ir_measures or pt-multiaspect"
         )
-    if "name" not in columns:
+    if "name" not in rows:
         with refuse_surrogates("name"):
             (name or "").encode()
-        run = name or _run_name(text, columns) or Path(text.name).name
-        kept = [(number, line, {"name": run, **row}) for number, line, row in kept]
-    texts = {
-        column: np.array([row[column] for *_, row in kept] + [None], dtype=object)[:-1] for column in COLUMNS[:3]
-    }
-    result = pd.DataFrame({**texts, "value": [_value(text, *row) for row in kept]})
+        rows["name"] = name or _run_name(text, rows) or Path(text.name).name
+    texts = {column: rows.loc[is_topic, column].to_numpy(dtype=object) for column in KEYS}
+    values = [_value(text, *line) for line, counts in zip(lines, is_topic, strict=True) if counts]
+    result = pd.DataFrame({**texts, "value": values})
     check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {text.name}")
     return result
 
@@ -203,11 +200,9 @@ def _layout(format: str) -> str:
     return f"lines `{' '.join(words.get(field, field) for field in _FIELDS[format])}`{optional}"
 
 
-def _run_name(text: Text, columns: dict[str, list[Any]]) -> str:
+def _run_name(text: Text, rows: pd.DataFrame) -> str:
     """Return the run that a line of trec_eval names, or an empty string."""
-    named = {
-        value for measure, value in zip(columns["measure"], columns["value"], strict=True) if measure == _RUNID
-    }
+    named = set(rows.loc[rows["measure"] == _RUNID, "value"])
     if len(named) > 1:
         raise MultiAspectError(
             f"{text.name}: expected the values of one run, got those of {choices(sorted(named))}; divide the file"
@@ -253,13 +248,9 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     columns, rows = np.nonzero(~np.isnan(values))
     order = np.argsort(pd.factorize(names)[0][rows], kind="stable")  # as `evaluate`: by run, measure and topic
     columns, rows = columns[order], rows[order]
-    content = {
-        "name": names[rows],
-        "qid": qids[rows],
-        "measure": np.array([*labels, None], dtype=object)[:-1][columns],
-        "value": values[columns, rows],
-    }
-    result = pd.DataFrame(content)
+    measures = np.array(labels, dtype=object)[columns]
+    texts = {"name": names[rows], "qid": qids[rows], "measure": measures}
+    result = pd.DataFrame({**texts, "value": values[columns, rows]})
     check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {name}")
     if not hasattr(path, "read"):
         record_measures(result, recorded_measures(os.fspath(path), labels, digest))
@@ -390,6 +381,7 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         _refuse_blanks(format, "a label", labels, "label the measure, as in -m LABEL=MEASURE")
         _refuse_blanks(format, "the topic", values["qid"].unique(), "use jsonl")
     by_run = dict(list(values.groupby("name", sort=False)))
+    order = [COLUMNS.index(field) for field in _FIELDS.get(format, ())]
     lines = []
     for name, *aggregates in means.itertuples(index=False, name=None):
         rows = by_run.get(name, values.iloc[:0])
@@ -397,7 +389,13 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         run_rows = [(_ALL, label, float(value)) for label, value in zip(labels, aggregates, strict=True)]
         if format == "trec_eval":
             run_rows.insert(0, (_ALL, _RUNID, name))
-        lines += [_WRITERS[format](name, *row) for row in (*topic_rows, *run_rows)]
+        for row in (*topic_rows, *run_rows):
+            cells = (name, *row)
+            if format == "jsonl":
+                keys = (key for key, *_ in _KEYS.values())
+                lines.append(json.dumps(dict(zip(keys, cells, strict=True))))
+            else:
+                lines.append("\t".join(str(cells[position]) for position in order))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -407,15 +405,3 @@ def _refuse_blanks(format: str, what: str, names: Iterable[str], remedy: str) ->
             raise MultiAspectError(
                 f"format {format}: expected {what} without blanks, which separate fields, got {name!r}; {remedy}"
             )
-
-
-def _json_line(name: str, qid: str, measure: str, value: float) -> str:
-    return json.dumps({"run_id": name, "topic_id": qid, "measure": measure, "value": value})
-
-
-_WRITERS: dict[str, Callable[..., str]] = {
-    "trec_eval": lambda name, qid, measure, value: f"{measure}\t{qid}\t{value}",
-    "tot": lambda name, qid, measure, value: f"{name}\t{measure}\t{qid}\t{value}",
-    "ir_measures": lambda name, qid, measure, value: f"{name}\t{qid}\t{measure}\t{value}",
-    "jsonl": _json_line,
-}

@@ -16,6 +16,7 @@ from ..errors import MultiAspectError
 from ..kernels.breakdown import MARGINAL, Breakdown
 
 if TYPE_CHECKING:
+    from ..bases import Term
     from ..measures.measure import Measure
 
 #: Relative tolerance for the sum of contributions.
@@ -218,14 +219,19 @@ def split_value(measure: Measure, run: _HasPrefixes, value: Floats) -> Parts:
         return np.stack([same[index].base.values(prefix, same[index].target) for index in marginal])
 
     if marginal:
-        depths = [terms[index].base.depth for index in marginal]
-        cutoff = None if None in depths else max(depth for depth in depths if depth is not None)
+        cutoff = last_rank([terms[index] for index in marginal])
         differences = _differences(run, evaluate, cutoff, values[marginal])
         for index, (breakdown, n_ranks, further) in zip(marginal, differences, strict=True):
             parts[index] = Part(
                 breakdown, values[index], weights[index], slopes[index], terms[index].name, n_ranks, cutoff, further
             )
     return Parts(value, [parts[index] for index in range(len(terms))], whole, unknown)
+
+
+def last_rank(terms: list[Term]) -> int | None:
+    """Return the last rank that can contribute to one of the terms; None if some have no cutoff."""
+    depths = [term.base.depth for term in terms]
+    return None if None in depths else max(depth for depth in depths if depth is not None)
 
 
 def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values: Floats) -> Floats:

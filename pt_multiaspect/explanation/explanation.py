@@ -20,11 +20,8 @@ from ..results.explained_topic import detail_columns
 from ..results.explanation import Explanation
 from ..results.view import gain_name
 from .contributions import split_value, tolerance
-from .frames import aspects_frame, label_columns, ranks_frame, scale_positions, swaps_frame, values_by_rank
-from .notes import notes
+from .frames import aspects_frame, label_columns, notes, ranks_frame, scale_positions, swaps_frame, values_by_rank
 from .topic import Topic
-
-_check_depth = count("depth")
 
 
 def explain(
@@ -99,7 +96,7 @@ def explain(
     1 of the first 3 documents is unjudged.
     contribution = gain x discount / 2.63093.
     """
-    depth = _check_depth(depth)
+    depth = count("depth")(depth)
     if not isinstance(measure, str) and not is_measure(measure):
         raise MultiAspectError(
             f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "

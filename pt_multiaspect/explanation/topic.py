@@ -53,11 +53,6 @@ class Topic:
         """Return the topic with judgments of this topic only, on the same scales."""
         return replace(self, judgments=self.judgments.repeat_query(self.query, 1), query=0)
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether the judgments have no other topic."""
-        return self.judgments.n_queries == 1
-
     @cached_property
     def rankings(self) -> Rankings:
         """The ranking, joined with the judgments."""
@@ -95,7 +90,7 @@ class Topic:
         ndarray of float, shape (n_outputs, n_queries, n_ranks + 1)
             Computed on collections of limited size that repeat the topic.
         """
-        if not self.is_alone:
+        if self.judgments.n_queries > 1:
             qids = [self.judgments.qids[self.query]]
             runs = [self._join(self.judgments, qids, [length]) for length in range(n_ranks + 1)]
             return np.stack([evaluate(self.judgments, run) for run in runs], axis=-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -147,18 +147,18 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
             return None  # pytrec_eval uses the last of different labels for the same document
         prepared = self._prepared  # another thread may replace it meanwhile
         if prepared is None or prepared.judgments is not judgments or prepared.measures != measures:
-            prepared = self._prepared = _Prepared(frame, judgments, labels, measures)
+            standard = StandardMeasures(measures, judgments, labels)
+            prepared = self._prepared = _Prepared(frame, judgments, measures, standard)
         return prepared
 
 
-class _Prepared:
+class _Prepared(NamedTuple):
     """Measures and qrels, prepared for any number of runs."""
 
-    def __init__(
-        self, frame: pd.DataFrame, judgments: Judgments, labels: Any, measures: frozenset[AnyMeasure]
-    ) -> None:
-        self.frame, self.judgments, self.labels, self.measures = frame, judgments, labels, measures
-        self.standard = StandardMeasures(measures, judgments, labels)
+    frame: pd.DataFrame
+    judgments: Judgments
+    measures: frozenset[AnyMeasure]
+    standard: StandardMeasures
 
 
 class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]

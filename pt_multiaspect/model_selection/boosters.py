@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -355,18 +356,15 @@ class LibraryMetric(Evaluation):
         queries = rows.queries
         begins = np.flatnonzero(np.append(True, queries[1:] != queries[:-1]))
         expected = np.diff(np.append(begins, len(queries)))
-        if len(expected) == len(sizes) and (expected == sizes).all():
-            return
-        shared = min(len(expected), len(sizes))
-        differing = np.flatnonzero(expected[:shared] != np.asarray(sizes)[:shared])
-        group = int(differing[0]) if len(differing) else shared
-        known = f"{expected[group]} rows of query {queries[begins[group]]}" if group < len(expected) else "no rows"
-        size = sizes[group] if group < len(sizes) else "none"
-        raise MultiAspectError(
-            f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
-            f"group {group} (counted from 0) has {known} in y, but {size} in the set. Pass y and qid in the order "
-            "of the rows of the set, sorted by query, and the validation set only"
-        )
+        for group, (known, size) in enumerate(zip_longest(expected.tolist(), sizes)):
+            if known != size:
+                in_y = "no rows" if known is None else f"{known} rows of query {queries[begins[group]]}"
+                in_set = "none" if size is None else size
+                raise MultiAspectError(
+                    f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
+                    f"group {group} (counted from 0) has {in_y} in y, but {in_set} in the set. Pass y and qid in "
+                    "the order of the rows of the set, sorted by query, and the validation set only"
+                )
 
     def _check_labels(self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]) -> None:
         """Raise an error if rows of a query with equal labels in y have different labels in the library."""

@@ -20,7 +20,7 @@ from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, measures_by_label
-from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
+from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_aggregate_is_better
 from ..integration.parsing import parse, parse_all, short_label
 from ..measures.definitions import sentence
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
@@ -197,16 +197,8 @@ def decimals_by_label(
     for number in (default, *by_label.values()):
         if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= number <= 15:
             raise MultiAspectError(f"decimals: expected integers from 0 to 15, got {number!r}")
-    return {label: int(by_label.get(label, 0 if _is_sum(known[label]) else default)) for label in labels}
-
-
-def _is_sum(measure: Any) -> bool:
-    if measure is None:
-        return False
-    aggregator = measure.aggregator()
-    for _ in range(2):
-        aggregator.add(1.0)
-    return bool(aggregator.result() == 2)
+    is_sum = {label: aggregate_values(known[label], [1.0, 1.0]) == 2 for label in labels}
+    return {label: int(by_label.get(label, 0 if is_sum[label] else default)) for label in labels}
 
 
 def check_mean(head: Head, aggregates: pd.Series[float], values: Floats) -> None:
