@@ -20,13 +20,13 @@ def test_numbers_by_query_and_document():
     read = table('{"q2": {"d 1": 1.5, "d2": 2}, "empty": {}, "q1": {"d\\u00e9": -1e-3, "d\\u0000": 0}}')
     assert read.qids.tolist() == ["q2", "q1"]
     assert read.query.tolist() == [0, 0, 1, 1]
-    assert read.docnos.tolist() == ["d 1", "d2", "dé", "d\0"]
-    assert read.values.tolist() == [1.5, 2.0, -0.001, 0.0]
-    assert read.values.dtype == np.float64
+    assert read.docnos.decode().tolist() == ["d 1", "d2", "dé", "d\0"]
+    assert read.score.tolist() == [1.5, 2.0, -0.001, 0.0]
+    assert read.score.dtype == np.float64
 
 
 def test_the_last_bit_of_a_number_is_kept():
-    assert table('{"q": {"d": 0.1, "e": 12345678901234567890}}').values.tolist() == [0.1, 12345678901234567890.0]
+    assert table('{"q": {"d": 0.1, "e": 12345678901234567890}}').score.tolist() == [0.1, 12345678901234567890.0]
 
 
 FORM = "expected {qid: {docno: score}}"

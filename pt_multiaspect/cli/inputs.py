@@ -26,7 +26,7 @@ from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
-from ..io.prediction_files import model_in_file
+from ..io.json_files import model_in_file
 from ..io.runs import name_of_file, named_runs, run_files, run_title
 from ..io.trec_files import read_qrels, read_run
 from ..orders.tracks import TRACK_ANSWERS, correctness

@@ -1,20 +1,25 @@
-"""JSON files of numbers by query and document: runs and qrels of pytrec_eval, ranx, BEIR and others."""
+"""JSON files: numbers by query and document, and predictions of MTEB and of sentence-transformers."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from .._typing import Floats, Ints, Objects
-from ..errors import MultiAspectError, number_of, refuse_surrogates, shown
-from .file_contents import Text
+from .._typing import Floats
+from ..collection.columns import beir_columns
+from ..collection.run import Run
+from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, shown, warn_of_run
+from ..strings.texts import Texts
+from .file_contents import Text, read_head
 
 #: The beginning of a JSON object or array. A field of a TREC file would have to begin with such brackets.
 _JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\{\s*([\"}]|\Z)|\[\s*([\[\]{\"]|\Z))")
@@ -25,18 +30,6 @@ _NOT_BLANK = re.compile(r"[^ \t\r\n]")
 def is_json(data: bytes) -> bool:
     """Return whether a file contains a JSON object or array."""
     return _JSON.match(data) is not None
-
-
-@dataclass(frozen=True, eq=False)
-class JsonTable:
-    """Numbers by query and document, in the order of the file."""
-
-    #: The distinct queries that have documents.
-    qids: Objects
-    #: The query of each row, as a position in `qids`.
-    query: Ints
-    docnos: Objects
-    values: Floats
 
 
 class RepeatedKey(dict[str, Any]):
@@ -77,8 +70,8 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
     return values
 
 
-def read_json_table(text: Text, what: str = "score") -> JsonTable:
-    """Read a file ``{qid: {docno: number}}``.
+def read_json_table(text: Text, what: str = "score") -> Run:
+    """Read a file ``{qid: {docno: number}}`` like a run, in the order of the file.
 
     Parameters
     ----------
@@ -98,8 +91,8 @@ def read_json_table(text: Text, what: str = "score") -> JsonTable:
     return json_table(text.name, values[0][1], what)
 
 
-def json_table(name: str, content: Any, what: str = "score") -> JsonTable:
-    """Return the table of an object ``{qid: {docno: number}}``, which `read_json` has read.
+def json_table(name: str, content: Any, what: str = "score") -> Run:
+    """Return the numbers of an object ``{qid: {docno: number}}``, which `read_json` has read.
 
     The parameters and errors are those of `read_json_table`, with the `name` of the file or its part.
     """
@@ -133,7 +126,9 @@ def json_table(name: str, content: Any, what: str = "score") -> JsonTable:
     with refuse_surrogates(name):
         "\0".join(content).encode()
         "\0".join(docnos).encode()
-    return JsonTable(np.array(list(content), dtype=object), query, np.array(docnos, dtype=object), values)
+    return Run(
+        np.array(list(content), dtype=object), query, Texts.from_strings(np.array(docnos, dtype=object)), values
+    )
 
 
 def _finite_numbers(numbers: list[Any]) -> Floats | None:
@@ -145,3 +140,200 @@ def _finite_numbers(numbers: list[Any]) -> Floats | None:
     except OverflowError:
         return None
     return values if np.isfinite(values).all() else None
+
+
+#: The beginning of JSON lines with the columns of BEIR.
+_BEIR_LINE = re.compile(rb'\s*\{[^{}]*"corpus[-_]id"')
+
+
+def read_json_judgments(text: Text) -> pd.DataFrame:
+    """Read judgments ``{qid: {docno: label}}``, or lines with the columns of BEIR. Runs have these forms, too."""
+    if _BEIR_LINE.match(text.data):  # not read twice otherwise
+        lines = read_json(text)
+        columns = beir_columns(lines[0][1])
+        if columns is not None:
+            return _beir_lines(text.name, lines, (*columns, "score"))
+    return read_json_table(text, "label").to_pandas().rename(columns={"doc_id": "corpus_id"})
+
+
+def _beir_lines(name: str, lines: list[tuple[int, Any]], fields: tuple[str, ...]) -> pd.DataFrame:
+    """Return the judgments of lines with the columns of BEIR."""
+    for line, row in lines:
+        if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or not {*fields} <= row.keys():
+            raise MultiAspectError(
+                f"{name}:{line}: expected an object with each of {choices(fields)} once, got {shown(row)}"
+            )
+    return pd.DataFrame({field: [row[field] for _, row in lines] for field in fields})
+
+
+#: The key of the model in predictions of MTEB; the other keys are subsets.
+_META = "mteb_model_meta"
+
+#: The beginning of predictions of MTEB, and the name of the model.
+_HEAD = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*\{\s*"mteb_model_meta"\s*:\s*\{(?:[^{}]*?"model_name"\s*:\s*("(?:[^"\\]|\\.)*"))?'
+)
+
+#: The form of the lines of sentence-transformers.
+_LINE = '{"query_id": …, "results": [{"corpus_id": …, "score": …}, …]}'
+
+
+#: The bits of the largest 32-bit number.
+_LARGEST = int(np.array(np.finfo(np.float32).max).view(np.int32))
+
+
+class Predictions(NamedTuple):
+    """A run, and where it comes from."""
+
+    run: Run
+    is_mteb: bool = False
+    #: The name of the model, which only MTEB writes.
+    model: str | None = None
+
+
+def model_in_file(path: str | os.PathLike[str]) -> str | None:
+    """Return the name of the model in predictions of MTEB, None for other files. Only the head is read."""
+    match = _HEAD.match(read_head(os.path.expanduser(os.fspath(path))))
+    if match is None:
+        return None
+    try:
+        name: str = json.loads(match[1] or b'""')
+    except ValueError:  # no valid string: reading the whole file tells where
+        name = ""
+    return name
+
+
+def read_predictions(text: Text, subset: str | None = None, split: str | None = None) -> Predictions:
+    """Read a run in JSON.
+
+    Parameters
+    ----------
+    text : Text
+        The content of the file.
+    subset, split : str, optional
+        The part of predictions of MTEB, which may be left out if there is only one.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file is not valid JSON or no run, a key is repeated, or a score is not a finite number; if the subset
+        and split are not those of one part.
+    """
+    values = read_json(text)
+    first = values[0][1] if isinstance(values[0][1], Mapping) else {}
+    if {"query_id", "results"} <= first.keys():
+        return Predictions(_untie(json_table(text.name, _join_lines(text.name, values))))
+    if len(values) > 1:
+        raise MultiAspectError(
+            f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, got "
+            f"{number_of(len(values), 'JSON value')}, the first of which is {shown(values[0][1])}"
+        )
+    if isinstance(first.get(_META), Mapping):
+        model = first[_META].get("model_name")
+        part = _select_part(text.name, first, subset, split)
+        return Predictions(json_table(text.name, part), True, model if isinstance(model, str) else None)
+    if "mteb_version" in first:
+        raise MultiAspectError(
+            f"{text.name}: expected a run, got results of MTEB: the runs are in TASK_predictions.json in the "
+            "directory that mteb.evaluate(…, prediction_folder=…) writes"
+        )
+    return Predictions(json_table(text.name, values[0][1]))
+
+
+def _untie(run: Run) -> Run:
+    """Return a run in which later equal scores are lowered by the least 32-bit step, to keep their order.
+
+    sentence-transformers evaluates this order, and measures break ties by docno.
+    """
+    with np.errstate(over="ignore"):
+        bits = (run.score.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
+    # Consecutive integers for consecutive 32-bit numbers.
+    step = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    order = np.lexsort((-run.score, run.query))
+    # As if each query were far below the one before it.
+    offset = np.arange(len(run)) - (run.query[order] << 33)
+    lowered = np.minimum.accumulate(step[order] + offset) - offset
+    is_later = lowered < step[order]
+    later, lowered = order[is_later], np.maximum(lowered[is_later], -_LARGEST)
+    score = run.score.copy()
+    score[later] = np.copysign(np.abs(lowered).astype(np.int32).view(np.float32), lowered)
+    return replace(run, score=score)
+
+
+def _select_part(name: str, content: Mapping[str, Any], subset: str | None, split: str | None) -> Any:
+    """Return the predictions of one subset and split of a file of MTEB."""
+    parts: dict[tuple[str, str], Any] = {}
+    for key, splits in [(_META, content), *content.items()]:
+        if isinstance(splits, RepeatedKey):
+            raise MultiAspectError(f"{name}: expected distinct keys, got {splits.key} several times")
+        if not isinstance(splits, Mapping):
+            raise MultiAspectError(
+                f"{name}: expected an object {{split: predictions}} for {key}, got {shown(splits)}"
+            )
+        if key != _META:
+            parts |= {(key, own): predictions for own, predictions in splits.items()}
+    matching = [part for part in parts if subset in (None, part[0]) and split in (None, part[1])]
+    if len(matching) != 1:
+        wanted = [
+            f"{what} {value!r}" for what, value in (("subset", subset), ("split", split)) if value is not None
+        ]
+        raise MultiAspectError(
+            f"{name}: expected one subset and split, got {' and '.join(wanted) or 'none'}; choose one by subset= "
+            f"and split=. The file has (subset, split): {choices(f'({own}, {other})' for own, other in parts)}"
+        )
+    return parts[matching[0]]
+
+
+def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the lines of sentence-transformers as one object ``{qid: {docno: score}}``."""
+    queries: dict[str, dict[str, Any]] = {}
+    for line, value in values:
+        try:
+            results = value["results"]
+            if RepeatedKey in map(type, (value, *results)):
+                raise MultiAspectError(f"{name}:{line}: expected distinct keys in an object, got one several times")
+            qid = _identifier(value["query_id"])
+            pairs = [(_identifier(result["corpus_id"]), result["score"]) for result in results]
+        except (TypeError, KeyError):
+            raise MultiAspectError(f"{name}:{line}: expected a line {_LINE}, got {shown(value)}") from None
+        if qid in queries:
+            raise MultiAspectError(f"{name}:{line}: expected one line per query, got a second one of query {qid}")
+        queries[qid] = json_object(pairs)
+    return queries
+
+
+def _identifier(value: object) -> str:
+    if type(value) in (str, int):
+        return str(value)
+    raise TypeError
+
+
+def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
+    """Warn if queries of predictions of MTEB retrieve their own id, or most queries of a run rank it first."""
+    is_own = Texts.from_strings(run.qids).take(run.query).equals(run.docnos)
+    if not is_own.any():
+        return
+    n_queries = len(run.qids)
+    if not is_mteb:  # further down, numbers coincide by chance
+        best = np.full(n_queries, -np.inf)
+        np.maximum.at(best, run.query, run.score)
+        is_first = run.score == best[run.query]
+        is_own &= is_first & (np.bincount(run.query[is_first], minlength=n_queries) == 1)[run.query]
+    n_own = len(np.unique(run.query[is_own]))
+    if n_own and (is_mteb or 1 < n_queries < 2 * n_own):
+        whose, rank = (" of predictions of MTEB retrieve", "") if is_mteb else (" rank", " first")
+        remedy = (
+            "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these documents before it "
+            "scores a run, but not from the file"
+            if is_mteb
+            else "BEIR, and MTEB in some tasks, drop these documents before they score a run"
+        )
+        warn_of_run(
+            f"{n_own} of {number_of(n_queries, 'query')}{whose} the document with their own id{rank}, such as "
+            f"{run.qids[run.query[np.argmax(is_own)]]}",
+            f"{remedy}: drop_identical_ids=True of read_run drops them here as well, and "
+            "drop_identical_ids=False keeps them without this warning",
+            run=name,
+            key=f"{name} {n_own} {len(run)}",
+            group="identical ids",
+        )

@@ -26,8 +26,8 @@ from ..collection.rankings import Rankings
 from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices, refuse_none
 from .file_contents import NO_SUCH_FILE, Content, dataset_files, name_in_utf8
+from .json_files import model_in_file
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
-from .prediction_files import model_in_file
 from .trec_files import load_run, read_run
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,14 @@ import pandas as pd
 
 from .._cached import cached_property
 from .._typing import Floats
-from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS, beir_columns
+from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.frames import as_frame, is_frame, refuse_splits
 from ..collection.run import Run
 from ..errors import MultiAspectError, choices, refuse_none, shown, warn_of_run, warn_once
 from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .delimited_files import read_beir
 from .file_contents import Source, Text, as_text, load
-from .json_files import RepeatedKey, is_json, read_json, read_json_table
-from .prediction_files import Predictions, read_predictions, warn_of_identical_ids
+from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
 from .trec_lines import Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
 
 #: The remedy for a file with more label columns than aspects; the command line has a different one.
@@ -205,7 +204,7 @@ def read_run(
     0  q1    d3    0.5
     """
     file = _RunFile(*_load(source), subset, split)
-    rows = file.format.read_rows(file)
+    rows = file.read_rows()
     if drop_identical_ids is None and (rows["qid"] == rows["docno"]).any():
         warn_of_identical_ids(file.name, Run.of(rows), file.is_mteb)
     if not file.is_mteb and not (subset is None and split is None):
@@ -219,7 +218,7 @@ def read_run(
 def load_run(source: Source) -> Run:
     """Read a run like `read_run`, for the join with judgments."""
     file = _RunFile(*_load(source))
-    run = file.format.load(file)
+    run = file.load()
     warn_of_identical_ids(file.name, run, file.is_mteb)
     return run
 
@@ -236,11 +235,6 @@ class _RunFile:
     subset: str | None = None
     split: str | None = None
 
-    @property
-    def format(self) -> _RunFormat:
-        """The first format that the file has."""
-        return next(form for form in _RUN_FORMATS if form.matches(self))
-
     @cached_property
     def predictions(self) -> Predictions:
         """The run of a JSON file."""
@@ -251,32 +245,30 @@ class _RunFile:
         """Whether the file has predictions of MTEB."""
         return is_json(self.data) and self.predictions.is_mteb
 
+    def read_rows(self) -> pd.DataFrame:
+        """Return all columns, for `read_run`."""
+        if self.table is not None:
+            return frame_of_run(self.name, self.table)
+        if is_json(self.data):
+            run, _, model = self.predictions
+            rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
+            return rows.assign(name=model) if model else rows
+        metadata, text = split_metadata(as_text(self.name, self.data))
+        rows = _read_run_lines(text).frame().astype({"rank": np.int64})
+        rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
+        if metadata is not None:
+            rows.attrs["ir_metadata"] = metadata
+        return rows
 
-class _RunFormat(NamedTuple):
-    """A format of run files."""
-
-    matches: Callable[[_RunFile], bool]
-    #: Reads all columns, for `read_run`.
-    read_rows: Callable[[_RunFile], pd.DataFrame]
-    #: Reads what the join with judgments requires, for `load_run`.
-    load: Callable[[_RunFile], Run]
-
-
-def _prediction_rows(file: _RunFile) -> pd.DataFrame:
-    """Return the rows of a run in JSON."""
-    run, _, model = file.predictions
-    rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
-    return rows.assign(name=model) if model else rows
-
-
-def _line_rows(file: _RunFile) -> pd.DataFrame:
-    """Return the rows of a run in a TREC file."""
-    metadata, text = split_metadata(as_text(file.name, file.data))
-    rows = _read_run_lines(text).frame().astype({"rank": np.int64})
-    rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
-    if metadata is not None:
-        rows.attrs["ir_metadata"] = metadata
-    return rows
+    def load(self) -> Run:
+        """Return what the join with judgments requires, for `load_run`."""
+        if self.table is not None:
+            return run_of_table(self.name, self.table)
+        if is_json(self.data):
+            return self.predictions.run
+        columns = _read_run_lines(split_metadata(as_text(self.name, self.data))[1], ("qid", "docno"))
+        query, qids = columns.codes["qid"]
+        return Run(qids, query, columns.docnos, columns.numbers["score"])
 
 
 def _load(source: Source | Any) -> tuple[str, bytes, Any]:
@@ -288,25 +280,6 @@ def _load(source: Source | Any) -> tuple[str, bytes, Any]:
         return name, b"", as_frame(source, name)
     name, data = load(source)
     return name, data, read_arrow(name, data)
-
-
-def _load_lines(file: _RunFile) -> Run:
-    """Return the run in a TREC file."""
-    columns = _read_run_lines(split_metadata(as_text(file.name, file.data))[1], ("qid", "docno"))
-    query, qids = columns.codes["qid"]
-    return Run(qids, query, columns.docnos, columns.numbers["score"])
-
-
-#: The formats of runs; the last one is that of all other files.
-_RUN_FORMATS = (
-    _RunFormat(lambda file: is_json(file.data), _prediction_rows, lambda file: file.predictions.run),
-    _RunFormat(
-        lambda file: file.table is not None,
-        lambda file: frame_of_run(file.name, file.table),
-        lambda file: run_of_table(file.name, file.table),
-    ),
-    _RunFormat(lambda file: True, _line_rows, _load_lines),
-)
 
 
 def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
@@ -534,7 +507,7 @@ def _read_labels(
     name, data, table = _load(source)
     if table is None:
         text = as_text(name, data)
-        table = _json_labels(text) if is_json(data) else read_beir(text)
+        table = read_json_judgments(text) if is_json(data) else read_beir(text)
     if table is not None:
         return name, labels_of_table(name, table, None if as_it_is else columns, one_of_several=one_of_several)
     rows = read_lines(text, layout, ("qid", "docno")).frame()[["qid", "docno", *columns]]
@@ -542,32 +515,6 @@ def _read_labels(
         # Only now is the second field needed.
         rows = _distinct_judgments(text, read_lines(text, layout).frame(), list(columns), one_of_several)
     return text.name, rows.rename(columns=dict(columns))
-
-
-#: The beginning of JSON lines with the columns of BEIR.
-_BEIR_LINE = re.compile(rb'\s*\{[^{}]*"corpus[-_]id"')
-
-
-def _json_labels(text: Text) -> pd.DataFrame:
-    """Read judgments ``{qid: {docno: label}}``, or lines with the columns of BEIR. Runs have these forms, too."""
-    if _BEIR_LINE.match(text.data):  # not read twice otherwise
-        lines = read_json(text)
-        columns = beir_columns(lines[0][1])
-        if columns is not None:
-            return _beir_lines(text.name, lines, (*columns, "score"))
-    rows = read_json_table(text, "label")
-    ids = {"query_id": rows.qids[rows.query], "corpus_id": rows.docnos}
-    return pd.DataFrame({**ids, "score": rows.values})
-
-
-def _beir_lines(name: str, lines: list[tuple[int, Any]], fields: tuple[str, ...]) -> pd.DataFrame:
-    """Return the judgments of lines with the columns of BEIR."""
-    for line, row in lines:
-        if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or not {*fields} <= row.keys():
-            raise MultiAspectError(
-                f"{name}:{line}: expected an object with each of {choices(fields)} once, got {shown(row)}"
-            )
-    return pd.DataFrame({field: [row[field] for _, row in lines] for field in fields})
 
 
 def _distinct_judgments(text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool) -> pd.DataFrame:
