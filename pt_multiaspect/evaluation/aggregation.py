@@ -194,9 +194,8 @@ def aggregate(
     groups = None if by is None else read_topic_groups(by, perquery)
     perquery = drop_missing(perquery, "aggregate")
     known = measures_by_label(perquery, measures)
-    outside = (
-        perquery.loc[~perquery["value"].between(-_ROUNDING, 1 + _ROUNDING), "measure"].astype(str).unique().tolist()
-    )
+    is_outside = ~perquery["value"].between(-_ROUNDING, 1 + _ROUNDING)
+    outside = perquery.loc[is_outside, "measure"].astype(str).unique().tolist()
     warn_of_unknown_labels("aggregate", perquery, known, outside, "values are averaged")
     if confidence is not None and (weights is not None or over is not None):
         raise MultiAspectError(
@@ -207,11 +206,11 @@ def aggregate(
         check_one_value(perquery)
     else:
         _check_over(perquery, over)
-    limits = {
-        str(label): _limits(known[str(label)], values, is_unit_score(perquery, str(label)))
-        for label, values in perquery.groupby("measure")["value"]
-    }
-    options = _Options(list(perquery["name"].unique()), known, weight, over, confidence, interval, limits)
+    ends = {}
+    for label, values in perquery.groupby("measure")["value"]:
+        limits = _limits(known[str(label)], values, is_unit_score(perquery, str(label)))
+        ends[str(label)] = partial(interval, confidence=confidence, limits=limits)
+    options = _Options(list(perquery["name"].unique()), known, weight, over, confidence, ends)
     check_columns(known, {label: options.added_columns(label) for label in known})
     refuse_taken(known, ["name"], "the column of the runs")
     refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
@@ -238,9 +237,8 @@ class _Options:
     #: The column of seeds or folds, if there are several values per topic.
     over: str | None
     confidence: float | None
-    interval: Callable[..., tuple[float, float]]
-    #: By label, the range of values.
-    limits: dict[str, tuple[float, float]]
+    #: By label, the ends of the interval of a mean, from values.
+    ends: Mapping[str, Callable[[Floats], tuple[float, float]]]
 
     def added_columns(self, label: str) -> tuple[str, ...]:
         """Return the columns that are added for a measure."""
@@ -252,7 +250,7 @@ class _Options:
 def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL) -> pd.DataFrame:
     """Return one row per run with the aggregates over the topics of a group."""
     within = "" if group == ALL else f" in the group {group}"
-    over, confidence = options.over, options.confidence
+    over = options.over
     rows = {name: {"name": name} for name in options.names}
     for (name, label), values in topics.groupby(["name", "measure"], sort=False):
         label = str(label)
@@ -263,11 +261,10 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL)
         rows[name][label] = aggregates[0]
         if over is not None:
             rows[name].update(zip((label, *added), _mean_and_spread(aggregates), strict=True))
-        if confidence is not None and (group == ALL or len(values) > 1):
+        if options.confidence is not None and (group == ALL or len(values) > 1):
             with errors_of(f"no interval for {label} of {name}{within}"):
-                interval_of_mean = partial(options.interval, confidence=confidence, limits=options.limits[label])
-                ends = _interval(measure, values["value"].tolist(), interval_of_mean)
-            rows[name].update(zip(added, ends, strict=True))
+                interval = _interval(measure, values["value"].tolist(), options.ends[label])
+            rows[name].update(zip(added, interval, strict=True))
     return pd.DataFrame(list(rows.values()))
 
 
