@@ -14,7 +14,7 @@ from ir_measures import AP, NumRet
 
 import pt_multiaspect as ma
 from pt_multiaspect.aspects.aspects import in_words
-from pt_multiaspect.views.latex import escape
+from pt_multiaspect.views.markup import escape
 
 NASTY = r"""a_b%c#d$e&f{g}h~i^j\k<l>m|n"o'p`q[r]s*t--u-v @=+()/;:,.!?αβΣ±−†é"""
 

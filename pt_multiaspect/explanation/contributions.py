@@ -1,23 +1,26 @@
-"""Values as sums of contributions of ranks, for all topics of a run at once."""
+"""Values as sums of contributions of ranks, for one topic of a run or for all at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from .._cached import cached_property
-from .._typing import Bools, Floats
-from ..collection.judgments import Judgments
+from .._typing import Bools, Floats, Ints, Objects
+from ..bases import Term
+from ..collection.judgments import Judgments, numbered_names
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
+from ..kernels.best_ranking import is_by_sorting
 from ..kernels.breakdown import MARGINAL, Breakdown
-
-if TYPE_CHECKING:
-    from ..bases import Term
-    from ..measures.measure import Measure
+from ..kernels.hits import positions
+from ..measures.best_rank import best_rank, forms_of, ranks_by_keys
+from ..measures.measure import Measure
 
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
@@ -25,23 +28,14 @@ _TOLERANCE = 1e-9
 #: Tolerance below which amounts that belong to no rank are left out, relative to the offset.
 _NOTHING = 1e-13
 
+#: Maximum number of judged documents in collections on which prefixes of a ranking are evaluated at once.
+_MOST_JUDGED = 200_000
+
+#: Above this number of judged documents, the assignment of documents to ranks takes too much memory.
+_MOST_ASSIGNED = 2000
+
 #: A function that computes values of shape (n_outputs, n_queries).
 Evaluation = Callable[[Judgments, Rankings], Floats]
-
-
-class _HasPrefixes(Protocol):
-    """A run whose first ranks can be evaluated."""
-
-    @property
-    def rankings(self) -> Rankings:
-        """The run."""
-
-    @property
-    def depth(self) -> int:
-        """The maximum number of ranks with a separate marginal contribution."""
-
-    def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
-        """Return the values of the first 0 to `n_ranks` ranks, shape (n_outputs, n_queries, n_ranks + 1)."""
 
 
 class Prefixes:
@@ -65,6 +59,122 @@ class Prefixes:
     def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
         """Return the values of the first 0 to `n_ranks` ranks, shape (n_outputs, n_queries, n_ranks + 1)."""
         return np.stack([evaluate(run.judgments, run) for run in self._runs[: n_ranks + 1]], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """A ranking of one topic, and the judgments it is evaluated on."""
+
+    measure: Measure
+    #: The judgments of this topic alone, or of all topics if the value depends on others.
+    judgments: Judgments
+    #: The position of the topic among the judgments.
+    query: int
+    qid: str
+    run: str
+    #: The retrieved documents in the order of their ranks, with their scores.
+    docnos: Objects
+    scores: NDArray[Any]
+    #: Maximum number of ranks with a separate marginal contribution.
+    depth: int
+
+    def __len__(self) -> int:
+        return len(self.docnos)
+
+    def as_only_topic(self) -> Topic:
+        """Return the topic with judgments of this topic only, on the same scales."""
+        return replace(self, judgments=self.judgments.repeat_query(self.query, 1), query=0)
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """The ranking, joined with the judgments."""
+        return self._join(self.judgments, [self.judgments.qids[self.query]], [len(self)])
+
+    @cached_property
+    def values(self) -> Floats:
+        """The values of the measure on all topics of the judgments."""
+        return self.measure.evaluate(self.rankings)
+
+    @property
+    def value(self) -> float:
+        """The value of the measure."""
+        return float(self.values[self.query])
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The judged pair of each retrieved document, -1 for unjudged documents."""
+        rows = np.full(len(self), -1, dtype=np.intp)
+        rows[self.rankings.hits.rank - 1] = self.rankings.hits.row
+        return rows
+
+    def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
+        """Evaluate the first 0 to `n_ranks` ranks of the ranking.
+
+        Parameters
+        ----------
+        evaluate : callable
+            Returns values of shape (n_outputs, n_queries) for judgments and a run.
+        n_ranks : int
+            Maximum number of ranks.
+
+        Returns
+        -------
+        ndarray of float, shape (n_outputs, n_queries, n_ranks + 1)
+            Computed on collections of limited size that repeat the topic.
+        """
+        if self.judgments.n_queries > 1:
+            qids = [self.judgments.qids[self.query]]
+            runs = [self._join(self.judgments, qids, [length]) for length in range(n_ranks + 1)]
+            return np.stack([evaluate(self.judgments, run) for run in runs], axis=-1)
+        at_once = max(1, _MOST_JUDGED // max(len(self.judgments), 1))
+        parts = []
+        for start in range(0, n_ranks + 1, at_once):
+            lengths = list(range(start, min(start + at_once, n_ranks + 1)))
+            judgments = self.judgments.repeat_query(self.query, len(lengths))
+            parts.append(evaluate(judgments, self._join(judgments, numbered_names(len(lengths)), lengths)))
+        return np.concatenate(parts, axis=1)[:, None]
+
+    def best(self) -> Topic | None:
+        """Return the topic with a best ranking of all judged documents; None if none is known."""
+        rank = self._best_rank()
+        if rank is None:
+            return None
+        rows = np.flatnonzero(self.judgments.pool_query == self.query)
+        rows = rows[np.argsort(rank[rows])]
+        scores = np.arange(len(rows), 0, -1, dtype=np.float64)
+        best = replace(self, docnos=self.judgments.docnos[rows], scores=scores, run="ideal")
+        # With gains of unjudged documents, a run can exceed every ranking of judged documents.
+        return best if best.value >= self.value - 1e-9 * max(1.0, abs(self.value)) else None
+
+    def _best_rank(self) -> Ints | None:
+        measure, judgments = self.measure, self.judgments
+        if measure.lower_is_better:
+            return None
+        terms = measure.terms(judgments)
+        if not terms:
+            gain = measure.document_gain(judgments)
+            if gain is None or measure.gain_is_surrogate(judgments):
+                return None
+            return ranks_by_keys(judgments, gain[None])
+        forms = forms_of(terms)
+        sorts = len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL
+        if forms and not sorts and not is_by_sorting(forms) and len(judgments) > _MOST_ASSIGNED:
+            return None
+        try:
+            return best_rank(measure, judgments)
+        except MultiAspectError:  # if discounts increase, for example
+            return None
+
+    def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:
+        """Return the first ranks of the ranking as runs for queries of the judgments."""
+        query = np.repeat(np.arange(len(lengths)), lengths)
+        position = positions(query)
+        run = {
+            "query_id": np.array(qids, dtype=object)[query],
+            "doc_id": self.docnos[position],
+            "score": self.scores[position],
+        }
+        return Rankings(pd.DataFrame(run), judgments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,14 +276,14 @@ class Parts:
         return [part.topic_part(query, n) for part in parts]
 
 
-def split_value(measure: Measure, run: _HasPrefixes, value: Floats) -> Parts:
+def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts:
     """Split the values of a measure into contributions of ranks, by term where the gradient is known.
 
     Parameters
     ----------
     measure : Measure
         The measure.
-    run : _HasPrefixes
+    run : Prefixes or Topic
         The run, joined with the judgments.
     value : ndarray of float, shape (n_queries,)
         The values of the run.
@@ -253,7 +363,7 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
     return np.where(known, slope, np.nan)
 
 
-def _whole(measure: Measure, run: _HasPrefixes, value: Floats) -> Part:
+def _whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part:
     """Return the measure as one part, by the values of the first ranks."""
     cutoff = measure.params.get("cutoff")
     ((breakdown, n_ranks, further),) = _differences(
@@ -264,7 +374,7 @@ def _whole(measure: Measure, run: _HasPrefixes, value: Floats) -> Part:
 
 
 def _differences(
-    run: _HasPrefixes, evaluate: Evaluation, cutoff: int | None, values: Floats
+    run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats
 ) -> list[tuple[Breakdown, int, Floats]]:
     """Return the differences of the values of the first k and k - 1 ranks, of one or several functions.
 
@@ -312,7 +422,7 @@ class Contributions:
     marginal: Bools
 
     @classmethod
-    def of(cls, measure: Measure, run: _HasPrefixes) -> Contributions:
+    def of(cls, measure: Measure, run: Prefixes | Topic) -> Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics at once."""
         parts = split_value(measure, run, measure.evaluate(run.rankings))
         result = cls._sum(parts.terms, parts.value, run.depth)

@@ -19,9 +19,8 @@ from ..io.runs import NamedRuns, join
 from ..results.explained_topic import detail_columns
 from ..results.explanation import Explanation
 from ..results.view import gain_name
-from .contributions import split_value, tolerance
+from .contributions import Topic, split_value, tolerance
 from .frames import aspects_frame, label_columns, notes, ranks_frame, scale_positions, swaps_frame, values_by_rank
-from .topic import Topic
 
 
 def explain(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,8 @@ from .._typing import Bools, Floats
 from ..collection.views import AspectView
 from ..errors import join_names, number_of
 from ..kernels.breakdown import MARGINAL, STATED
-from .contributions import TopicPart, last_rank
-from .topic import Topic
-
-if TYPE_CHECKING:
-    from ..measures.measure import Measure
+from ..measures.measure import Measure
+from .contributions import Topic, TopicPart, last_rank
 
 #: Columns of `ranks` that every explanation has.
 NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "how", "note")

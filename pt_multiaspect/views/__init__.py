@@ -18,9 +18,7 @@ from .blocks import (
     records_table,
     with_interval,
 )
-from .html import asset, fragment, html_of, page, template
-from .latex import latex_of
-from .markdown import markdown_of
+from .markup import asset, fragment, html_of, latex_of, markdown_of, page, template
 from .numbers import MINUS, decimals, fixed_point, interval_text, percent, with_minus
 from .text import WIDTH, crop, printable, text_of
 from .view import View

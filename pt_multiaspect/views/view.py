@@ -7,7 +7,7 @@ from os import PathLike
 
 from .._writing import write_file
 from .blocks import Block
-from .html import fragment, page
+from .markup import fragment, page
 from .text import text_of
 
 

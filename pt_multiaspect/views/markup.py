@@ -1,12 +1,19 @@
-"""Tables as LaTeX."""
+"""Blocks as self-contained HTML, in the colours of the surrounding page, and tables as LaTeX and Markdown."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from .blocks import Bar, Cell, Sentence, Table
+from .blocks import Bar, Block, Cell, Sentence, Table
+from .text import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
 
 #: The first line, with the package that the document has to load.
 _REQUIRED = r"% requires \usepackage{booktabs}"
@@ -20,7 +27,44 @@ _ESCAPES = {
     "−": "$-$", "±": r"$\pm$", "†": r"$\dagger$", "↓": r"$\downarrow$", "×": r"$\times$",
     "–": r"\textendash{}", "—": r"\textemdash{}", "’": "'", "…": r"\ldots{}",
 }  # fmt: skip
-_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
+_LATEX_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
+_MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
+
+
+def html_of(blocks: Iterable[Block]) -> str:
+    """Return blocks as HTML elements, without their style."""
+    return str(_environment().get_template("blocks.html").render(blocks=list(blocks)))
+
+
+def fragment(blocks: Iterable[Block]) -> str:
+    """Return blocks as one HTML element with its style, which notebooks show."""
+    return f'<div class="ptma"><style>{asset(__package__, "style.css")}</style>{html_of(blocks)}</div>'
+
+
+def template(source: str) -> Template:
+    """Return a template that escapes inserted values."""
+    return _environment().from_string(source)
+
+
+@cache
+def asset(package: str, name: str) -> str:
+    """Return the text of a file in the folder ``assets`` of a package."""
+    return (files(package) / "assets" / name).read_text(encoding="utf-8")
+
+
+def page(title: str, content: str) -> str:
+    """Return an HTML page."""
+    return str(_environment().get_template("page.html").render(title=title, content=content))
+
+
+@cache
+def _environment() -> Environment:
+    # Imported on first use, as importing Jinja2 takes longer than drawing.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        loader=FunctionLoader(partial(asset, __package__)), autoescape=True, undefined=StrictUndefined
+    )
 
 
 def latex_of(
@@ -51,14 +95,14 @@ def latex_of(
     heads = " & ".join(escape(column.head) for column in table.columns)
     alignment = "l" + "".join("l" if column.left else "r" for column in table.columns[1:])
     lines += [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", heads + r" \\", r"\midrule"]
-    lines += [*_rows(table), r"\bottomrule", r"\end{tabular}"]
+    lines += [*_latex_rows(table), r"\bottomrule", r"\end{tabular}"]
     if table.notes:
-        notes = [_note(note) for note in table.notes]
+        notes = [_latex_note(note) for note in table.notes]
         lines += ["", r"\smallskip", r"\parbox{\linewidth}{\footnotesize\raggedright", *notes, "}"]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
-def _rows(table: Table) -> list[str]:
+def _latex_rows(table: Table) -> list[str]:
     width = len(table.columns)
     rows = table.all_rows()
     is_head = [row.span == width and len(row.cells) == 1 for row in rows]
@@ -72,9 +116,9 @@ def _rows(table: Table) -> list[str]:
         if head:
             if lines:
                 lines.append(r"\midrule")
-            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_cell(row.cells[0], [])}}}}} \\")
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_latex_cell(row.cells[0], [])}}}}} \\")
             continue
-        cells = [_cell(cell, signs[column] if column else []) for column, cell in enumerate(row.cells)]
+        cells = [_latex_cell(cell, signs[column] if column else []) for column, cell in enumerate(row.cells)]
         if any(is_head):
             cells[0] = rf"\quad {cells[0]}"
         lines.append(" & ".join(cells) + r" \\")
@@ -85,12 +129,12 @@ def _signs(cell: Cell | Bar | str) -> str:
     return cell.signs if isinstance(cell, Cell) else ""
 
 
-def _cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
+def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
     if isinstance(cell, Bar):
         return escape(cell.label)
     if isinstance(cell, str):
         cell = Cell(cell)
-    text = _MARKS.get(cell.mark, "%s").replace("%s", escape(cell.text))
+    text = _LATEX_MARKS.get(cell.mark, "%s").replace("%s", escape(cell.text))
     shown = [_sign(sign) if sign in cell.signs else rf"\phantom{{{_sign(sign)}}}" for sign in signs or cell.signs]
     if shown:
         text += f"$^{{{''.join(shown)}}}$"
@@ -103,7 +147,7 @@ def _sign(sign: str) -> str:
     return r"\dagger" if sign == "†" else sign
 
 
-def _note(note: Sentence) -> str:
+def _latex_note(note: Sentence) -> str:
     """Return a sentence; printed measures may be broken after commas."""
     if not note.code:
         return escape(note.text)
@@ -149,3 +193,23 @@ def _greek(letter: str) -> str | None:
 
 _CAPITALS = set("gamma delta theta lambda xi pi sigma upsilon phi psi omega".split())  # noqa: SIM905
 _SMALL = _CAPITALS | set("alpha beta epsilon zeta eta iota kappa mu nu rho tau chi".split())  # noqa: SIM905
+
+
+def markdown_of(table: Table) -> str:
+    """Return a table in GitHub's Markdown, with its notes below; best values are bold, second best underlined."""
+    heads = [_markdown_cell(column.head) for column in table.columns]
+    rule = ["---" if column.left else "---:" for column in table.columns]
+    lines = [list(map(_markdown_cell, row.cells)) for row in table.all_rows()]
+    drawn = [f"| {' | '.join(cells)} |" for cells in [heads, rule, *lines]]
+    return "\n".join([*drawn, *map(_markdown_note, table.notes)])
+
+
+def _markdown_note(note: Sentence) -> str:
+    code = f": `{printable(note.code)}`" if note.code else ""
+    return f"\n{printable(note.text)}{code}"
+
+
+def _markdown_cell(cell: Cell | Bar | str) -> str:
+    text = cell.label if isinstance(cell, Bar) else cell.whole if isinstance(cell, Cell) else cell
+    escaped = re.sub(r"([|*_<`])", r"\\\1", printable(text))
+    return _MARKDOWN_MARKS.get(cell.mark, "{}").format(escaped) if isinstance(cell, Cell) else escaped
