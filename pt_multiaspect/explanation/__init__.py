@@ -8,8 +8,7 @@ from .._lazy import lazy_attributes
 from ..measures.measure import Measure
 
 if TYPE_CHECKING:
-    from ..results.comparison import Comparison
-    from ..results.explanation import Explanation
+    from ..results.explanation import Comparison, Explanation
     from .differences import largest_differences
     from .explanation import explain
 
@@ -19,8 +18,7 @@ __all__ = ["Comparison", "Explanation", "explain", "largest_differences", "regis
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".results.comparison": ["Comparison"],
-        ".results.explanation": ["Explanation"],
+        ".results.explanation": ["Comparison", "Explanation"],
         "differences": ["largest_differences"],
         "explanation": ["explain"],
     },

@@ -16,9 +16,7 @@ from ..evaluation import evaluate
 from ..integration.parsing import MeasureLike, as_measure, parse_one
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
-from ..results.explained_topic import detail_columns
-from ..results.explanation import Explanation
-from ..results.view import gain_name
+from ..results.explanation import Explanation, detail_columns, gain_name
 from .contributions import Topic, split_value, tolerance
 from .frames import aspects_frame, label_columns, notes, ranks_frame, scale_positions, swaps_frame, values_by_rank
 
