@@ -14,8 +14,8 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, On, Robustness, analysis, robustness
-from pt_multiaspect.analysis import _robustness_rows as rules
-from pt_multiaspect.analysis._robustness_rows import FAILS, HOLDS, UNDECIDED
+from pt_multiaspect.analysis import _robustness_study as rules
+from pt_multiaspect.analysis._robustness_study import FAILS, HOLDS, UNDECIDED
 from pt_multiaspect.integration.variants import one_choice_variants
 from pt_multiaspect.views import decimals
 

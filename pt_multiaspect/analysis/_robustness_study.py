@@ -1,8 +1,8 @@
-"""The values that robustness examines, and the analyses of them."""
+"""The values that robustness examines, the analyses of them, and their verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,8 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, silence_warnings
+from ..errors import MultiAspectError, choices, number_of, refuse_single, refuse_unknown, silence_warnings
+from ..evaluation.aggregation import ALL
 from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topics import check_all_topics
@@ -23,9 +24,9 @@ from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..measures.means import AspectMean
 from ..measures.on import On
 from ..measures.terms import BasedMeasure
-from . import _robustness_rows as rows_of
+from ..views import decimals, percent
 from ._frames import Direction, rows_of_measures, select_measures
-from ._robustness_rows import Rows
+from ._pairs import rows_of_all
 from .baseline import compare_with_baseline, read_baselines
 from .detectable import detectable_difference
 from .judges import judge_sensitivity
@@ -34,8 +35,82 @@ from .multiverse import multiverse
 from .preferences import preference_agreement
 from .weightings import measures_of_aspects, weightings
 
-#: Relative tolerance for equal differences of means (rounding errors).
-_TOLERANCE = 1e-9
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
+
+#: By question: the source of the row, and when the order holds and does not hold. It is undecided otherwise.
+RULES = {
+    "topics": ("a paired t-test over topics", "p is below alpha", ""),
+    "aspects": (
+        "the same test on each aspect",
+        "the difference is significant, with the same sign, on all",
+        "it is significant with the other sign on one",
+    ),
+    "weights": (
+        "all weightings of the aspects, each equally likely",
+        "the sign is the same and p is below alpha under 95 % of them",
+        "the sign is the other one under more than 5 %",
+    ),
+    "variants": (
+        "the measure and its variants",
+        "the sign is the same and p is below alpha by 95 % of them (of fewer than ten: by all)",
+        "the sign is the other one by more than 5 % (of fewer than ten: by one)",
+    ),
+    "labels": (
+        "all values of the missing labels",
+        "the sign is the same for all of them",
+        "it is the other one for all of them, or that of the expected difference",
+    ),
+    "judges": ("the labels of each judge", "all give the same sign", "most give the other sign"),
+    "preferences": ("the agreement of the measure with preferences of people", "", ""),
+}
+
+#: The fraction of weightings, and of at least so many variants, that a conclusion needs.
+_MOST, _FEW_VARIANTS = 0.95, 10
+
+#: Differences of at most this, relative to the maximum, are rounding errors; a mean over aspects has more of them.
+_ROUNDING, _TOLERANCE = 1e-12, 1e-9
+
+#: The columns of numbers.
+NUMBERS = ["difference", "low", "high", "p", "detectable", "same_sign", "significant"]
+
+Rows = list[dict[str, Any]]
+
+#: A function from a claim and its rows of a frame to the verdict, the evidence and numbers.
+Judge = Callable[[Any, list[Any]], dict[str, Any]]
+
+
+def verdict(holds: bool, fails: bool) -> str:
+    """Return the verdict; what both holds and fails is undecided."""
+    return UNDECIDED if holds == fails else HOLDS if holds else FAILS
+
+
+def verdict_of_fractions(significant: float, other: float) -> str:
+    """Return the verdict of weightings: the fractions with the same sign and p < alpha, and with the other sign."""
+    return verdict(significant >= _MOST, other > 1 - _MOST)
+
+
+def verdict_of_variants(n_significant: int, n_other: int, n_variants: int) -> str:
+    """Return the verdict of variants, of which few must all agree."""
+    if n_variants < _FEW_VARIANTS:
+        return verdict(n_significant == n_variants, n_other > 0)
+    return verdict_of_fractions(n_significant / n_variants, n_other / n_variants)
+
+
+def verdict_of_labels(sign: float, low: float, high: float, expected: float) -> str:
+    """Return the verdict of missing labels, from the interval of the difference and the expected one."""
+    certain = float(low > 0) - float(high < 0)
+    return verdict(certain == sign, certain == -sign or np.sign(expected) == -sign)
+
+
+def verdict_of_judges(signs: Sequence[float], sign: float) -> str:
+    """Return the verdict of judges, from the sign of the difference by the labels of each."""
+    n_other = sum(own == -sign for own in signs)
+    return verdict(all(own == sign for own in signs), n_other > len(signs) / 2)
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with its relation."""
+    return "p unknown" if np.isnan(p) else "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
 
 
 @dataclass(frozen=True)
@@ -161,22 +236,18 @@ class Study:
         #: The runs that others are compared with: all if the best is chosen, so that all pairs are a family.
         self.against = self.names if self.baseline is None else read_baselines(self.baseline, self.names)
         self.lower = lower_is_better(self.material.measure)
-        means = rows.groupby("name", sort=False)["value"].mean() * (-1 if self.lower else 1)
+        #: Values multiplied by it are higher-is-better.
+        self.direction = -1 if self.lower else 1
+        means = rows.groupby("name", sort=False)["value"].mean() * self.direction
         self.best = str(means.idxmax()) if self.baseline is None else None
-        self._options = {"alpha": self.alpha, "correction": self.correction, "by": self.by}
+        self._options: dict[str, Any] = {"alpha": self.alpha, "correction": self.correction, "by": self.by}
         tests = self._tests(rows)
         planned = detectable_difference(rows, baseline=self.against, power=self.power, **self._options).pairs
         self.keys = [key for key in ("group", "a", "b") if key in tests]
         planned = planned[[*self.keys, "detectable"]]
         claims = tests.merge(planned, on=self.keys, how="left", validate="one_to_one")
         #: The tests of the pairs, with intervals, detectable differences and the sign that is claimed.
-        self.claims = claims.assign(sign=np.sign(claims["difference"]) * (-1 if self.lower else 1))
-
-    @property
-    def n_family(self) -> int:
-        """The number of pairs whose p-values are corrected together."""
-        n_runs = len(self.names)
-        return n_runs * (n_runs - 1) // 2 if self.baseline is None else n_runs - 1
+        self.claims = claims.assign(sign=np.sign(claims["difference"]) * self.direction)
 
     def _tests(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the tests of one measure, with the columns ``a b difference low high p``, all topics first."""
@@ -187,9 +258,46 @@ class Study:
         keys = [key for key in ("group", "a", "b") if key in tests]
         return tests[[*keys, "measure", "difference", "low", "high", "p"]].reset_index(drop=True)
 
+    def _answer(
+        self, question: str, frame: pd.DataFrame, judge: Callable[[Any, list[Any]], dict[str, Any]]
+    ) -> Rows:
+        """Return one row per claim that the frame has rows of; rows without a group are those of all topics."""
+        by_keys: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
+        for row in frame.to_dict("records"):
+            by_keys.setdefault(tuple(row.get(key, ALL) for key in self.keys), []).append(row)
+        rows: Rows = []
+        for claim in self.claims.to_dict("records"):
+            pair: dict[str, Any] = {key: claim[key] for key in self.keys}
+            if found := by_keys.get(tuple(pair.values())):
+                answer = judge(claim, found)
+                if answer["verdict"] and not claim["sign"]:
+                    answer["verdict"] = UNDECIDED
+                rows.append({**pair, "question": question, **answer})
+        return rows
+
     def topics(self) -> Rows:
-        """Return the rows of the tests."""
-        return rows_of.topic_rows(self.claims, self.alpha, self.n_family, self.correction)
+        """Return the rows of the tests of the claims themselves."""
+        n_runs = len(self.names)
+        n_family = n_runs * (n_runs - 1) // 2 if self.baseline is None else n_runs - 1
+        n_groups = self.claims["group"].nunique() - 1 if "group" in self.claims else 1
+
+        def judge(claim: Any, _: list[Any]) -> dict[str, Any]:
+            columns = ["difference", "low", "high", "p", "detectable"]
+            n_pairs = n_family if claim.get("group", ALL) == ALL else n_family * n_groups
+            is_corrected = self.correction is not None and n_pairs > 1
+            note = " (not corrected)" if is_corrected else ""
+            pairs = f" ({str(self.correction).capitalize()}, {n_pairs} pairs)" if is_corrected else ""
+            interval = f"[{decimals(claim['low'])}, {decimals(claim['high'])}]"
+            evidence = (
+                f"difference {decimals(claim['difference'])}, {100 * (1 - self.alpha):g} % interval "
+                f"{interval}{note}, {p_value(claim['p'])}{pairs}"
+            )
+            if not np.isnan(claim["detectable"]):
+                evidence += f"; detectable {decimals(claim['detectable'])}"
+            holds = verdict(claim["p"] < self.alpha, False)
+            return {"verdict": holds, "evidence": evidence, **{name: claim[name] for name in columns}}
+
+        return self._answer("topics", self.claims, judge)
 
     def aspects(self) -> Rows:
         """Return the rows of the tests on each aspect."""
@@ -201,7 +309,24 @@ class Study:
             tests = self._tests(rows_of_measures(self.material.perquery, [label]))
             gain = tests["difference"] * (-1 if lower_is_better(known[label]) else 1)
             parts.append(tests.assign(aspect=aspect, gain=gain))
-        return rows_of.aspect_rows(self.claims, pd.concat(parts, ignore_index=True), self.alpha)
+
+        def judge(claim: Any, rows: list[Any]) -> dict[str, Any]:
+            gain = np.sign([row["gain"] for row in rows])
+            significant = np.array([row["p"] < self.alpha for row in rows])
+            same, other = gain == claim["sign"], gain == -claim["sign"]
+            words = {1.0: "better", -1.0: "worse", 0.0: "equal"}
+            evidence = [
+                f"{'significantly ' if tested else ''}{words[float(sign)]} on {row['aspect']} ({p_value(row['p'])})"
+                for row, sign, tested in zip(rows, gain, significant, strict=True)
+            ]
+            return {
+                "verdict": verdict(bool((same & significant).all()), bool((other & significant).any())),
+                "evidence": choices(evidence),
+                "same_sign": same.mean(),
+                "significant": (same & significant).mean(),
+            }
+
+        return self._answer("aspects", pd.concat(parts, ignore_index=True), judge)
 
     def weights(self) -> Rows:
         """Return the rows of weightings of a mean over aspects."""
@@ -210,40 +335,48 @@ class Study:
             return self._leave_out("weights", f"{material.label} is no mean over aspects")
         labels = list(material.aspects.values())
         if material.runs is None and len(labels) < 2:
-            return self._leave_out(
-                "weights", f"the values of the aspects that {material.label} combines are not given"
-            )
+            reason = f"the values of the aspects that {material.label} combines are not given"
+            return self._leave_out("weights", reason)
         known = measures_by_label(material.perquery)
         are_criteria = all(known[label] is None for label in labels)
-        options: dict[str, Any] = {
-            "n_resamples": 1,
-            "seed": self.seed,
-            "runs": material.runs,
-            "qrels": material.qrels,
-        }
         try:
             found = weightings(
                 material.rows(labels),
                 material.measure,
                 measures=dict.fromkeys(labels, "higher") if are_criteria else None,
                 baseline=self.against,
-                **options,
+                n_resamples=1,
+                seed=self.seed,
+                runs=material.runs,
+                qrels=material.qrels,
                 **self._options,
             )
         except MultiAspectError as error:
             return self._leave_out("weights", str(error))
         both = self.claims.merge(found.pairs, on=self.keys)
-        own, other = both["difference_x"] * (-1 if self.lower else 1), both["difference_y"]
+        own, other = both["difference_x"] * self.direction, both["difference_y"]
         largest = float(material.rows([])["value"].abs().max())
         if ((own - other).abs() > _TOLERANCE * largest).any():
-            return self._leave_out(
-                "weights", f"the values of the aspects are not those that {material.label} combines"
-            )
+            reason = f"the values of the aspects are not those that {material.label} combines"
+            return self._leave_out("weights", reason)
         self.results["weightings"] = found
-        return rows_of.weight_rows(self.claims, found)
+
+        def judge(claim: Any, rows: list[Any]) -> dict[str, Any]:
+            (row,) = rows
+            same, other = row["fraction"], row["fraction_lower"]
+            if claim["sign"] < 0:
+                same, other = other, same
+            significant = row["fraction_significant"]
+            evidence = f"{percent(same)} of weightings give the same sign, {percent(significant)} significantly"
+            if row["reversal"]:
+                evidence += f"; reversed by {row['reversal']}"
+            holds = verdict_of_fractions(significant, other)
+            return {"verdict": holds, "evidence": evidence, "same_sign": same, "significant": significant}
+
+        return self._answer("weights", found.pairs, judge)
 
     def variants(self) -> Rows:
-        """Return the rows of the variants."""
+        """Return the rows of the variants with distinct values."""
         material = self.material
         if not material.variants:
             reason = f"{material.label} has none" if material.runs else "values do not tell those of other measures"
@@ -251,7 +384,26 @@ class Study:
         rows = material.rows(material.variants)
         found = multiverse(rows, baseline=self.against, reference=material.label, **self._options)
         self.results["multiverse"] = found
-        return rows_of.variant_rows(self.claims, found, self.alpha)
+
+        def judge(claim: Any, rows: list[Any]) -> dict[str, Any]:
+            signs = np.sign([row["difference"] for row in rows])
+            significant = np.array([row["p"] < self.alpha for row in rows]) & (signs == claim["sign"])
+            names = np.array([row["measure"] for row in rows], dtype=object)
+            same, other = signs == claim["sign"], signs == -claim["sign"]
+            evidence = f"{same.sum()} of {number_of(len(rows), 'measure')} give the same sign, "
+            evidence += f"{significant.sum()} significantly"
+            if other.any():
+                evidence += f"; reversed by {choices(names[other])}"
+            elif not significant.all():
+                evidence += f"; not significant by {choices(names[~significant])}"
+            return {
+                "verdict": verdict_of_variants(int(significant.sum()), int(other.sum()), len(rows)),
+                "evidence": evidence,
+                "same_sign": same.mean(),
+                "significant": significant.mean(),
+            }
+
+        return self._answer("variants", found.variants[found.variants["same_as"].isna()], judge)
 
     def of_labels(self, labels: Any) -> Rows:
         """Return the rows of missing labels."""
@@ -264,10 +416,28 @@ class Study:
         except MultiAspectError as error:
             return self._leave_out("labels", str(error))
         self.results["missing_labels"] = found
-        return rows_of.label_rows(self.claims, found, self.lower)
+        # Its pairs may be the other way round.
+        swapped = found.pairs.rename(columns={"a": "b", "b": "a"})
+        turned = {"difference": -swapped["difference"], "low": -swapped["high"], "high": -swapped["low"]}
+        if "expected" in swapped:
+            turned["expected"] = -swapped["expected"]
+        both = pd.concat([found.pairs, swapped.assign(**turned)], ignore_index=True)
+        universe = found.universe.to_dict("records")
+        missing = choices(f"{row['missing']} of {row['aspect']}" for row in universe if row["missing"])
+
+        def judge(claim: Any, rows: list[Any]) -> dict[str, Any]:
+            row = rows[0]
+            low, high, expected = row["low"], row["high"], row.get("expected", np.nan)
+            evidence = f"labels missing: {missing or 'none'}; difference in [{decimals(low)}, {decimals(high)}]"
+            if not np.isnan(expected):
+                evidence += f", expected {decimals(expected)}"
+            holds = verdict_of_labels(claim["sign"] * self.direction, low, high, expected)
+            return {"verdict": holds, "evidence": evidence, "low": low, "high": high, "difference": expected}
+
+        return self._answer("labels", both, judge)
 
     def of_judges(self, judges: Any) -> Rows:
-        """Return the rows of the labels of each judge."""
+        """Return the rows of judges, from the means of the runs by the labels of each."""
         material = self.material
         if material.runs is None:
             return self._leave_out("judges", "values do not tell those by the labels of each judge")
@@ -275,13 +445,39 @@ class Study:
         with silence_warnings():  # of correlations, which are not shown
             found = judge_sensitivity(material.runs, judges, material.reported, **options)
         self.results["judges"] = found
-        return rows_of.judge_rows(self.claims, found, self.lower)
+        means = found.runs.pivot(index="name", columns="judge", values="value") * self.direction
+        zero = _ROUNDING * float(means.abs().to_numpy().max())
+
+        def judge(claim: Any, _: list[Any]) -> dict[str, Any]:
+            differences = means.loc[claim["a"]] - means.loc[claim["b"]]
+            signs = np.sign(differences.where(differences.abs() > zero, 0.0))
+            n_same = int((signs == claim["sign"]).sum())
+            evidence = f"{n_same} of {number_of(len(signs), 'judge')} give the same sign"
+            other = signs.index[signs == -claim["sign"]]
+            if len(other):
+                evidence += f"; {choices(map(str, other))} {'gives' if len(other) == 1 else 'give'} the other"
+            holds = verdict_of_judges(signs.tolist(), claim["sign"])
+            return {"verdict": holds, "evidence": evidence, "same_sign": n_same / len(signs)}
+
+        return self._answer("judges", rows_of_all(self.claims), judge)
 
     def of_preferences(self, preferences: Any) -> Rows:
-        """Return the rows of the agreement with preferences of people."""
+        """Return the rows of the agreement of the measure with preferences of people, the same for all pairs."""
         options: dict[str, Any] = {"ci": 1 - self.alpha, "by": self.by, "seed": self.seed}
         found = self.results["preferences"] = preference_agreement(self.material.rows([]), preferences, **options)
-        return rows_of.preference_rows(self.claims, found)
+        by_group = {row.get("group", ALL): row for row in found.table.to_dict("records")}
+
+        def judge(claim: Any, _: list[Any]) -> dict[str, Any]:
+            row = by_group[claim.get("group", ALL)]
+            interval = f"[{decimals(row['low'])}, {decimals(row['high'])}]"
+            evidence = (
+                f"the measure agrees with {decimals(row['agreement'])} of "
+                f"{number_of(row['n_strict'], 'strict preference')} on {number_of(row['n_topics'], 'topic')}, "
+                f"{100 * found.ci:g} % interval {interval}"
+            )
+            return {"verdict": "", "evidence": evidence}
+
+        return self._answer("preferences", self.claims, judge)
 
     def _leave_out(self, question: str, reason: str) -> Rows:
         """Return no rows of a question, after noting the reason."""

@@ -16,8 +16,7 @@ from ..errors import MultiAspectError, choices, join_names, number_of
 from ..evaluation.long_frames import is_long_frame
 from ..views import Block, Cell, Cells, Column, Heading, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
 from ._pairs import rows_of_all
-from ._robustness_rows import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED
-from ._robustness_study import Study, material_of_runs, material_of_values
+from ._robustness_study import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED, Study, material_of_runs, material_of_values
 from .judges import JudgeSensitivity
 from .missing_labels import MissingLabels
 from .multiverse import Multiverse
