@@ -19,7 +19,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, plots
 from pt_multiaspect.analysis import fit_weights, preference_agreement, weightings
 from pt_multiaspect.analysis._aspect_values import simplex_points
-from pt_multiaspect.analysis._preferences import read_preferences
+from pt_multiaspect.analysis.preferences import read_preferences
 from pt_multiaspect.kernels.preference_weights import is_separable, logistic_weights, weighting_levels
 
 COLUMNS, SCORES = ["qid", "a", "b", "preferred"], ["qid", "name", "score"]
@@ -78,7 +78,7 @@ def test_golden_differences(index: int) -> None:
 def test_golden_preferences_of_scores() -> None:
     [(case, expected, _)] = golden_cases("votes_of_scores", 1)
     names, qids = ["x", "y", "z"], ["q1", "q2"]
-    read = read_preferences(pd.DataFrame(case["scores"], columns=["qid", "name", "score"]), names, qids)
+    read, _ = read_preferences(pd.DataFrame(case["scores"], columns=["qid", "name", "score"]), names, qids)
     found = [
         [qids[topic], names[a], names[b], {1: names[a], -1: names[b], 0: "tie"}[sign]]
         for topic, a, b, sign in zip(read.topic, read.a, read.b, read.sign, strict=True)

@@ -22,9 +22,8 @@ from ..kernels.weightings import weighted_sum
 from ..measures.means import CAM
 from ..views import Block, Heading, Sentence, View, percent, records_table, with_interval
 from ._aspect_values import N_SAMPLED, read_aspects, read_mean, rows_of_aspects, simplex_points
-from ._preferences import credits_of, read_preferences
-from ._significance import remove_rounding_errors, slices
-from .preferences import CROSS_VALIDATED, N_FOLDS, N_REPEATS
+from ._significance import slices
+from .preferences import CROSS_VALIDATED, N_FOLDS, N_REPEATS, credits_of, differences_of, read_preferences
 
 #: Minimum number of topics with strict preferences.
 _MIN_TOPICS = 10
@@ -251,17 +250,17 @@ def fit_weights(
     mean = read_mean(None)
     values, names, qids, aspects = read_aspects(frame, mean, measures, "fit_weights")
     refuse_single(aspects, "aspects")
-    every = read_preferences(preferences, names, qids)
-    read = every.strict()
-    differences = remove_rounding_errors(values[read.a, read.topic] - values[read.b, read.topic], values)
-    topics, code = np.unique(read.topic, return_inverse=True)
+    read, left_out = read_preferences(preferences, names, qids)
+    read = read[read["sign"] != 0]
+    differences, sign = differences_of(read, values), read["sign"].to_numpy()
+    topics, code = np.unique(read["topic"], return_inverse=True)
     least = max(_MIN_TOPICS, len(aspects) + 1)
     if len(topics) < least:
         raise MultiAspectError(
             f"preferences: expected strict ones on at least {least} topics, got {number_of(len(topics), 'topic')}; "
             "preference_agreement compares given weightings"
         )
-    strict = _Strict(differences, read.sign, code)
+    strict = _Strict(differences, sign, code)
     weights = strict.fit()
     if not weights.any():
         raise MultiAspectError(
@@ -271,7 +270,7 @@ def fit_weights(
     points = simplex_points(N_SAMPLED, len(aspects), seed)
     allowed = points[strict.are_allowed(points, ci)]
     by_aspect = dict(zip(aspects, weights.tolist(), strict=True))
-    separable = is_separable(differences, read.sign)
+    separable = is_separable(differences, sign)
     return FittedWeights(
         by_aspect,
         _measure_of(rows_of_aspects(frame, mean, measures)[0], by_aspect),
@@ -280,9 +279,9 @@ def fit_weights(
         _ranges(strict, np.vstack([weights, np.eye(len(aspects))]), allowed, aspects, ci),
         allowed,
         separable,
-        len(read.sign),
+        len(read),
         len(topics),
-        _notes(separable, every.notes),
+        _notes(separable, left_out),
         ci,
         strict,
     )
@@ -335,7 +334,7 @@ def _ranges(strict: _Strict, further: Floats, points: Floats, aspects: list[str]
     return pd.DataFrame({"aspect": aspects, "weight": further[0], "low": ends[0], "high": ends[1]})
 
 
-def _notes(separable: bool, left_out: tuple[str, ...]) -> list[str]:
+def _notes(separable: bool, left_out: list[str]) -> list[str]:
     notes = ["The weights hold for these assessors, topics and runs, and for CAM.", CROSS_VALIDATED]
     if separable:
         notes.append(

@@ -11,17 +11,20 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Ints
 from .._validation import proportion, random_seed
-from ..errors import MultiAspectError, number_of, refuse_unknown
-from ..evaluation.long_frames import read_long_frame
+from ..collection.frames import as_frame
+from ..errors import MultiAspectError, choices, number_of, refuse_unknown, tally
+from ..evaluation.long_frames import check_filled, read_long_frame
 from ..kernels.folds import repeated_folds
 from ..kernels.preferences import agreement_interval, mean_and_variance, sums_by_topic
 from ..views import Block, Heading, Sentence, View, decimals, records_table, with_interval
 from ._frames import read_oriented
 from ._pairs import pairs_of_runs, rows_of_all, topics_by_group
-from ._preferences import Preferences, credits_of, read_preferences
 from ._significance import check_correction, correct_groups, remove_rounding_errors
+
+#: The columns of preferences, and of scores from which they are made.
+PREFERENCES, SCORES = ["qid", "a", "b", "preferred"], ["qid", "name", "score"]
 
 #: The folds and repetitions of cross-validation over topics.
 N_FOLDS, N_REPEATS = 5, 6
@@ -215,19 +218,19 @@ def preference_agreement(
     values, labels = oriented.values, list(map(str, oriented.labels))
     if reference is not None:
         refuse_unknown([str(reference)], labels, "measures", "reference")
-    read = read_preferences(preferences, oriented.names, oriented.qids)
-    if not read.sign.any():
+    read, left_out = read_preferences(preferences, oriented.names, oriented.qids)
+    if not read["sign"].any():
         raise MultiAspectError("preferences: expected at least one that is no tie")
-    differences = remove_rounding_errors(values[read.a, read.topic] - values[read.b, read.topic], values)
+    differences = differences_of(read, values)
     tables, best, pairs = [], [], []
     groups = list(topics_by_group(by, frame, oriented.qids))
     for keys, topics in groups:
-        is_in = np.isin(read.topic, topics)
-        group = _Agreement.of(read.rows(is_in), differences[is_in])
+        is_in = read["topic"].isin(topics).to_numpy()
+        group = _Agreement.of(read[is_in], differences[is_in])
         tables.append(pd.DataFrame({**keys, "measure": labels, **group.columns(ci)}))
         best.append({**keys, **group.best(labels, ci, seed)})
         pairs.append(group.compare_measures(labels, reference, ci).assign(**keys))
-    notes = ["The agreement holds for these assessors and these topics.", CROSS_VALIDATED, *read.notes]
+    notes = ["The agreement holds for these assessors and these topics.", CROSS_VALIDATED, *left_out]
     return PreferenceAgreement(
         pd.concat(tables, ignore_index=True),
         _correct_pairs(pairs, list(keys), correction),
@@ -242,7 +245,7 @@ def preference_agreement(
 class _Agreement:
     """The preferences of a group of topics, and how far the measures share them."""
 
-    preferences: Preferences
+    preferences: pd.DataFrame
     #: The differences of the values, preferences × measures.
     differences: Floats
     #: The sums of the credits of strict preferences, topics × measures, and their numbers.
@@ -250,16 +253,16 @@ class _Agreement:
     counts: Floats
 
     @classmethod
-    def of(cls, preferences: Preferences, differences: Floats) -> _Agreement:
-        is_strict = preferences.sign != 0
-        topic = preferences.topic[is_strict]
-        credits = credits_of(differences[is_strict], preferences.sign[is_strict])
+    def of(cls, preferences: pd.DataFrame, differences: Floats) -> _Agreement:
+        sign, topic = (preferences[name].to_numpy() for name in ("sign", "topic"))
+        is_strict = sign != 0
+        topic, credits = topic[is_strict], credits_of(differences[is_strict], sign[is_strict])
         counts = sums_by_topic(np.ones((len(topic), 1)), topic)[:, 0]
         return cls(preferences, differences, sums_by_topic(credits, topic), counts)
 
     def columns(self, ci: float) -> dict[str, Any]:
         """Return the columns of the table after the names of the measures."""
-        sign = self.preferences.sign[:, None]
+        sign = self.preferences[["sign"]].to_numpy()
         is_strict: Bools = sign[:, 0] != 0
         agreement, low, high = agreement_interval(self.sums, self.counts, ci)
         return {
@@ -271,7 +274,7 @@ class _Agreement:
             "high": high,
             "ties": _fraction(self.differences[is_strict] == 0),
             "agreement_with_ties": _fraction(np.sign(self.differences) == sign),
-            **self.preferences.agreement_of_assessors(),
+            **_agreement_of_assessors(self.preferences),
         }
 
     def best(self, labels: list[str], ci: float, seed: int) -> dict[str, Any]:
@@ -330,3 +333,159 @@ def _correct_pairs(pairs: list[pd.DataFrame], keys: list[str], correction: str |
                 part["p"] = p
     table = pd.concat(pairs, ignore_index=True)
     return table[[*keys, *(column for column in table if column not in keys)]]
+
+
+def read_preferences(preferences: Any, names: list[Any], qids: list[Any]) -> tuple[pd.DataFrame, list[str]]:
+    """Read preferences, or scores from which the preferences of all pairs of a topic and assessor are made.
+
+    Parameters
+    ----------
+    preferences : DataFrame
+        Columns ``qid a b preferred`` or ``qid name score``, and perhaps ``assessor``.
+    names, qids : list
+        The runs and topics of the values, by row.
+
+    Returns
+    -------
+    table : DataFrame
+        The rows of topics and of both runs in the values, a before b: ``topic a b``; ``sign``, 1 if a is preferred,
+        −1 if b is, 0 if neither; and a number of each ``assessor``. Sorted by topic, pair and assessor.
+    notes : list of str
+        What was left out, in sentences.
+
+    Raises
+    ------
+    MultiAspectError
+        If columns are missing or cells empty, a run is unknown or compared with itself, the preferred run is
+        neither of the two, an assessor contradicts itself or scores a run twice, or no topic has values.
+    """
+    frame = as_frame(preferences, "preferences")
+    is_scored = set(SCORES) <= set(frame.columns)
+    if is_scored == (set(PREFERENCES) <= set(frame.columns)):
+        raise MultiAspectError(
+            f"preferences: expected the columns {choices(PREFERENCES)}, or {choices(SCORES)}, and perhaps "
+            f"assessor, got {choices(frame.columns)}"
+        )
+    columns = [*(SCORES if is_scored else PREFERENCES), *(["assessor"] if "assessor" in frame else [])]
+    check_filled(frame, columns)
+    table = pd.DataFrame({name: frame[name].map(str) for name in columns if name != "score"})
+    table = table.reset_index(drop=True)
+    if "assessor" not in table:
+        table["assessor"] = ""
+    if is_scored:
+        table["score"] = pd.to_numeric(frame["score"], errors="coerce").to_numpy(np.float64)
+    table = _pairs_of_scores(table) if is_scored else _sign_preferences(table)
+    unknown = {*table["a"], *table["b"]} - set(map(str, names))
+    refuse_unknown(sorted(unknown), map(str, names), "runs of the values", "preferences")
+    has_values = table["qid"].isin(set(map(str, qids)))
+    if not has_values.any():
+        raise MultiAspectError(
+            f"preferences: expected topics of the values ({choices(qids)}), got {choices(table['qid'].unique())}"
+        )
+    notes = []
+    if not has_values.all():
+        n_topics = table.loc[~has_values, "qid"].nunique()
+        notes.append(
+            f"{number_of(int((~has_values).sum()), 'preference')} on {number_of(n_topics, 'topic')} without values "
+            "left out."
+        )
+    return _number_preferences(table[has_values], names, qids, notes)
+
+
+def _sign_preferences(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns ``qid a b assessor sign`` of preferences, a before b."""
+    a, b, preferred = (table[name].to_numpy(dtype=object) for name in ("a", "b", "preferred"))
+    for is_wrong, message in (
+        ((a == "tie") | (b == "tie"), "a run must not be named 'tie', the word for no preference"),
+        (a == b, "expected two different runs"),
+        (~((preferred == a) | (preferred == b) | (preferred == "tie")), "expected one of both runs, or 'tie'"),
+    ):
+        if is_wrong.any():
+            row = table.loc[is_wrong].iloc[0]
+            raise MultiAspectError(
+                f"preferences: {message}, got {row['preferred']} of {row['a']} and {row['b']} on topic "
+                f"{row['qid']} {tally(int(is_wrong.sum()), 'row')}"
+            )
+    swapped = a > b
+    sides = {"a": np.where(swapped, b, a), "b": np.where(swapped, a, b)}
+    sign = (preferred == sides["a"]).astype(np.intp) - (preferred == sides["b"])
+    return table[["qid", "assessor"]].assign(**sides, sign=sign)
+
+
+def _pairs_of_scores(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns ``qid a b assessor sign`` of all pairs of the scores of a topic and assessor."""
+    for is_wrong, message in (
+        (~np.isfinite(table["score"]), "expected finite numbers in the column score"),
+        (
+            table.duplicated(["qid", "name", "assessor"]),
+            "expected one score per run, topic and assessor; name several assessors in the column assessor",
+        ),
+    ):
+        if is_wrong.any():
+            row = table[is_wrong].iloc[0]
+            raise MultiAspectError(
+                f"preferences: {message}; see {row['name']} on topic {row['qid']} "
+                f"{tally(int(is_wrong.sum()), 'row')}"
+            )
+    pairs = table.merge(table, on=["qid", "assessor"], suffixes=("", "_b"))
+    pairs = pairs[pairs["name"] < pairs["name_b"]]
+    sign = np.sign(pairs["score"] - pairs["score_b"]).astype(np.intp)
+    return pairs[["qid", "assessor"]].assign(a=pairs["name"], b=pairs["name_b"], sign=sign)
+
+
+def _number_preferences(
+    table: pd.DataFrame, names: list[Any], qids: list[Any], notes: list[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return preferences as numbers, each assessor's preference of a pair once, and what was left out."""
+    keys = ["qid", "a", "b", "assessor"]
+    distinct = table.drop_duplicates([*keys, "sign"]).sort_values(keys)
+    contradictory = distinct[distinct.duplicated(keys)]
+    if len(contradictory):
+        qid, a, b, assessor = contradictory[keys].iloc[0]
+        by = f" by the assessor {assessor}" if assessor else "; name several assessors in the column assessor"
+        raise MultiAspectError(
+            f"preferences: expected one preference between {a} and {b} on topic {qid}, got contradictory ones{by} "
+            f"{tally(len(contradictory), 'row')}"
+        )
+    if len(distinct) < len(table):
+        n_repeated = len(table) - len(distinct)
+        notes = [*notes, f"{number_of(n_repeated, 'repeated preference')} of the same assessor left out."]
+    topic_row, name_row = ({str(name): row for row, name in enumerate(axis)} for axis in (qids, names))
+    columns = {
+        "topic": distinct["qid"].map(topic_row),
+        "a": distinct["a"].map(name_row),
+        "b": distinct["b"].map(name_row),
+        "sign": distinct["sign"],
+        "assessor": pd.factorize(distinct["assessor"])[0],
+    }
+    return pd.DataFrame(columns).astype(np.intp).reset_index(drop=True), notes
+
+
+def _agreement_of_assessors(preferences: pd.DataFrame) -> dict[str, float]:
+    """Return the agreement of assessors with each other, and that of the best possible measure.
+
+    Empty if there are fewer than two assessors.
+    """
+    if preferences["assessor"].nunique() < 2:
+        return {}
+    sign, of_pair = preferences["sign"], preferences.groupby(["topic", "a", "b"])["sign"]
+    others = of_pair.transform("sum") - sign
+    is_compared = (sign != 0) & (of_pair.transform("size") > 1)
+    n_strict = (sign != 0).sum()
+    # The majority of a pair exceeds the minority by the absolute sum of the signs.
+    n_majority = (n_strict + of_pair.sum().abs().sum()) / 2
+    return {
+        "assessors": float(((1 + np.sign(others * sign)) / 2)[is_compared].mean()),
+        "attainable": float(n_majority / n_strict) if n_strict else np.nan,
+    }
+
+
+def credits_of(differences: Floats, sign: Ints) -> Floats:
+    """Return the credit of each measure for strict preferences, preferences × measures: 1, 0, ½ for its ties."""
+    return np.asarray((1 + np.sign(differences) * sign[:, None]) / 2)
+
+
+def differences_of(preferences: pd.DataFrame, values: Floats) -> Floats:
+    """Return the values of a minus those of b, preferences × measures, without rounding errors."""
+    topic, a, b = (preferences[name].to_numpy() for name in ("topic", "a", "b"))
+    return remove_rounding_errors(values[a, topic] - values[b, topic], values)
