@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
@@ -19,6 +17,7 @@ from ..collection.copies import TopicCopies
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..kernels.forms import Linear
+from ..kernels.hits import positions
 from ..kernels.label_extremes import AttainableGains, highest_ratios, shared_ratios
 from ..measures import Measure
 
@@ -44,18 +43,6 @@ class Interval:
     @classmethod
     def unknown(cls, n_rows: int, n_topics: int) -> Interval:
         return cls(np.full((2, n_rows, n_topics), np.nan), np.zeros(n_topics, dtype=np.bool_))
-
-    @property
-    def low(self) -> Floats:
-        """The minima, rows × topics."""
-        low: Floats = self.ends[0]
-        return low
-
-    @property
-    def high(self) -> Floats:
-        """The maxima, rows × topics."""
-        high: Floats = self.ends[1]
-        return high
 
     def fill(self, topics: Bools, ends: Floats, exact: Bools) -> None:
         """Replace the extremes of some topics by those of arrays of all topics."""
@@ -85,14 +72,15 @@ class LabelIntervals:
         self.first, self.second = first, second
         self.views = measure.views(universe)
         self.names = [view.name for view in self.views]
-        self.grades = {view.name: view.scale.grades for view in self.views}
-        self.labels = {view.name: view.label for view in self.views}
+        self.grades = [view.scale.grades for view in self.views]
+        #: The labels, aspects × documents.
+        self.labels = np.stack([view.label for view in self.views])
 
     @cached_property
     def missing(self) -> Bools:
         """A mask of the missing labels that matter, aspects × documents: not those behind a gate."""
-        missing = np.stack([~view.known for view in self.views])
-        if self._terms is not None:
+        missing = np.isnan(self.labels)
+        if self._terms:
             matters = np.zeros_like(missing)
             for term in self._terms:
                 matters[term.aspects] |= term.is_open
@@ -103,52 +91,53 @@ class LabelIntervals:
         """Return the number of missing labels of each aspect."""
         return dict(zip(self.names, self.missing.sum(axis=1).tolist(), strict=True))
 
-    def complete(self, labels: Mapping[str, Floats]) -> Judgments:
-        """Return the universe with other labels."""
-        rows = {name: self.universe.row_values(values) for name, values in labels.items()}
+    @cached_property
+    def is_open(self) -> Bools:
+        """A mask of the topics with missing labels."""
+        query = self.universe.pool_query[self.missing.any(axis=0)]
+        return np.bincount(query, minlength=self.universe.n_queries) > 0
+
+    def complete(self, labels: Floats) -> Judgments:
+        """Return the universe with other labels, aspects × documents."""
+        rows = {name: self.universe.row_values(row) for name, row in zip(self.names, labels, strict=True)}
         return self.universe.with_labels(rows, scales=self.universe)
 
-    def _all_at(self, grade: int) -> Judgments:
-        """Return the universe with all missing labels at the lowest (0) or highest (-1) grade."""
-        return self.complete(
-            {
-                name: np.where(np.isnan(label), self.grades[name][grade], label)
-                for name, label in self.labels.items()
-            }
-        )
+    def _all_at(self, grade: int) -> Floats:
+        """Return the labels with all missing ones at the lowest (0) or highest (-1) grade."""
+        ends = np.array([[grades[grade]] for grades in self.grades])
+        return np.where(np.isnan(self.labels), ends, self.labels)
 
     def _values(self, judgments: Judgments) -> Floats:
         return np.stack([self.measure.evaluate(run.with_judgments(judgments)) for run in self.rankings])
 
-    def values_of_copies(self, topics: Ints, labels: Mapping[str, Floats]) -> Floats:
-        """Return the values of copies of topics, runs × copies × topics; see `TopicCopies.judgments`."""
-        copies = TopicCopies(self.universe, topics, len(labels[self.names[0]]))
-        judgments = copies.judgments(labels)
+    def values_of_copies(self, topics: Ints, labels: Floats) -> Floats:
+        """Return the values of copies of topics, runs × copies × topics.
+
+        Parameters
+        ----------
+        topics : ndarray of int
+            The topics, increasing.
+        labels : ndarray, shape (n_aspects, n_copies, n_documents)
+            The labels of their documents in each copy.
+        """
+        copies = TopicCopies(self.universe, topics, labels.shape[1])
+        judgments = copies.judgments(dict(zip(self.names, labels, strict=True)))
         values = [self.measure.evaluate(copies.rankings(run, judgments)) for run in self.rankings]
         return np.stack(values).reshape(len(self.rankings), copies.number, len(topics))
 
     @cached_property
-    def _lowest(self) -> Judgments:
+    def lowest_labels(self) -> Floats:
+        """The labels with all missing ones at the lowest grade, aspects × documents."""
         return self._all_at(0)
 
-    def lowest_labels(self, rows: Ints) -> dict[str, Floats]:
-        """Return the labels of documents on each aspect, missing ones at the lowest grade."""
-        return {name: self._lowest.labels(name)[rows] for name in self.names}
+    @cached_property
+    def _lowest(self) -> Judgments:
+        return self.complete(self.lowest_labels)
 
     @cached_property
     def at_lowest(self) -> Floats:
         """The values with all missing labels at the lowest grade, runs × topics."""
         return self._values(self._lowest)
-
-    @cached_property
-    def open_topics(self) -> Ints:
-        """The topics with missing labels."""
-        return np.unique(self.universe.pool_query[self.missing.any(axis=0)])
-
-    @cached_property
-    def is_open(self) -> Bools:
-        """A mask of the topics with missing labels."""
-        return np.isin(np.arange(self.universe.n_queries), self.open_topics)
 
     # -- all measures -----------------------------------------------------------------------------------
 
@@ -156,70 +145,72 @@ class LabelIntervals:
         """Return the intervals of the values and of the differences that follow from statements of the measure."""
         n_topics, first, second = self.universe.n_queries, self.first, self.second
         values, pairs = (Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first)))
-        is_open, certain = self.is_open, np.ones(n_topics, dtype=np.bool_)
+        certain = np.ones(n_topics, dtype=np.bool_)
         lowest, never_falls = self.at_lowest, self.measure.never_falls
-        highest = self._values(self._all_at(-1)) if never_falls else lowest
-        values.fill(~is_open | never_falls, np.stack([lowest, highest]), certain)
+        highest = self._values(self.complete(self._all_at(-1))) if never_falls else lowest
+        values.fill(~self.is_open | never_falls, np.stack([lowest, highest]), certain)
         difference = lowest[first] - lowest[second]
-        pairs.fill(~is_open, np.stack([difference, difference]), certain)
+        pairs.fill(~self.is_open, np.stack([difference, difference]), certain)
         kind = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")(self.measure.ideal_documents)
-        if self._terms is not None and kind == "separate":
-            self._divide_sums(self._terms, values)
-        elif self._terms is not None:
-            self._combine(self._terms, is_open, values, pairs)
+        if self._terms and kind == "separate":
+            self._divide_sums(values)
+        elif self._terms:
+            self._combine(values, pairs)
         return values, pairs
 
     def compute(self) -> tuple[Interval, Interval]:
         """Return the intervals of the values and of the differences."""
         values, pairs = self.stated()
         self.enumerate(self.is_open & ~(values.exact & pairs.exact), values, pairs)
-        first, second = self.first, self.second
-        bounds = np.stack([values.low[first] - values.high[second], values.high[first] - values.low[second]])
-        pairs.fill(~pairs.exact & np.isnan(pairs.low).any(axis=0), bounds, np.zeros_like(pairs.exact))
-        size = np.maximum(np.abs(values.high[first]), np.abs(values.high[second]))
+        (low, high), first, second = values.ends, self.first, self.second
+        bounds = np.stack([low[first] - high[second], high[first] - low[second]])
+        pairs.fill(~pairs.exact & np.isnan(pairs.ends[0]).any(axis=0), bounds, np.zeros_like(pairs.exact))
+        size = np.maximum(np.abs(high[first]), np.abs(high[second]))
         pairs.ends[np.abs(pairs.ends) <= ROUNDING * size] = 0.0
         return values, pairs
 
-    def _divide_sums(self, parts: list[_TermIntervals], values: Interval) -> None:
+    def _divide_sums(self, values: Interval) -> None:
         """Compute the intervals of sums over terms, divided by the sum of the ideals of the retrieved documents."""
-        for topic in self.open_topics.tolist():
+        for topic in np.flatnonzero(self.is_open).tolist():
             for row, run in enumerate(self.rankings):
                 documents = run.hits.row[run.hits.query == topic]
-                gains = [part.attainable_gains(documents, len(documents)) for part in parts]
-                weights = gains[0].discounts
-                values.ends[:, row, topic] = np.minimum(shared_ratios(weights, gains), self.measure.range[1])
-        values.exact[self.open_topics] = True
+                gains = [part.attainable_gains(documents, len(documents)) for part in self._terms]
+                ends = shared_ratios(gains[0].discounts, gains)
+                values.ends[:, row, topic] = np.minimum(ends, self.measure.range[1])
+        values.exact[self.is_open] = True
 
-    def _combine(self, parts: list[_TermIntervals], is_open: Bools, values: Interval, pairs: Interval) -> None:
+    def _combine(self, values: Interval, pairs: Interval) -> None:
         """Combine the intervals of terms whose missing labels are separate, topic by topic."""
-        measure, weights = self.measure, np.stack([part.term.weight for part in parts])
+        measure, parts, weights = self.measure, self._terms, np.stack([part.term.weight for part in self._terms])
         readers = np.zeros((len(self.names), self.universe.n_queries), dtype=np.intp)
         for part in parts:
             for row in part.aspects:
                 readers[row, self.universe.pool_query[self.missing[row] & part.is_open]] += 1
-        separate = is_open & (readers <= 1).all(axis=0)  # no missing label matters to several terms
-        for target, name, is_combined in (
-            (values, "values", measure.IS_INCREASING),
-            (pairs, "pairs", measure.IS_WEIGHTED_SUM),
-        ):
-            intervals: list[Any] = [getattr(part, name) for part in parts] if is_combined else [None]
-            if None in intervals:
-                continue
-            ends = np.stack([interval.ends for interval in intervals])
-            if target is values:
-                flat = measure.combine(ends.reshape(len(parts), -1), np.tile(weights, 2 * len(self.rankings)))
-                ends = flat.reshape(ends.shape[1:])
-            else:
-                ends = (ends * weights[:, None, None]).sum(axis=0)
-            exact = np.all([interval.exact for interval in intervals], axis=0)
-            target.fill(separate & ~target.exact, ends, exact)
+        separate = self.is_open & (readers <= 1).all(axis=0)  # no missing label matters to several terms
+
+        def fill(target: Interval, intervals: list[Interval | None], combine: Callable[[Floats], Floats]) -> None:
+            known = [interval for interval in intervals if interval is not None]
+            if len(known) == len(parts):
+                exact = np.all([interval.exact for interval in known], axis=0)
+                target.fill(
+                    separate & ~target.exact, combine(np.stack([interval.ends for interval in known])), exact
+                )
+
+        def combine_values(ends: Floats) -> Floats:
+            flat = measure.combine(ends.reshape(len(parts), -1), np.tile(weights, 2 * len(self.rankings)))
+            return flat.reshape(ends.shape[1:])
+
+        if measure.IS_INCREASING:
+            fill(values, [part.values for part in parts], combine_values)
+        if measure.IS_WEIGHTED_SUM:
+            fill(pairs, [part.pairs for part in parts], lambda ends: (ends * weights[:, None, None]).sum(axis=0))
 
     @cached_property
-    def _terms(self) -> list[_TermIntervals] | None:
-        """The terms, or None if their weights depend on labels or there are too many label tuples."""
+    def _terms(self) -> list[_TermIntervals]:
+        """The terms; none if their weights depend on labels or there are too many label tuples."""
         terms = self.measure.label_terms(self._lowest)
         parts = [_TermIntervals(self, number, term) for number, term in enumerate(terms)]
-        return None if not parts or any(part.n_tuples > _MOST_TUPLES for part in parts) else parts
+        return [] if any(part.n_tuples > _MOST_TUPLES for part in parts) else parts
 
     def enumerate(self, topics: Bools, values: Interval, pairs: Interval) -> None:
         """Evaluate all completions of topics that have few."""
@@ -227,14 +218,14 @@ class LabelIntervals:
         for topic in np.flatnonzero(topics).tolist():
             rows = np.flatnonzero(self.universe.pool_query == topic)
             holes = np.argwhere(self.missing[:, rows]).tolist()
-            grades = [self.grades[self.names[aspect]] for aspect, _ in holes]
+            grades = [self.grades[aspect] for aspect, _ in holes]
             number, depth = prod(map(len, grades)), max(int(run.hits.n_ret[topic]) for run in self.rankings)
             if number > min(MOST_OF_TOPIC, MOST_OF_ALL - total) or number * depth > _MOST_ROWS:
                 continue
             total += number
-            labels = {name: np.tile(label, (number, 1)) for name, label in self.lowest_labels(rows).items()}
+            labels = np.repeat(self.lowest_labels[:, None, rows], number, axis=1)
             for completion, (aspect, column) in zip(np.array(list(product(*grades))).T, holes, strict=True):
-                labels[self.names[aspect]][:, column] = completion
+                labels[aspect, :, column] = completion
             table = self.values_of_copies(np.array([topic]), labels)[:, :, 0]
             for interval, found in ((values, table), (pairs, table[self.first] - table[self.second])):
                 interval.ends[..., topic] = found.min(axis=1), found.max(axis=1)
@@ -245,21 +236,17 @@ class _TermIntervals:
     """The intervals of one term: a base on gains that depend on the labels of a document only."""
 
     def __init__(self, owner: LabelIntervals, number: int, term: Term) -> None:
-        self.owner, self.number, self.term = owner, number, term
-        read = term.aspects or tuple(owner.names)
-        self.aspects = [owner.names.index(name) for name in read]
-        self.base = term.base
-        self.form = term.base.additive(term.target)
+        self.owner, self.number, self.term, self.base = owner, number, term, term.base
+        self.aspects = [owner.names.index(name) for name in term.aspects or owner.names]
 
     @cached_property
-    def _options(self) -> tuple[Ints, list[list[Any]]]:
+    def _options(self) -> tuple[Ints, list[list[Floats]]]:
         """The pattern of known labels of each document, and the labels on each aspect that patterns allow."""
-        owner = self.owner
-        labels = np.stack([owner.labels[owner.names[row]] for row in self.aspects], axis=1)
+        labels = self.owner.labels[self.aspects].T
         distinct, pattern = np.unique(np.where(np.isnan(labels), np.inf, labels), axis=0, return_inverse=True)
-        grades = [owner.grades[owner.names[row]] for row in self.aspects]
+        grades = [self.owner.grades[row] for row in self.aspects]
         options = [
-            [of_aspect if np.isinf(label) else [label] for of_aspect, label in zip(grades, known, strict=True)]
+            [of_aspect if np.isinf(label) else label[None] for of_aspect, label in zip(grades, known, strict=True)]
             for known in distinct
         ]
         return np.asarray(pattern.reshape(-1), dtype=np.intp), options
@@ -275,23 +262,25 @@ class _TermIntervals:
         tuples = [np.array(list(product(*option)), dtype=np.float64) for option in self._options[1]]
         return np.concatenate(tuples), np.repeat(np.arange(len(tuples)), [len(rows) for rows in tuples])
 
+    def _labels(self, tuples: Floats) -> Floats:
+        """Return labels on all aspects, those that the term does not read at the lowest grade."""
+        labels = np.repeat([[grades[0]] for grades in self.owner.grades], len(tuples), axis=1)
+        labels[self.aspects] = tuples.T
+        return labels
+
     @cached_property
     def _gains(self) -> Floats:
-        """The gain of each tuple, all in the same unit."""
-        owner = self.owner
-        tuples = self._tuples[0]
-        frame = pd.DataFrame({"query_id": "q", "doc_id": [f"d{row:07d}" for row in range(len(tuples))]})
-        frame = frame.assign(**dict.fromkeys(owner.universe.label_names, np.nan))
-        for row, name in enumerate(owner.names):
-            column = self.aspects.index(row) if row in self.aspects else None
-            frame[name] = owner.grades[name][0] if column is None else tuples[:, column]
-        judged = Judgments(frame)
-        judged.infer_scales_from(owner.universe)
-        term = owner.measure.label_terms(judged)[self.number]
+        """The gain of each tuple, all in the same unit: those of documents of one topic."""
+        owner, tuples = self.owner, self._tuples[0]
+        zeros, qids = np.zeros(len(tuples), dtype=np.intp), np.array(["q"], dtype=object)
+        labels = dict(zip(owner.names, self._labels(tuples), strict=True))
+        term = self._term(owner.universe.with_copies(zeros, zeros, qids, labels))
         form = term.base.additive(term.target)
         gain = form.gain if isinstance(form, Linear) else term.base.gain(term.target)
-        position = pd.Index(judged.docnos).get_indexer(pd.Index(frame["doc_id"]))
-        return np.asarray(gain, dtype=np.float64)[position]
+        return np.asarray(gain, dtype=np.float64)
+
+    def _term(self, judgments: Judgments) -> Term:
+        return self.owner.measure.label_terms(judgments)[self.number]
 
     @cached_property
     def _attainable(self) -> tuple[Floats, Bools]:
@@ -309,7 +298,7 @@ class _TermIntervals:
     @cached_property
     def _linear(self) -> Linear | None:
         """The form, if gains determine it: with a constant norm, or that of an ideal ranking."""
-        form = self.form
+        form = self.base.additive(self.term.target)
         if not isinstance(form, Linear) or isinstance(form.depth, np.ndarray) or (self._gains < 0).any():
             return None
         return form if form.ideal is not None or form.norm is None or self.base.CONSTANT_NORM else None
@@ -346,7 +335,7 @@ class _TermIntervals:
         n_pairs = len(owner.first) if owner.measure.IS_WEIGHTED_SUM else 0
         starts = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
         result = Interval.unknown(len(discounts), n_topics), Interval.unknown(n_pairs, n_topics)
-        for topic in owner.open_topics.tolist():
+        for topic in np.flatnonzero(owner.is_open).tolist():
             in_topic = np.arange(*starts[topic : topic + 2])
             for interval in result:
                 interval.exact[topic] = True
@@ -367,7 +356,7 @@ class _TermIntervals:
                     interval.ends[:, rows, topic] = ends[:, row]
                     interval.exact[topic] &= exact[row].all()
             for interval in result:
-                interval.exact[topic] &= not np.isnan(interval.low[:, topic]).any()
+                interval.exact[topic] &= not np.isnan(interval.ends[0, :, topic]).any()
         return result
 
     def _shared_ideals(self, documents: Ints) -> Iterator[tuple[Ints, Ints, int | None]]:
@@ -406,10 +395,9 @@ class _TermIntervals:
             norm = 1.0 if self._linear.norm is None else float(self._linear.norm[topic])
             exact = np.ones(len(weights), dtype=np.bool_)
             return np.stack([up @ low + down @ high, up @ high + down @ low]) / norm + 0.0, exact
-        found = highest_ratios(np.concatenate([-weights, weights]), gains)
-        ends = found.value.reshape(2, -1)
-        exact = np.logical_and(*found.exact.reshape(2, -1))
-        return np.stack([0.0 - ends[0], ends[1]]), exact  # no negative zeros
+        value, exact = highest_ratios(np.concatenate([-weights, weights]), gains)
+        (lowest, highest), is_exact = value.reshape(2, -1), np.logical_and(*exact.reshape(2, -1))
+        return np.stack([0.0 - lowest, highest]), is_exact  # no negative zeros
 
     def _by_number(self) -> Interval:
         """Return the extremes over the numbers of relevant documents without labels, the first or the last ones."""
@@ -419,28 +407,25 @@ class _TermIntervals:
         for row, mask in enumerate((self._gains > 0, self._gains <= 0)):
             chosen[row, of_tuple[mask]] = np.flatnonzero(mask)
         yes, no = chosen[:, pattern]
-        n_topics, query = owner.universe.n_queries, owner.universe.pool_query
+        n_topics, query, opened = owner.universe.n_queries, owner.universe.pool_query, np.flatnonzero(self.is_open)
+        size = np.bincount(query[opened], minlength=n_topics)
         result = Interval.unknown(len(owner.rankings), n_topics)
         result.exact[:] = True
         for row, run in enumerate(owner.rankings):
             rank = np.full(len(query), np.iinfo(np.intp).max)
             rank[run.hits.row] = run.hits.rank
-            opened = np.flatnonzero(self.is_open)
-            opened = opened[np.lexsort((rank[opened], query[opened]))]
-            size = np.bincount(query[opened], minlength=n_topics)
-            place = np.arange(len(opened)) - (np.cumsum(size) - size)[query[opened]]
+            ranked = opened[np.lexsort((rank[opened], query[opened]))]
+            above = positions(query[ranked])
+            below = size[query[ranked]] - above - 1
             for number in range(int(size.max(initial=0)) + 1):
-                masks = (place >= size[query[opened]] - number, place < number)
+                masks = (below < number, above < number)
                 for end, better, is_relevant in zip(result.ends, (np.fmin, np.fmax), masks, strict=True):
                     code = np.where(self.is_open, no, yes)
-                    code[opened[is_relevant]] = yes[opened[is_relevant]]
+                    code[ranked[is_relevant]] = yes[ranked[is_relevant]]
                     end[row] = better(end[row], self._evaluate(run, tuples[code]))
         return result
 
-    def _evaluate(self, run: Rankings, labels: Floats) -> Floats:
-        owner = self.owner
-        lowest = {name: np.full(len(labels), owner.grades[name][0]) for name in owner.names}
-        chosen = {owner.names[row]: labels[:, column] for column, row in enumerate(self.aspects)}
-        judged = owner.complete({**lowest, **chosen})
-        term = owner.measure.label_terms(judged)[self.number]
+    def _evaluate(self, run: Rankings, tuples: Floats) -> Floats:
+        judged = self.owner.complete(self._labels(tuples))
+        term = self._term(judged)
         return term.base.values(run.with_judgments(judged), term.target)

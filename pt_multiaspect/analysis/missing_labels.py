@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
 from ..collection.judgments import Judgments
-from ..collection.label_draws import join_universe, parse_labels
+from ..collection.label_draws import ObservedLabels, join_universe, labels_of_model, parse_labels
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..evaluation.topics import check_all_topics
@@ -24,10 +24,12 @@ from ..measures import Measure
 from ..measures.on import measure_on_relevance
 from ..strings.texts import Texts
 from ..views import Block, Heading, Sentence, View, decimals, percent, records_table
-from ._expected_values import expected_values
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, pairs_of_runs
 from ._significance import corrector, t_test_levels
+
+#: The number of labels per aspect that are drawn at a time.
+_BATCH = 1 << 20
 
 #: The share of the documents without judgments that a run retrieves alone, from which a note names it.
 _ALONE = 0.5
@@ -207,7 +209,7 @@ def missing_labels(
             notes += _notes(label, search, of_runs, of_pairs, values)
             notes += _note_of_single_run(label, judgments, joined, search, of_runs)
             try:
-                expected = expected_values(search, model, n_samples, seed)
+                expected = _expected_values(search, model, n_samples, seed)
             except MultiAspectError as error:
                 raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
         parts.append(_frames(label, search, of_runs, of_pairs, values, expected, names, sides))
@@ -250,6 +252,35 @@ def _search(
     cutoff = measure.cutoff
     again = [Rankings(run.source, universe) if cutoff is None else run.cut(cutoff, universe) for run in rankings]
     return LabelIntervals(measure, universe, again, first, second)
+
+
+def _expected_values(
+    search: LabelIntervals, model: Judgments | None, n_samples: int, seed: int
+) -> tuple[Floats, dict[str, int]]:
+    """Return the mean values over draws, runs × topics, and the number of labels that remain missing by aspect.
+
+    Without a model's labels, observed ones are drawn; without draws, values are NaN.
+    """
+    values, universe, topics = search.at_lowest.copy(), search.universe, np.flatnonzero(search.is_open)
+    if not n_samples or not len(topics):
+        return values if n_samples else np.full_like(values, np.nan), search.n_missing()
+    in_topics = np.flatnonzero(search.is_open[universe.pool_query])
+    if model is not None:
+        complete = np.stack([*labels_of_model(model, universe, search.views, search.missing).values()])
+        labels = np.where(search.missing, complete, search.lowest_labels)[:, in_topics]
+        values[:, topics] = search.values_of_copies(topics, labels[:, None])[:, 0]
+        return values, dict(zip(search.names, np.isnan(labels).sum(axis=1).tolist(), strict=True))
+    donors = ObservedLabels(universe, search.views, search.missing)
+    column = np.searchsorted(in_topics, donors.rows)
+    size = max(1, _BATCH // len(in_topics))
+    total = np.zeros((len(values), len(topics)))
+    for first in range(0, n_samples, size):
+        draws = np.arange(first, min(first + size, n_samples))
+        labels = np.repeat(search.lowest_labels[:, None, in_topics], len(draws), axis=1)
+        labels[:, :, column] = np.stack([*donors.draw(seed, draws).values()])
+        total += search.values_of_copies(topics, labels).sum(axis=1)
+    values[:, topics] = total / n_samples
+    return values, dict.fromkeys(search.names, 0)
 
 
 def _means(interval: Interval) -> tuple[Floats, Floats]:
@@ -295,7 +326,7 @@ def _judged(search: LabelIntervals) -> list[float]:
 
 def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval, values: Floats) -> list[str]:
     notes = []
-    unknown = np.flatnonzero(np.isnan(of_runs.low).any(axis=0))
+    unknown = np.flatnonzero(np.isnan(of_runs.ends[0]).any(axis=0))
     if len(unknown):
         reason = "a missing label matters to several of its terms, or their extremes are unknown"
         if not search.measure.has_fixed_weights:
@@ -306,7 +337,7 @@ def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Inte
         )
     elif not of_runs.exact.all():
         notes.append(f"The intervals of {label} are bounds: the search for exact extremes was stopped.")
-    if len(of_pairs.low) and not of_pairs.exact.all() and not len(unknown):
+    if len(search.first) and not of_pairs.exact.all() and not len(unknown):
         notes.append(
             f"Differences in {label} are bounded by the intervals of both runs in "
             f"{number_of(int((~of_pairs.exact).sum()), 'topic')}: the exact intervals may be narrower."
@@ -345,8 +376,8 @@ def _note_of_single_run(
     rankings, nothing = list(joined.values()), np.zeros(0, dtype=np.intp)
     others = rankings[:row] + rankings[row + 1 :]
     without, _ = _search(search.measure, judgments, others, nothing, nothing).compute()
-    before = np.delete(of_runs.high - of_runs.low, row, axis=0)
-    narrow, wide = (decimals(float(width.mean())) for width in (without.high - without.low, before))
+    before = np.delete(of_runs.ends, row, axis=1)
+    narrow, wide = (decimals(float((high - low).mean())) for low, high in (without.ends, before))
     documents = number_of(n_new, "document")
     note = (
         f"{label}: {list(joined)[row]} alone retrieves {alone[row]} of {documents} without judgments. Without it, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,17 +89,8 @@ class AttainableGains:
         return np.asarray(self.cumulated[counts] @ self.steps, dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Extremes:
-    """The maxima of several problems.
-
-    Parameters
-    ----------
-    value : ndarray of float, shape (n_problems,)
-        The maximum, or a bound of it that is not attained.
-    exact : ndarray of bool, shape (n_problems,)
-        Whether it is the maximum.
-    """
+class Extremes(NamedTuple):
+    """The maxima of several problems, or bounds of them that are not attained, and whether each is exact."""
 
     value: Floats
     exact: Bools
@@ -128,7 +120,7 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     size = max(1, _BATCH // ((len(weighted) + 1) * len(gains.levels)))
     batches = [weights[first : first + size] for first in range(0, len(weights), size)]
     parts = [_Search(batch, weighted, gains).run() for batch in batches or [weights]]
-    return Extremes(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "exact")))
+    return Extremes(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[float, float]:
