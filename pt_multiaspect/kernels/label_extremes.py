@@ -175,8 +175,7 @@ class _Search:
     """The search for the maxima of several problems, in which the documents `weighted` are open."""
 
     def __init__(self, weights: Floats, weighted: Ints, gains: AttainableGains) -> None:
-        self.weights, self.weighted, self.gains = weights, weighted, gains
-        self.level = np.arange(1, len(gains.levels))
+        self.weights, self.gains, self.level = weights, gains, np.arange(1, len(gains.levels))
         # The heaviest first: those that may have positive or negative weights.
         of_weighted = weights[:, weighted]
         order = np.argsort(-of_weighted, axis=1, kind="stable")
@@ -186,11 +185,12 @@ class _Search:
         self.documents, self.heavy = documents[:, :n_positive], ordered[:, :n_positive]
         rest, self.light_documents = np.split(documents, [len(weighted) - n_negative], axis=1)
         of_rest, self.light = np.split(ordered, [len(weighted) - n_negative], axis=1)
-        rises = gains.levels[gains.highest] - gains.levels[gains.lowest]
-        self.rest_sum = (of_rest * rises[rest]).sum(axis=1)
+        self.rises = gains.levels[gains.highest] - gains.levels[gains.lowest]
+        self.rest_sum = (of_rest * self.rises[rest]).sum(axis=1)
         lowest = gains.levels[gains.lowest[: weights.shape[1]]]
         self.base_sum, self.base_size = weights @ lowest, np.abs(weights) @ lowest
         self.base_counts = (gains.lowest[:, None] >= self.level).sum(axis=0)
+        self.other_counts = self.base_counts - (gains.lowest[self.documents, None] >= self.level).sum(axis=1)
         self.exact = np.ones(len(weights), dtype=np.bool_)
 
     def run(self) -> Extremes:
@@ -199,34 +199,13 @@ class _Search:
         if any(len(np.unique(end[gains.open])) > 1 for end in (gains.lowest, gains.highest)):
             for problem in np.flatnonzero(self.best < 0).tolist():
                 self._assign(problem)
-        positive = np.flatnonzero(self.best >= 0)
         if self.documents.shape[1]:
-            low, high = gains.lowest[self.weighted[0]], gains.highest[self.weighted[0]]
-            chain = (np.arange(len(gains.levels)) >= low) & (np.arange(len(gains.levels)) <= high)
-            if (gains.allowed[self.weighted] == chain).all():
-                self._raise(positive, slice(low, high))
-            else:
-                self._branch(positive)
+            self._branch(np.flatnonzero(self.best >= 0))
         if not self.exact.all():
             bounded = ~self.exact
             relaxed = highest_ratios(self.weights[bounded], gains.without_gaps())
             self.best[bounded] = np.maximum(relaxed.value, self.best[bounded])
         return Extremes(self.best + 0.0, self.exact)
-
-    def _value(self, problem: Ints, documents: Ints, level: Ints) -> Floats:
-        """Return the values if some documents have these levels, and the others their lowest."""
-        gains = self.gains
-        weight = self.heavy[problem, : documents.shape[1]]
-        rise = gains.levels[level] - gains.levels[gains.lowest[documents]]
-        return ratio(
-            self.base_sum[problem] + (weight * rise).sum(axis=1), gains.ideal(self._counts(documents, level))
-        )
-
-    def _counts(self, documents: Ints, level: Ints) -> Ints:
-        """Return the number of documents at or above each level; those not in `documents` are at their lowest."""
-        lowest = self.gains.lowest[documents]
-        more = (level[:, :, None] >= self.level).sum(axis=1) - (lowest[:, :, None] >= self.level).sum(axis=1)
-        return np.asarray(self.base_counts + more, dtype=np.intp)
 
     def _start(self) -> None:
         """Try numbers of the heaviest open documents at their highest level, the others at their lowest."""
@@ -239,31 +218,12 @@ class _Search:
 
     def _prefixes(self, documents: Ints, weight: Floats, total: Floats, counts: Ints) -> Floats:
         """Return the values if the first documents of each problem rise to their highest level, for each number."""
-        gains = self.gains
-        low, high = gains.lowest[documents], gains.highest[documents]
-        added = np.cumsum(weight * (gains.levels[high] - gains.levels[low]), axis=1)
-        totals = total[:, None] + np.append(np.zeros((len(documents), 1)), added, axis=1)
-        raised = (low[:, :, None] < self.level) & (self.level <= high[:, :, None])
-        more = np.zeros((len(documents), documents.shape[1] + 1, len(self.level)), dtype=np.intp)
-        np.cumsum(raised, axis=1, out=more[:, 1:])
-        return ratio(totals, gains.ideal(counts + more))
-
-    def _raise(self, problem: Ints, free: slice) -> None:
-        """Maximise ratios of at least 0 if all open documents with a weight have the same gains, without gaps."""
-        gains, sure = self.gains, self.base_counts[free]
-        total = np.append(np.zeros((len(problem), 1)), np.cumsum(self.heavy[problem], axis=1), axis=1)
-        cost = gains.cumulated[sure + np.arange(total.shape[1])[:, None]] - gains.cumulated[sure]
-        ideal, column = gains.ideal(self.base_counts), np.arange(len(sure))
-        while len(problem):
-            gained = total[:, :, None] - self.best[problem, None, None] * cost
-            largest = np.maximum(self.heavy[problem, 0], self.best[problem] * gains.discounts[0])
-            enough = gained.max(axis=1) - _TIE * largest[:, None]
-            first = np.minimum.accumulate((gained >= enough[:, None]).argmax(axis=1), axis=1)
-            numerator = self.base_sum[problem] + np.take_along_axis(total, first, axis=1) @ gains.steps[free]
-            value = ratio(numerator, ideal + cost[first, column] @ gains.steps[free])
-            better = value > self.best[problem]
-            problem, total = problem[better], total[better]
-            self.best[problem] = value[better]
+        low, high = self.gains.lowest[documents, None], self.gains.highest[documents, None]
+        totals = np.repeat(total[:, None], documents.shape[1] + 1, axis=1)
+        totals[:, 1:] += np.cumsum(weight * self.rises[documents], axis=1)
+        more = np.zeros((*totals.shape, len(self.level)), dtype=np.intp)
+        np.cumsum((low < self.level) & (self.level <= high), axis=1, out=more[:, 1:])
+        return ratio(totals, self.gains.ideal(counts + more))
 
     def _assign(self, problem: int) -> None:
         """Maximise a negative ratio, whose parametric problem is convex: each document has one of its ends."""
@@ -290,41 +250,45 @@ class _Search:
             self.best[problem] = value
 
     def _branch(self, problem: Ints) -> None:
-        """Maximise ratios of at least 0."""
-        n_heavy = int((self.heavy[problem] > 0).sum(axis=1).max(initial=0))
-        if not n_heavy:
-            return
-        gains, documents = self.gains, self.documents[:, :n_heavy]
-        low, high = gains.lowest[documents[problem]], gains.highest[documents[problem]]
-        below, above = gains.neighbours
+        """Maximise ratios of at least 0, in branches on the documents whose gains have gaps."""
+        gains, (below, above) = self.gains, self.gains.neighbours
+        low, high = gains.lowest[self.documents[problem]], gains.highest[self.documents[problem]]
         n_nodes = np.zeros(len(self.weights), dtype=np.intp)
-        size = max(1, _BATCH // (n_heavy * len(gains.levels)))
+        size = max(1, _BATCH // (self.documents.shape[1] * len(gains.levels)))
         while len(problem):
             rest = problem[size:], low[size:], high[size:]
             problem, low, high = problem[:size], low[:size], high[:size]
-            np.add.at(n_nodes, problem, 1)
-            self.exact[problem[n_nodes[problem] > MOST_NODES]] = False
             kept = self.exact[problem]
             problem, low, high = problem[kept], low[kept], high[kept]
-            level, excess = self._scan(problem, documents, low, high)
-            of_node, earlier = documents[problem], self.best[problem]
-            for attempt in (below, above):
-                np.maximum.at(self.best, problem, self._value(problem, of_node, attempt[of_node, level]))
-            allowed = gains.allowed[of_node, level]
+            level, excess = self._scan(problem, low, high)
+            documents, earlier = self.documents[problem], self.best[problem]
+            allowed = gains.allowed[documents, level]
             fits = allowed.all(axis=1)
+            for attempt in (level,) if fits.all() else (below[documents, level], above[documents, level]):
+                np.maximum.at(self.best, problem, self._value(problem, attempt))
             again = np.flatnonzero(fits & (self.best[problem] > earlier))
             split = np.flatnonzero(~fits & excess)
+            np.add.at(n_nodes, problem[split], 2)
+            self.exact[n_nodes > MOST_NODES] = False
             row, at = np.arange(len(split)), allowed[split].argmin(axis=1)
             lower, upper = high[split], low[split]
-            lower[row, at] = below[of_node[split, at], level[split, at]]
-            upper[row, at] = above[of_node[split, at], level[split, at]]
+            lower[row, at] = below[documents[split, at], level[split, at]]
+            upper[row, at] = above[documents[split, at], level[split, at]]
             problem = np.concatenate([problem[again], problem[split], problem[split], rest[0]])
-            low, high = (
-                np.concatenate([low[again], low[split], upper, rest[1]]),
-                np.concatenate([high[again], lower, high[split], rest[2]]),
-            )
+            low = np.concatenate([low[again], low[split], upper, rest[1]])
+            high = np.concatenate([high[again], lower, high[split], rest[2]])
 
-    def _scan(self, problem: Ints, documents: Ints, low: Ints, high: Ints) -> tuple[Ints, Bools]:
+    def _counts(self, problem: Ints, level: Ints) -> Ints:
+        """Return the number of documents at or above each level; the light ones are at their lowest."""
+        return np.asarray(self.other_counts[problem] + (level[:, :, None] >= self.level).sum(axis=1), dtype=np.intp)
+
+    def _value(self, problem: Ints, level: Ints) -> Floats:
+        """Return the values if the heavy documents have these levels, and the others their lowest."""
+        rise = self.gains.levels[level] - self.gains.levels[self.gains.lowest[self.documents[problem]]]
+        total = self.base_sum[problem] + (self.heavy[problem] * rise).sum(axis=1)
+        return ratio(total, self.gains.ideal(self._counts(problem, level)))
+
+    def _scan(self, problem: Ints, low: Ints, high: Ints) -> tuple[Ints, Bools]:
         """Maximise numerator - best ratio · ideal, with a decision per level.
 
         Returns
@@ -333,13 +297,10 @@ class _Search:
             The level of each document, and whether the maximum is above 0, up to rounding.
         """
         gains, level = self.gains, self.level
-        of_node = documents[problem]
-        weight = self.heavy[problem, : documents.shape[1]]
-        best = self.best[problem]
+        weight, best = self.heavy[problem], self.best[problem]
         is_free = (low[:, :, None] < level) & (level <= high[:, :, None])
-        sure = self._counts(of_node, low)
-        number = np.cumsum(is_free, axis=1)
-        cost = gains.cumulated[sure[:, None] + number] - gains.cumulated[sure][:, None]
+        sure = self._counts(problem, low)
+        cost = gains.cumulated[sure[:, None] + np.cumsum(is_free, axis=1)] - gains.cumulated[sure][:, None]
         gained = np.cumsum(np.where(is_free, weight[:, :, None], 0.0), axis=1) - best[:, None, None] * cost
         most = np.maximum(gained.max(axis=1), 0.0)
         largest = np.maximum(np.abs(weight).max(axis=1), best * gains.discounts[0])
@@ -348,8 +309,7 @@ class _Search:
         rises = is_free & (np.arange(weight.shape[1])[:, None] <= first[:, None]) & (enough > 0)[:, None]
         rises |= level <= low[:, :, None]
         reached = np.logical_and.accumulate(rises, axis=2).sum(axis=2)
-        lowest = gains.levels[gains.lowest[of_node]]
-        added = weight * (gains.levels[low] - lowest)
+        added = weight * (gains.levels[low] - gains.levels[gains.lowest[self.documents[problem]]])
         total = self.base_sum[problem] + added.sum(axis=1) + most @ gains.steps
         ideal = gains.ideal(sure)
         size = self.base_size[problem] + (np.abs(weight) * gains.levels[high]).sum(axis=1) + best * ideal
