@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
 from itertools import pairwise
@@ -81,16 +82,7 @@ class Aspect:
     Aspect(grades=[0, 1, 2, 3])
     """
 
-    __slots__ = (
-        "__dict__",
-        "by_top",
-        "gains",
-        "grades",
-        "greater_is_better",
-        "probabilities",
-        "threshold",
-        "unjudged",
-    )
+    __slots__ = ("__dict__", "by_top", *_KEYS)
 
     #: From the lowest to the highest, or None when the scale is to be inferred.
     grades: tuple[float, ...] | None
@@ -335,29 +327,18 @@ def _rational(value: float) -> Fraction | int:
     return value if isinstance(value, int) else exact(value)
 
 
+@dataclass(eq=False, kw_only=True, repr=False, slots=True)
 class Scale:
     """A fully known scale as arrays, lowest grade first."""
 
-    __slots__ = ("gains", "grades", "greater_is_better", "identity", "probabilities", "threshold")
-
-    def __init__(
-        self,
-        *,
-        grades: Floats,
-        gains: Floats,
-        probabilities: Floats,
-        threshold: int,
-        identity: bool,
-        greater_is_better: bool,
-    ) -> None:
-        self.grades = grades
-        self.gains = gains
-        self.probabilities = probabilities
-        #: The index of the lowest positive grade.
-        self.threshold = threshold
-        #: Whether a label is its own probability.
-        self.identity = identity
-        self.greater_is_better = greater_is_better
+    grades: Floats
+    gains: Floats
+    probabilities: Floats
+    #: The index of the lowest positive grade.
+    threshold: int
+    #: Whether a label is its own probability.
+    identity: bool
+    greater_is_better: bool
 
     def __len__(self) -> int:
         return len(self.grades)

@@ -182,8 +182,7 @@ class Aspects(Named, Mapping[str, Aspect]):
                     probabilities = spell_all(round(p, 3) for p in scale.probabilities.tolist())
                 positive = spell_all(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
-                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else spell_all(aspect.unjudged)
-                grades += f" (not judged: {unjudged})"
+                grades += f" (not judged: {spell_all(aspect.unjudged)})"
             rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
         columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
         title = [Heading(self.name)] if self.name else []

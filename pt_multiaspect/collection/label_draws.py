@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from itertools import pairwise
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -85,13 +86,11 @@ class ObservedLabels:
         rows, everywhere = self.rows, self.counts.sum(axis=0)
         local_or_not, position = self._uniform(seed, draws)
         chosen = np.zeros(position.shape, dtype=np.intp)
-        keys = np.column_stack([self.universe.pool_query[rows], self.grade[rows]])
-        groups, member = np.unique(keys, axis=0, return_inverse=True)
-        order = np.argsort(member.reshape(-1), kind="stable")
-        ends = np.append(0, np.cumsum(np.bincount(member.reshape(-1), minlength=len(groups))))
+        keys = pd.DataFrame(np.column_stack([self.universe.pool_query[rows], self.grade[rows]]))
+        groups: Any = keys.groupby([*keys.columns]).indices if len(keys) else {}
         donors: dict[tuple[int, ...], Bools] = {}
-        for (first, last), (topic, *grades) in zip(pairwise(ends.tolist()), groups.tolist(), strict=True):
-            group, pattern = order[first:last], tuple(grades)
+        for (topic, *grades), group in sorted(groups.items(), key=itemgetter(0)):
+            pattern = tuple(grades)
             if pattern not in donors:
                 donors[pattern] = self._donors(pattern)
                 if not donors[pattern].any():

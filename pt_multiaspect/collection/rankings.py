@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from .._cached import Memo
 from .._typing import Bools, Floats, Ints, Objects
 from ..errors import number_of, warn_of_run
-from ..kernels.hits import Hits
-from ..strings.order import Scores, heads, inverse_permutation, positions, query_starts
+from ..kernels.hits import Hits, heads
+from ..strings.order import Scores, inverse_permutation, positions, query_starts
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words
 from .judgments import Judgments
@@ -162,19 +162,21 @@ class Rankings(Memo):
 
     def documents(self, cutoff: int | None) -> tuple[Ints, Ints, Objects]:
         """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
+        rows, rank = self._first_rows(cutoff)
+        return self._query[rows], rank, self._docnos.take(rows).decode()
+
+    def _first_rows(self, cutoff: int | None) -> tuple[Ints, Ints]:
+        """Return the rows in the order by query and rank, down to the cutoff, and their ranks."""
         order = self._order
-        query = self._query[order]
-        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[query]
-        if cutoff is not None:
-            kept = rank <= cutoff
-            order, query, rank = order[kept], query[kept], rank[kept]
-        return query, rank, self._docnos.take(order).decode()
+        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[self._query[order]]
+        if cutoff is None:
+            return order, rank
+        kept = rank <= cutoff
+        return order[kept], rank[kept]
 
     def cut(self, cutoff: int, judgments: Judgments | None = None) -> Rankings:
         """Return the rankings, or those of other judgments, without the documents below rank `cutoff`."""
-        order = self._order
-        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[self._query[order]]
-        kept = order[rank <= cutoff]
+        kept, _ = self._first_rows(cutoff)
         queries, codes = np.unique(self._query[kept], return_inverse=True)
         scores = self._scores[kept]
         run = Run(self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64))

@@ -14,7 +14,7 @@ from .._cached import cached_property
 from .._typing import Floats, Ints
 from .breakdown import Breakdown
 from .forms import Additive
-from .hits import Hits, descending, positions, ratio, running_sum
+from .hits import Hits, descending, firsts, positions, ratio, running_sum
 from .target import Target
 
 
@@ -31,12 +31,9 @@ def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
     query, gain = target.query[order], degrees[order]
     rank = positions(query) + 1
     low, high = np.zeros(len(degrees), dtype=np.intp), np.zeros(len(degrees), dtype=np.intp)
-    if len(order):
-        begins = np.append(True, (query[1:] != query[:-1]) | (gain[1:] != gain[:-1]))
-        group = np.cumsum(begins) - 1
-        first = np.flatnonzero(begins)
-        last = np.append(first[1:] - 1, len(order) - 1)
-        low[order], high[order] = rank[first][group], rank[last][group]
+    group = np.cumsum((np.diff(query, prepend=-1) != 0) | (np.diff(gain, prepend=np.nan) != 0)) - 1
+    low[order] = rank[firsts(group)]
+    high[order] = low[order] + np.bincount(group)[group] - 1
     return low, high
 
 
@@ -164,10 +161,5 @@ def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints, Ints]:
 
 def turn_around(query: Ints, rank: Ints, value: Ints) -> Ints:
     """Return the first rank of the minimum of each query's curve, one per row."""
-    if not len(query):
-        return rank
-    begins = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
-    lengths = np.diff(np.append(begins, len(query)))
-    lowest = np.flatnonzero(value == np.repeat(np.minimum.reduceat(value, begins), lengths))
-    first = lowest[np.searchsorted(lowest, begins)]
-    return np.repeat(rank[first], lengths)
+    order = np.lexsort((rank, value, query))
+    return rank[order][firsts(query)]

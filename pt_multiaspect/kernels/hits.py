@@ -70,11 +70,14 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
     return np.divide(numerator, denominator, out=np.zeros(denominator.shape), where=denominator != 0)
 
 
+def heads(query: Ints) -> Ints:
+    """Return the first index of each block of adjacent elements of the same query."""
+    return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
+
+
 def firsts(query: Ints) -> Ints:
     """Return the index of the first element of each element's query; `query` must be sorted."""
-    if not len(query):
-        return np.zeros(0, dtype=np.intp)
-    begins = np.flatnonzero(np.diff(query, prepend=query[0] - 1))
+    begins = heads(query)
     return np.repeat(begins, np.diff(begins, append=len(query)))
 
 

@@ -49,10 +49,9 @@ def _maximum_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
     return n[owner] - 2 * j - 1, 1.0 / (1.0 + np.log2(1.0 + j)), owner
 
 
-def _normalise(error: Floats, n_ret: Ints, sizes: Ints, maxima: Floats) -> Floats:
+def _normalise(error: Floats, n_ret: Ints, maximum: Floats) -> Floats:
     """Return 1 - error / maximum error of a ranking of the same length; 1 for one document, 0 for none."""
-    value = 1.0 - ratio(error, maxima[np.searchsorted(sizes, n_ret)])
-    return np.where(n_ret > 0, np.clip(value, 0.0, 1.0), 0.0)
+    return np.where(n_ret > 0, np.clip(1.0 - ratio(error, maximum), 0.0, 1.0), 0.0)
 
 
 def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[Ints]) -> Floats:
@@ -70,15 +69,13 @@ def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[
 
 def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Compute the normalised local rank error (Eq. 4-6, with a factor per aspect)."""
-    sizes, maxima = _nlre_maxima(hits, constants)
-    return _normalise(hits.total(_nlre_errors(hits, epsilons, constants)), hits.n_ret, sizes, maxima)
+    error = hits.total(_nlre_errors(hits, epsilons, constants))
+    return _normalise(error, hits.n_ret, _nlre_maxima(hits, constants))
 
 
 def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
     """Return NLRE as 1 minus the errors of adjacent documents, each at the rank of the lower one."""
-    sizes, maxima = _nlre_maxima(hits, constants)
-    bound = maxima[np.searchsorted(sizes, hits.n_ret)]
-    cost = ratio(_nlre_errors(hits, epsilons, constants), bound[hits.query])
+    cost = ratio(_nlre_errors(hits, epsilons, constants), _nlre_maxima(hits, constants)[hits.query])
     cost = hits.spread(cost)
     return Breakdown(hits.dense(), 0.0 - cost, discount=_discount(hits), offset=_offset(hits), swap_cost=cost)
 
@@ -102,25 +99,23 @@ def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[flo
     return _products(constants, epsilons) / _pair_divisors(hits)
 
 
-def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
-    """Return the numbers of documents retrieved, and the maximum error of rankings of each length."""
-    sizes = np.unique(hits.n_ret)
+def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
+    """Return the maximum error of rankings as long as those of each query."""
+    sizes, length = np.unique(hits.n_ret, return_inverse=True)
     m, weight, owner = _maximum_errors(sizes)
-    return sizes, sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))
+    return sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))[length]
 
 
 def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Compute the normalised global rank error (Eq. 7-9, with a factor per aspect)."""
-    sizes, maxima = _ngre_maxima(hits, constants)
     pairs = _pair_divisors(hits)
     error = _growth([c * hits.total(epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
-    return _normalise(error, hits.n_ret, sizes, maxima)
+    return _normalise(error, hits.n_ret, _ngre_maxima(hits, constants))
 
 
 def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
     """Return NGRE as 1 minus the increase by each error of the product of the summed errors above it."""
-    sizes, maxima = _ngre_maxima(hits, constants)
-    bound = maxima[np.searchsorted(sizes, hits.n_ret)][hits.query]
+    bound = _ngre_maxima(hits, constants)[hits.query]
     pairs, first = _pair_divisors(hits), firsts(hits.query)
     up_to_here, without = [], []
     for constant, epsilon in zip(constants, epsilons, strict=True):
@@ -149,9 +144,9 @@ def _growth(sums_of_errors: Sequence[Floats]) -> Floats:
     return result
 
 
-def _ngre_maxima(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
-    """Return the numbers of documents retrieved, and the maximum error of rankings of each length."""
-    sizes = np.unique(hits.n_ret)
+def _ngre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
+    """Return the maximum error of rankings as long as those of each query."""
+    sizes, length = np.unique(hits.n_ret, return_inverse=True)
     m, weight, owner = _maximum_errors(sizes)
     most = sums(owner, m * weight, len(sizes))
-    return sizes, _growth([constant * most for constant in constants])
+    return _growth([constant * most for constant in constants])[length]

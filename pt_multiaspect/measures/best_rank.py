@@ -11,7 +11,7 @@ from ..bases import Term
 from ..collection.judgments import Judgments
 from ..kernels.best_ranking import best_ranking
 from ..kernels.forms import Additive, Linear
-from ..kernels.hits import positions
+from ..kernels.hits import ranks_within_queries
 
 if TYPE_CHECKING:
     from .measure import Measure
@@ -51,8 +51,4 @@ def forms_of(terms: list[Term]) -> list[Additive] | None:
 
 def ranks_by_keys(judgments: Judgments, keys: Floats) -> Ints:
     """Return the rank of each judged document, sorted by decreasing keys (rows), the first key first."""
-    query = judgments.pool_query
-    order = np.lexsort((*-keys[::-1], query))
-    rank = np.empty(len(query), dtype=np.intp)
-    rank[order] = positions(query) + 1
-    return rank
+    return ranks_within_queries(judgments.pool_query, *keys)

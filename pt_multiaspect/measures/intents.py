@@ -42,17 +42,14 @@ def _is_intent(measure: Measure, view: AspectView) -> bool:
 
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn about topics without any label of an intent, which the measure nevertheless counts."""
-    lacking: dict[str, int] = {}
-    any_label = np.zeros(views[0].n_queries, dtype=np.bool_)
-    labelled = {}
-    for view, _ in intents_of(measure, views):
-        labelled[view.name] = np.bincount(view.pool_query[view.known], minlength=view.n_queries) > 0
-        any_label |= labelled[view.name]
-    for name, topics in labelled.items():
-        if n_lacking := int((any_label & ~topics).sum()):
-            lacking[name] = n_lacking
-    if lacking:
-        missing = choices(f"{name} in {number_of(n_topics, 'topic')}" for name, n_topics in lacking.items())
+    labelled = {
+        view.name: np.bincount(view.pool_query[view.known], minlength=view.n_queries) > 0
+        for view, _ in intents_of(measure, views)
+    }
+    any_label = np.any([*labelled.values()], axis=0)
+    lacking = {name: int((any_label & ~topics).sum()) for name, topics in labelled.items()}
+    if any(lacking.values()):
+        missing = choices(f"{name} in {number_of(n, 'topic')}" for name, n in lacking.items() if n)
         warn_once(
             f"the qrels have no label of {missing}: {measure.NAME} counts such an intent as one without relevant "
             "documents. Evaluate topics with other intents by a measure that selects them by its parameter aspects",

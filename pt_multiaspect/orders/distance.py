@@ -242,13 +242,7 @@ class DistanceOrder(TupleOrder):
 
     def rescaled(self, constants: Sequence[float]) -> DistanceOrder:
         """Return the order by the same distance for labels multiplied by a constant per aspect."""
-        return DistanceOrder(
-            scaled_aspects(self.aspects, constants),
-            self.distance,
-            axes=self.axes,
-            weights=self.aspect_weights,
-            gate=self.gate,
-        )
+        return DistanceOrder(**{**self.parameters, "aspects": scaled_aspects(self.aspects, constants)})
 
     def closeness(self, grades: Grades) -> Floats:
         """Return 1 - distance / maximum distance for each tuple."""

@@ -18,11 +18,6 @@ def inverse_permutation(order: Ints) -> Ints:
     return position
 
 
-def heads(query: Ints) -> Ints:
-    """Return the first row of each block of adjacent rows of the same query."""
-    return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
-
-
 def query_starts(n_ret: Ints) -> Ints:
     """Return the position of the first document of each query."""
     return np.cumsum(n_ret) - n_ret
