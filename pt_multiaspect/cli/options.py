@@ -270,11 +270,8 @@ def explain_argument(argument: str) -> str:
 
 #: Options with several values, and functions that tell whether an argument is a further value.
 _SEVERAL: dict[str, Callable[[str], bool]] = {
-    _QRELS: lambda arg: "=" in arg,
-    _HUMAN: lambda arg: "=" in arg,
-    _LABELS: lambda arg: "=" in arg,
-    "-m": looks_like_measure,
-    "--measure": looks_like_measure,
+    **dict.fromkeys((_QRELS, _HUMAN, _LABELS), lambda arg: "=" in arg),
+    **dict.fromkeys(("-m", "--measure"), looks_like_measure),
 }
 
 

@@ -18,15 +18,8 @@ from ..answers._frames import answer_title, read_answers
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
+from ..collection import judged_answers
 from ..collection.columns import QUERY_COLUMNS, read_labels
-from ..collection.judged_answers import (
-    CRITERION_COLUMNS,
-    NESTED,
-    OTHER_QUERIES,
-    QUESTION,
-    SCORE_COLUMNS,
-    read_criteria,
-)
 from ..collection.label_rules import MIN_POOL, as_given, as_short, aspect_from_one, find_constant
 from ..collection.views import AspectView
 from ..errors import choices, number_of
@@ -50,7 +43,7 @@ _UNIT = ("answer", "judge", "repetition")
 def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
     """Read judged answers; a document is a run, judged by one judge in one repetition."""
     frame = read_answers(source, "describe")
-    answers, criteria = read_criteria(frame, spec, "describe")
+    answers, criteria = judged_answers.read_criteria(frame, spec, "describe")
     codes = {name: aspect.unjudged for name, aspect in spec.items()} if isinstance(spec, Aspects) else {}
     labels = {}
     for name, criterion in criteria.items():
@@ -65,7 +58,10 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
         given = pd.Series(labels[name], index=pd.MultiIndex.from_frame(criterion.rows[[*_UNIT]]))
         wide[name] = given.reindex(index).to_numpy()
     judged = read_judged(wide, spec or tuple(criteria))
-    columns = {"qid": (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION), "docno": ("name", "run_id", "system")}
+    columns = {
+        "qid": (*QUERY_COLUMNS, *judged_answers.OTHER_QUERIES, judged_answers.QUESTION),
+        "docno": ("name", "run_id", "system"),
+    }
     named = {kind: next(name for name in names if name in frame.columns) for kind, names in columns.items()}
     return replace(judged, answers=JudgedAnswers(answers, criteria, labels, (*frame.columns,)), columns=named)
 
@@ -114,13 +110,13 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
 
 def _division(columns: Sequence[str], name: str) -> str:
     """Return code that divides the labels of a criterion by 100, in rows with these columns."""
-    criterion = next((column for column in CRITERION_COLUMNS if column in columns), None)
+    criterion = next((column for column in judged_answers.CRITERION_COLUMNS if column in columns), None)
     if criterion is not None:
-        score = next(column for column in SCORE_COLUMNS if column in columns)
+        score = next(column for column in judged_answers.SCORE_COLUMNS if column in columns)
         return f"judged.loc[judged[{criterion!r}] == {name!r}, {score!r}] /= 100"
     if name in columns:
         return f"judged[{name!r}] /= 100"
-    return f"for scores in judged[{NESTED!r}]: scores[{name!r}] /= 100"
+    return f"for scores in judged[{judged_answers.NESTED!r}]: scores[{name!r}] /= 100"
 
 
 def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:

@@ -26,8 +26,7 @@ from ..orders.registered import exponent_of
 from ..views import Block, View
 from .answers import read_answers_judged, scale_to_declare
 from .between import contingency, gap_shares
-from .dependence import dependences
-from .figures import Figures, Finding, has_distance, run_figures
+from .figures import Figures, Finding, dependences, has_distance, run_figures
 from .findings import apply_rules, findings_table, propose_scales
 from .scales import Judged, read_judged
 from .view import blocks

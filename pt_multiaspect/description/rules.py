@@ -9,17 +9,8 @@ import numpy as np
 from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
+from ..collection import label_rules
 from ..collection.columns import doubt, text_mapping
-from ..collection.label_rules import (
-    RARELY,
-    LabelFinding,
-    find_constant,
-    find_doubtful_threshold,
-    find_labels_below,
-    find_start_above_zero,
-    find_unjudged,
-    rescale_aspect,
-)
 from ..collection.views import AspectView
 from ..errors import number_of
 from ..integration.provider import supports
@@ -58,7 +49,7 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
         far = distance >= _FAR * max(span, 1.0)
         grades = [*(view.aspect.grades or ()), *labels[~far].tolist()]
         listed = ", ".join(map(spell, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
-        changed = rescale_aspect(view.label_counts, grades, labels[far].tolist())
+        changed = label_rules.rescale_aspect(view.label_counts, grades, labels[far].tolist())
         yield Finding(
             "error",
             view.name,
@@ -74,9 +65,9 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
     for view in figures.judged.views:
         counts = view.label_counts
         for finding in (
-            find_unjudged(counts),
-            find_constant(counts) or _find_doubtful_scale(figures, view),
-            find_labels_below(counts),
+            label_rules.find_unjudged(counts),
+            label_rules.find_constant(counts) or _find_doubtful_scale(figures, view),
+            label_rules.find_labels_below(counts),
         ):
             if finding is None:
                 continue
@@ -86,11 +77,11 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
             yield Finding(finding.severity, view.name, finding.text, changes=changes)
 
 
-def _find_doubtful_scale(figures: Figures, view: AspectView) -> LabelFinding | None:
+def _find_doubtful_scale(figures: Figures, view: AspectView) -> label_rules.LabelFinding | None:
     """Find a doubtful threshold or, for scores of answers, which read none, a doubtful start of a scale."""
     if figures.judged.answers is None:
-        return find_doubtful_threshold(view.label_counts)
-    return None if view.inferred else find_start_above_zero(view.label_counts)
+        return label_rules.find_doubtful_threshold(view.label_counts)
+    return None if view.inferred else label_rules.find_start_above_zero(view.label_counts)
 
 
 def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
@@ -112,35 +103,33 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
         foreseen = rows[rows["expected"].abs() >= 6]
         independent = len(foreseen) > 0 and bool((rows["z"].abs() < 2).all())
         lower = rows[(rows["other"] == "relevance") & (rows["z_next"] < -3)]
-        text, severity = "", "warning"
         if apart and (share < 0.005 or gap >= _FAR * max(span, 1.0)):
-            text = (
-                f"the highest label, {spell(top)}, may be a code rather than a grade: {percent(share)} of the "
-                f"judged documents have it, and no label is between it and {spell(below)}"
+            reason = (
+                f"{percent(share)} of the judged documents have it, and no label is between it and {spell(below)}"
             )
         elif independent:
-            text = (
-                f"the highest label, {spell(top)}, may be a code rather than a grade: unlike the lower labels, "
-                f"it is unrelated to {', '.join(foreseen['other'])}"
-            )
-        elif len(lower):
-            severity = "note"
-            text = (
-                f"documents with the highest label, {spell(top)}, are on average less relevant than those with "
-                f"{spell(below)}; this also happens with valid scales, but check that it is a grade"
-            )
-        if text and severity == "note":
-            yield Finding(severity, view.name, text, f"ma.describe(qrels).contingency({view.name!r}, 'relevance')")
-        elif text:
-            changed = rescale_aspect(view.label_counts, [grade for grade in grades if grade <= below], [top])
-            yield Finding(severity, view.name, text, changes=None if changed is None else {view.name: changed})
+            reason = f"unlike the lower labels, it is unrelated to {', '.join(foreseen['other'])}"
+        else:
+            if len(lower):
+                yield Finding(
+                    "note",
+                    view.name,
+                    f"documents with the highest label, {spell(top)}, are on average less relevant than those with "
+                    f"{spell(below)}; this also happens with valid scales, but check that it is a grade",
+                    f"ma.describe(qrels).contingency({view.name!r}, 'relevance')",
+                )
+            continue
+        text = f"the highest label, {spell(top)}, may be a code rather than a grade: {reason}"
+        lower_grades = [grade for grade in grades if grade <= below]
+        changed = label_rules.rescale_aspect(view.label_counts, lower_grades, [top])
+        yield Finding("warning", view.name, text, changes=None if changed is None else {view.name: changed})
 
 
 def find_missing_positives(figures: Figures) -> Iterator[Finding]:
     """Find aspects without a positive document in some or all topics."""
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
-        if row.judged and row.positive >= RARELY and row.topics_without_positive > 0.2 * n_topics:
+        if row.judged and row.positive >= label_rules.RARELY and row.topics_without_positive > 0.2 * n_topics:
             yield Finding(
                 "note",
                 row.aspect,
@@ -255,15 +244,15 @@ def find_different_documents(figures: Figures) -> Iterator[Finding]:
             continue
         covered = (view.known & relevant).sum() / max(int(relevant.sum()), 1)
         within = both / view.known.sum()
-        if (relevant.any() and covered < 0.95) or within < 0.95:
-            reasons = []
-            if relevant.any() and covered < 0.95:
-                reasons.append(
-                    f"only {percent(covered)} of the documents above the lowest {reference.name} grade are judged "
-                    f"on {view.name}"
-                )
-            if within < 0.95:
-                reasons.append(f"only {percent(within)} of those judged on {view.name} are on {reference.name}")
+        reasons = []
+        if relevant.any() and covered < 0.95:
+            reasons.append(
+                f"only {percent(covered)} of the documents above the lowest {reference.name} grade are judged on "
+                f"{view.name}"
+            )
+        if within < 0.95:
+            reasons.append(f"only {percent(within)} of those judged on {view.name} are on {reference.name}")
+        if reasons:
             text = f"{' and '.join(reasons)}; missing labels count as the lowest grade ({counts})"
             yield Finding("warning", names, text, look)
 
@@ -339,18 +328,17 @@ def find_other_collections(figures: Figures) -> Iterator[Finding]:
         spelled = alike_in[alike_in["where"] == row.name]
         at = figures.retrieved.judged_at
         at = at[at["name"] == row.name]
-        if not row.topics:
-            if not (spelled["what"] == "qid").any():
-                text = f"run {row.name} has no topic in common with the qrels; is it from another collection?"
-                yield Finding("error", "", text, f"runs.pop({row.name!r})")
-            continue
-        if row.documents and at["judged@20"].max() < 0.01 and not len(spelled):
+        is_misspelt = (spelled["what"] == "qid").any()
+        if not row.topics and not is_misspelt:
+            text = f"run {row.name} has no topic in common with the qrels; is it from another collection?"
+            yield Finding("error", "", text, f"runs.pop({row.name!r})")
+        elif row.topics and row.documents and at["judged@20"].max() < 0.01 and not len(spelled):
             text = (
                 f"less than 1 % of the top 20 of run {row.name} is judged, though it has {row.topics} of the "
                 "topics; is it from another collection?"
             )
             yield Finding("error", "", text, f"runs.pop({row.name!r})")
-        elif row.missed > 0.1 * n_topics and not (spelled["what"] == "qid").any():
+        elif row.topics and row.missed > 0.1 * n_topics and not is_misspelt:
             text = f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty rankings"
             yield Finding("warning", "", text, f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])")
 

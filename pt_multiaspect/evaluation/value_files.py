@@ -19,10 +19,9 @@ from .._typing import Bools, Floats, Objects
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, refuse_taken, refuse_unknown, shown
 from ..integration.parsing import record_measures
-from ..io.arrow_files import read_arrow
-from ..io.delimited_files import first_line, read_delimited
 from ..io.file_contents import Text, as_text, load
 from ..io.json_files import is_json
+from ..io.table_files import first_line, read_arrow, read_delimited
 from ..io.trec_lines import excerpt
 from ..strings.identifiers import identifiers
 from .long_frames import COLUMNS, KEYS, check_distinct

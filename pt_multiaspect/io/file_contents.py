@@ -167,19 +167,19 @@ def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iter
             pieces.append(piece)
             size += len(piece)
             if size > most:
-                raise MultiAspectError(
-                    f"{name}: expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size, "
-                    "unlike TREC files; to read it anyway, decompress it"
-                )
+                break
     except ImportError as error:
         raise MultiAspectError(
             f"{name}: reading {form} files requires the package zstandard, which is part of the extra "
             "compressed: pip install 'pt-multiaspect[compressed]', or decompress the file"
         ) from error
-    except MultiAspectError:
-        raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
+    if size > most:
+        raise MultiAspectError(
+            f"{name}: expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size, unlike "
+            "TREC files; to read it anyway, decompress it"
+        )
     return b"".join(pieces)
 
 

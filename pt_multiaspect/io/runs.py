@@ -14,14 +14,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..collection import overlap
 from ..collection.frames import is_frame, materialise
 from ..collection.judgments import Judgments
-from ..collection.overlap import (
-    by_query_remedy,
-    warn_if_swapped,
-    warn_of_labels_as_scores,
-    warn_of_no_common_document,
-)
 from ..collection.rankings import Rankings
 from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices, refuse_none
@@ -259,7 +254,7 @@ def no_common_query(name: str, judgments: Judgments, qids: Sequence[str]) -> Mul
     return MultiAspectError(
         f"{run_title(name)} and the qrels have no query in common: the qrels have queries such as "
         f"{choices(judgments.qids[:3])}, the run has queries such as {choices(qids[:3])}. Check the query ids"
-        f"{by_query_remedy(judgments, qids)}"
+        f"{overlap.by_query_remedy(judgments, qids)}"
     )
 
 
@@ -289,10 +284,10 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
         )
     if not rankings.n_common:
         raise no_common_query(name, judgments, rankings.source.qids.tolist())
-    warn_of_no_common_document(rankings, run_title(name))
-    warn_if_swapped(rankings, run_title(name))
+    overlap.warn_of_no_common_document(rankings, run_title(name))
+    overlap.warn_if_swapped(rankings, run_title(name))
     if _is_file(run):  # other runs may have labels as scores on purpose, as ideal rankings
-        warn_of_labels_as_scores(rankings, run_title(name))
+        overlap.warn_of_labels_as_scores(rankings, run_title(name))
     return rankings
 
 

@@ -18,10 +18,9 @@ from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.frames import as_frame, is_frame, refuse_splits
 from ..collection.run import Run
 from ..errors import MultiAspectError, choices, refuse_none, shown, warn_of_run, warn_once
-from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
-from .delimited_files import read_beir
 from .file_contents import Source, Text, as_text, load
 from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
+from .table_files import frame_of_run, labels_of_table, read_arrow, read_beir, run_of_table
 from .trec_lines import Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
 
 #: The remedy for a file with more label columns than aspects; the command line has a different one.

@@ -30,16 +30,14 @@ def summary(figures: Figures) -> str:
     undefined = [name for name, mean in means.items() if not np.isfinite(mean)]
     if undefined:
         return f"{head.short} is undefined for {choices(undefined)}."
-    names, values = list(means), np.array(list(means.values()))
+    names, best = list(means), _best(head, means)
     superlative, above = ("lowest", "below") if head.lower_is_better else ("highest", "above")
     on = f"on {head.short}{' (lower is better)' if head.lower_is_better else ''}"
     topics = number_of(figures.perquery["qid"].nunique(), "topic")
     if len(names) == 1:
         return f"Over {topics}, {names[0]} has the value {_value(figures, table, head.label, 0)} {on}."
-    marks = best_marks(values, head.lower_is_better)
-    best = [name for name, mark in zip(names, marks, strict=True) if mark == "best"]
-    if not best:
-        return f"Over {topics}, the {len(names)} systems have the same value {on}, {decimals(values[0])}."
+    if best == names:
+        return f"Over {topics}, the {len(names)} systems have the same value {on}, {decimals(means[names[0]])}."
     if figures.tests is not None and figures.baseline is not None:
         text = _against_baseline(figures, figures.tests.comparisons, figures.baseline, above, on)
         return f"Over {topics}, {text}"
