@@ -46,6 +46,7 @@ def pytest_collection():
 def pytest_collection_finish():
     """Exclude the tests from garbage collection, which would traverse them again and again until the end."""
     gc.freeze()
+    gc.set_threshold(50_000)
     gc.enable()
 
 

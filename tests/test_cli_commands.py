@@ -100,7 +100,8 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     assert inferred == out
 
 
-def test_values_are_read_without_the_name_of_their_scales(cli, trec_files):
+@pytest.mark.parametrize("apart", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_values_are_read_without_the_name_of_their_scales(cli, trec_files, monkeypatch, apart):
     """In another process, On(base='ESL',aspects='unseen') is no measure, and the direction of ESL would be lost."""
     assert cli("describe", "--write-aspects", "unseen.json")[0] == 0
     options = ["-m", "ESL", "CAM@3", "--aspects", "unseen.json", "runs"]
@@ -113,6 +114,11 @@ def test_values_are_read_without_the_name_of_their_scales(cli, trec_files):
             "ESL": "On",
             "CAM@3": "CAM",
         }
+    if not apart:
+        monkeypatch.setattr(Aspects.registry, "_content", {})
+        for path in ("values.csv", "values"):
+            assert "ESL ↓" in str(ma.systems_table(ma.read_values(path)))
+        return
     code = (
         "import warnings; import pt_multiaspect as ma; warnings.simplefilter('error', ma.MultiAspectWarning)\n"
         "for path in ('values.csv', 'values'): print(ma.systems_table(ma.read_values(path)))"

@@ -13,13 +13,14 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 import reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from printed_tables import read_table
 from scipy.optimize import brentq
 from scipy.stats import nct, ttest_1samp
 from scipy.stats import t as student
 from shared_data import golden, shared_path
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
@@ -160,7 +161,7 @@ SAMPLES = st.integers(4, 9).flatmap(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(SAMPLES, VALUES)
 def test_laws(sample, shift) -> None:
     human, labels, further = sample
@@ -270,7 +271,7 @@ def test_human_topics_for_a_width_are_the_least(n_further) -> None:
     assert powered.human_topics(width=3.0)["n_needed"].tolist() == [4]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6), st.floats(0.01, 1), st.floats(0.1, 0.95))
 def test_human_topics_for_a_power_are_the_least(seed, difference, power) -> None:
     human, model = draw_values(6, 50, "ab", seed=seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,13 @@ def world(
 
 
 HIGHER = {"m0": "higher", "m1": "higher", "m2": "higher"}
+
+
+@functools.cache
+def fitted_world() -> tuple[pd.DataFrame, pd.DataFrame, Any]:
+    """Values, preferences and the weights that fit them, which several tests read."""
+    frame, preferences = world(30, n_pairs=2, scale=8)
+    return frame, preferences, fit_weights(frame, preferences, measures=HIGHER)
 
 
 def test_agreement_by_hand() -> None:
@@ -467,8 +475,7 @@ def test_separable_preferences() -> None:
 
 
 def test_fitted_weights() -> None:
-    frame, preferences = world(30, n_pairs=2, scale=8)
-    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    frame, preferences, fitted = fitted_world()
     assert list(fitted.weights) == list(HIGHER)
     assert sum(fitted.weights.values()) == pytest.approx(1)
     assert fitted.contains({"m0": 6, "m1": 3, "m2": 1})
@@ -570,8 +577,7 @@ def test_an_empty_set_is_said() -> None:
 
 
 def test_a_set_without_sampled_weightings_is_said() -> None:
-    frame, preferences = world(30, n_pairs=2, scale=8)
-    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    _, _, fitted = fitted_world()
     small = dataclasses.replace(fitted, points=fitted.points[:0], fraction=0.0)
     assert "apart: fewer than 1 in 4096 of all weightings remain" in small.summary
 
@@ -620,8 +626,7 @@ def test_cross_validated_agreement_is_that_on_new_topics() -> None:
 
 
 def test_weightings_within_those_that_preferences_allow() -> None:
-    frame, preferences = world(30, n_pairs=2, scale=8)
-    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    frame, _, fitted = fitted_world()
     result = weightings(frame, measures=HIGHER, within=fitted, n_resamples=50)
     assert result.weights == pytest.approx(fitted.weights)
     means = frame.pivot_table(index="name", columns="measure", values="value")[list(HIGHER)]
@@ -643,8 +648,7 @@ def test_weightings_within_those_that_preferences_allow() -> None:
 
 
 def test_all_weightings_allowed_give_the_exact_fractions() -> None:
-    frame, preferences = world(30, n_pairs=2, scale=8)
-    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    frame, _, fitted = fitted_world()
     every = dataclasses.replace(fitted, points=simplex_points(4096, 3, 0))
     sampled = weightings(frame, CAM, measures=HIGHER, within=every, n_resamples=20).pairs
     exact = weightings(frame, CAM, measures=HIGHER, n_resamples=20).pairs
@@ -654,8 +658,7 @@ def test_all_weightings_allowed_give_the_exact_fractions() -> None:
 
 
 def test_bad_within() -> None:
-    frame, preferences = world(30, n_pairs=2, scale=8)
-    fitted = fit_weights(frame, preferences, measures=HIGHER)
+    frame, _, fitted = fitted_world()
     two = dict(list(HIGHER.items())[:2])
     for options, message in (
         ({"within": "m0"}, "expected the result of fit_weights"),
@@ -709,7 +712,7 @@ def test_the_study_draws_what_users_prefer(study: Any) -> None:
     pairs = np.repeat(rng.normal(size=(12, 30, 1)), 2, axis=2)
     scale = study.scale_of(pairs @ [0.5, 0.5])
     assert (1 / (1 + np.exp(-np.abs(pairs) / scale))).mean() == pytest.approx(study.RIGHT, abs=1e-3)
-    found = study.coverages(pairs, np.array([0.5, 0.5]), (10, 4, 2), 100)
+    found = study.coverages(pairs, np.array([0.5, 0.5]), (10, 4, 2), 50)
     assert len(set(found["agreement"])) == 1
     assert min(found["agreement"][0], found["weights"], found["size"]) > 0.85
     assert found["independent"][0] < found["agreement"][0]

@@ -19,6 +19,13 @@ SCALES = ma.Aspects({"faithful": [1, 2, 3, 4, 5], "complete": [1, 2, 3, 4, 5]})
 CAM = {"CAM": ma.CAM(aspects="faithful,complete")}
 
 
+@pytest.fixture(autouse=True)
+def _intervals_of_few_samples(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Draw fewer bootstrap samples for α, except where its intervals are the point."""
+    if request.node.name != "test_intervals_of_agreement_are_over_topics":
+        monkeypatch.setattr("pt_multiaspect.analysis.judges._RESAMPLES", 40)
+
+
 def labels(judges: str = "ab", seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     rows = [
@@ -31,10 +38,14 @@ def labels(judges: str = "ab", seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
 
 
-def said(judged: pd.DataFrame, values: pd.DataFrame, **options: Any) -> str:
+def section(report: Any) -> str:
     """The section, in one line."""
-    report = ma.report(values, answers=judged, aspects=SCALES, baseline="short", **options)
     return " ".join(text_of(report._answers, 1000).split())
+
+
+def said(judged: pd.DataFrame, values: pd.DataFrame, **options: Any) -> str:
+    """The section of a report that compares with short."""
+    return section(ma.report(values, answers=judged, aspects=SCALES, baseline="short", **options))
 
 
 def scores(judged: pd.DataFrame, combine: str = "mean") -> pd.DataFrame:
@@ -44,19 +55,14 @@ def scores(judged: pd.DataFrame, combine: str = "mean") -> pd.DataFrame:
 def test_labels_judges_agreement_and_each_judge_alone() -> None:
     pytest.importorskip("krippendorff")
     judged = labels()
-    values = scores(judged)
-    text = said(judged, values)
+    report = ma.report(scores(judged), answers=judged, aspects=SCALES, baseline="short")
+    text = section(report)
     assert "faithful and complete: the labels 1, 2, 3, 4, 5 became the values 0, 0.25, 0.5, 0.75, 1." in text
-    few = judged.assign(score=judged["score"].clip(upper=4))
-    to_four = {name: [1, 2, 3, 4] for name in SCALES}
-    report = ma.report(ma.answers.from_criteria(few, aspects=to_four), answers=few, aspects=to_four)
-    assert "1, 2, 3, 4 became the values 0, 0.3333, 0.6667, 1." in text_of(report._answers, 1000)
     assert "96 labels of 24 answers by 2 judges (a, b)." in text
     assert "Several labels of an answer are combined by their mean." in text
     for row in judge_agreement(judged, aspects=SCALES, ci=0.95).to_dict("records"):
         ends = f"[{decimals(row['low'])}, {decimals(row['high'])}]"
         assert f"{row['aspect']} {decimals(row['alpha'])} {ends} 24" in text
-    report = ma.report(values, answers=judged, aspects=SCALES, baseline="short")
     best = report.robustness.table["a"][0]
     assert f"labels of {best} − short on CAM" in text
     for judge in "ab":
@@ -64,6 +70,13 @@ def test_labels_judges_agreement_and_each_judge_alone() -> None:
             index="system", values="score", aggfunc=lambda given: ((given - 1) / 4).mean()
         )["score"]
         assert f" {judge} {decimals(of_judge[best] - of_judge['short'])}" in text
+
+
+def test_values_of_labels_are_rounded_to_four_digits() -> None:
+    few = labels("a").assign(score=lambda rows: rows["score"].clip(upper=4))
+    to_four = {name: [1, 2, 3, 4] for name in SCALES}
+    report = ma.report(ma.answers.from_criteria(few, aspects=to_four), answers=few, aspects=to_four)
+    assert "1, 2, 3, 4 became the values 0, 0.3333, 0.6667, 1." in section(report)
 
 
 @pytest.mark.parametrize("method", ["median", "majority"])
@@ -86,7 +99,7 @@ def test_one_label_per_answer_and_criteria_without_grades() -> None:
     judged = labels("a").drop(columns="judge").assign(score=lambda rows: rows["score"] / 5)
     values = ma.answers.combine(ma.answers.from_criteria(judged), CAM)
     report = ma.report(values, answers=judged, baseline="short")
-    text = " ".join(text_of(report._answers, 1000).split())
+    text = section(report)
     assert text == "faithful and complete: values in [0, 1], as given. 48 labels of 24 answers."
 
 
@@ -122,7 +135,7 @@ def test_missing_and_unjudged_labels_are_none() -> None:
     judged["score"] = judged["score"].fillna(-9)
     values = ma.answers.combine(ma.answers.from_criteria(judged, aspects=coded), CAM)
     report = ma.report(values, answers=judged, aspects=coded, baseline="short")
-    assert " ".join(text_of(report._answers, 1000).split()) == text
+    assert section(report) == text
 
 
 def test_each_judge_is_combined_as_all_are_and_over_the_topics_of_the_report() -> None:
@@ -138,12 +151,12 @@ def test_each_judge_is_combined_as_all_are_and_over_the_topics_of_the_report() -
     aspects = {"faithful": [1, 2, 3, 4, 5]}
     values = ma.answers.from_criteria(judged, aspects=aspects, combine_judges="median")
     report = ma.report(values, answers=judged, aspects=aspects, baseline="long")
-    text = " ".join(text_of(report._answers, 1000).split())
+    text = section(report)
     assert "combined by their median" in text
     assert "all 0.3333 x 0.3333 y 0.3333" in text
     some = values[values["qid"] != "q2"]
     report = ma.report(some, answers=judged, aspects=aspects, baseline="long")
-    text = " ".join(text_of(report._answers, 1000).split())
+    text = section(report)
     assert "24 labels of 4 answers by 2 judges" in text
     assert "all 0.0000 x 0.0000 y 0.0000" in text
 
@@ -152,7 +165,7 @@ def test_each_judge_is_combined_as_all_are_and_over_the_topics_of_the_report() -
 def test_scales_that_do_not_give_the_values_are_doubted(aspects: Any) -> None:
     judged = labels("a").drop(columns="judge")
     report = ma.report(scores(judged), answers=judged, aspects=aspects, baseline="short")
-    text = " ".join(text_of(report._answers, 1000).split())
+    text = section(report)
     doubt = "The values are not those that from_criteria makes of these labels: check labels and scales."
     assert text == f"48 labels of 24 answers. {doubt}"
 
@@ -162,7 +175,7 @@ def test_a_judge_of_one_criterion_has_a_difference_on_it() -> None:
     kept = judged[(judged["judge"] == "a") | (judged["criterion"] == "faithful") | (judged["topic"] == "q0")]
     values = ma.answers.from_criteria(kept, aspects=SCALES)
     report = ma.report(values, measures={"faithful": "higher", "complete": "higher"}, answers=kept, aspects=SCALES)
-    text = " ".join(text_of(report._answers, 1000).split())
+    text = section(report)
     assert "on faithful" in text
     assert "not all answers" not in text
 

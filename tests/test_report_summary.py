@@ -101,10 +101,11 @@ def test_ties() -> None:
 def test_systems_that_are_tied_for_what_is_compared() -> None:
     """Their p-values can differ from that of the system which is named."""
     values = single(a=UP, b=LOW, c=LOW[::-1])
-    p = ma.report(values, measures=HIGHER).power.pairs["asl"].iloc[0] * 3
+    report = ma.report(values, measures=HIGHER)
+    p = report.power.pairs["asl"].iloc[0] * 3
     change = f"(+0.1050, {ends_of(UP, LOW, ' (not corrected)')}, p = {p:#.3g}, corrected for all pairs)"
     expected = f"It is significantly above b, the next {change}; c has the same value as b."
-    assert ma.report(values, measures=HIGHER).summary.endswith(expected)
+    assert report.summary.endswith(expected)
     above = ma.report(single(a=LOW, b=UP, c=UP[::-1]), measures=HIGHER, baseline="a").summary
     assert "b is significantly above a on X (+0.1050, 95 % interval [0." in above
     assert "); c has the same value as b. Of the 2 other systems, 1 is significantly better" in above

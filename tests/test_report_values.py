@@ -86,7 +86,8 @@ def test_answers_are_read_from_files_and_from_several_rows(values: pd.DataFrame,
         [(qid, name, f"q{n}", n, n % 2 == 0) for name in RUNS for qid in TOPICS for n in (1, 2)],
         columns=["qid", "name", "question", "weight", "met"],
     ).assign(judge="J")
-    rubric = ma.report(ma.answers.rubric_scores(questions), answers=questions)
+    scores = ma.answers.rubric_scores(questions)
+    rubric = ma.report(scores, answers=questions)
     assert rubric._data["answers"][0][0] == {
         "text": None,
         "labels": [("judge", "J")],
@@ -94,13 +95,13 @@ def test_answers_are_read_from_files_and_from_several_rows(values: pd.DataFrame,
     }
     # A text per question is not that of the answer, which may be given once.
     texts = questions.rename(columns={"question": "text"}).assign(answer=["A", None] * (len(questions) // 2))
-    other = ma.report(ma.answers.rubric_scores(questions), answers=texts)
+    other = ma.report(scores, answers=texts)
     assert other._data["answers"][0][0] == {
         **rubric._data["answers"][0][0],
         "text": "A",
         "items": {"heads": ["text", "weight", "met"], "rows": [["q1", "1", "False"], ["q2", "2", "True"]]},
     }
-    without = ma.report(ma.answers.rubric_scores(questions), answers=texts.drop(columns="answer"))
+    without = ma.report(scores, answers=texts.drop(columns="answer"))
     assert without._data["answers"][0][0]["text"] is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,12 @@ def world(seed: int = 0, n_runs: int = 3, n_topics: int = 8, missing: float = 0.
         for run in range(n_runs)
     }
     return runs, qrels
+
+
+@functools.cache
+def whole_table() -> pd.DataFrame:
+    """The rows of all pairs of the world."""
+    return robustness(*world(), MEASURE).table
 
 
 def row(found: Robustness, question: str, a: str, b: str) -> dict[str, Any]:
@@ -149,7 +156,7 @@ def test_frames_of_values_have_the_rows_that_they_allow() -> None:
     runs, qrels = world()
     parts = [On(aspect=aspect, base="nDCG@3", aspects=SCALES) for aspect in SCALES]
     perquery = ma.evaluate(runs, qrels, [MEASURE, *parts, MM(aspects=SCALES) @ 3], progress=False)
-    whole = robustness(runs, qrels, MEASURE).table
+    whole = whole_table()
     found = robustness(perquery)
     assert set(found.left_out) == {"variants", "labels"}
     for question in ("topics", "aspects", "weights"):
@@ -234,9 +241,9 @@ def test_preferences_are_shown_and_not_judged() -> None:
         {"qid": topics, "a": "run 0", "b": "run 1", "preferred": ["run 1"] * 6 + ["run 0", "tie"]}
     )
     grouping = {qid: "first" if qid < "q4" else "second" for qid in topics}
+    perquery = ma.evaluate(runs, qrels, [MEASURE], progress=False)
     for by in (None, grouping):
         found = robustness(runs, qrels, MEASURE, baseline="run 0", preferences=preferences, by=by)
-        perquery = ma.evaluate(runs, qrels, [MEASURE], progress=False)
         agreement = analysis.preference_agreement(perquery, preferences, by=by).table
         rows = found.table[found.table["question"] == "preferences"]
         assert len(rows) == 2 * len(agreement)
@@ -326,10 +333,11 @@ def test_up_to_three_pairs_are_shown_in_full() -> None:
     runs, qrels = world(n_runs=6)
     three = robustness({name: runs[name] for name in list(runs)[:4]}, qrels, MEASURE)
     assert str(three).count("- topics") == 4  # of three pairs, and of the rules
-    text = str(robustness(runs, qrels, MEASURE))
+    five = robustness(runs, qrels, MEASURE)
+    text = str(five)
     assert text.count("- topics") == 1
     assert "Of 5 pairs, the order on CAM@3 holds for topics in" in text
-    for found in (three, robustness(runs, qrels, MEASURE)):
+    for found in (three, five):
         assert max(map(len, str(found).splitlines())) <= 80
         assert "the other rows say only what the order depends on" in str(found)
         assert r"\begin{tabular}" in found.to_latex(caption="Robustness.", label="tab:robust")
@@ -339,7 +347,7 @@ def test_up_to_three_pairs_are_shown_in_full() -> None:
 
 def test_intervals_that_are_not_corrected_are_labelled_so() -> None:
     runs, qrels = world()
-    assert "(not corrected)" in robustness(runs, qrels, MEASURE).table["evidence"][0]
+    assert "(not corrected)" in whole_table()["evidence"][0]
     assert "(not corrected)" not in robustness(runs, qrels, MEASURE, correction=None).table["evidence"][0]
     two = {name: runs[name] for name in list(runs)[:2]}
     assert "(not corrected)" not in robustness(two, qrels, MEASURE).table["evidence"][0]

@@ -47,8 +47,17 @@ def lines() -> list[tuple[str, int, str]]:
 
 @functools.cache
 def nodes(path: Path) -> list[ast.AST]:
-    """All nodes of a module."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    """All nodes of a module, which `ast.walk` finds in twice the time."""
+    waiting: list[object] = [ast.parse(path.read_text(encoding="utf-8"))]
+    found = []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, ast.AST):
+            found.append(value)
+            waiting.extend(vars(value).values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return found
 
 
 def asking(pattern: str) -> list[str]:

@@ -6,6 +6,7 @@ Some 5000 values of small generated collections are stored in ``values.json`` an
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import warnings
@@ -111,10 +112,15 @@ WITHOUT_VALUES = {"CoverageRatio", "NoveltyRatio"}
 def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
     """The measures that are evaluated on a kind of collection, by unique labels: those listed, then all others."""
     yield from chosen_measures(kind)
+    for measure in other_measures():
+        yield from default_measures(measure, kind)
+
+
+@functools.cache
+def other_measures() -> list[ma.Measure]:
+    """The measures of which no kind of collection has chosen parameters."""
     chosen = {f"{label} {measure}" for kind in KINDS.values() for label, measure in chosen_measures(kind)}
-    for measure in ALL:
-        if not names(measure, chosen):
-            yield from default_measures(measure, kind)
+    return [measure for measure in ALL if not names(measure, chosen)]
 
 
 def names(measure: ma.Measure, labels: Iterable[str]) -> bool:
