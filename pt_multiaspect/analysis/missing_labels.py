@@ -300,28 +300,28 @@ def _frames(
     names: list[str],
     sides: dict[str, list[Any]],
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    (low, high), mean, of_draws = _means(of_runs), values.mean(axis=1), expected[0].mean(axis=1)
-    runs = {"measure": label, "name": names, "value": mean, "low": low, "high": high}
-    runs |= {"exact": of_runs.exact.all() & ~np.isnan(low), "expected": of_draws, "judged": _judged(search)}
-    low, high = _means(of_pairs)
-    certain = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
-    pairs = {"measure": label, **sides, "difference": mean[search.first] - mean[search.second]}
-    pairs |= {"low": low, "high": high, "exact": of_pairs.exact.all() & ~np.isnan(low), "certain": certain}
-    pairs["expected"] = of_draws[search.first] - of_draws[search.second]
+    mean, of_draws, first, second = values.mean(axis=1), expected[0].mean(axis=1), search.first, search.second
+    known = [~search.missing[:, run.hits.row] for run in search.rankings]
+    judged = [float(labels.mean()) if labels.size else np.nan for labels in known]
+    runs = {"measure": label, "name": names, "value": mean, **_extremes(of_runs)}
+    runs |= {"expected": of_draws, "judged": judged}
+    pairs = {"measure": label, **sides, "difference": mean[first] - mean[second], **_extremes(of_pairs)}
+    low, high = pairs["low"], pairs["high"]
+    pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
+    pairs["expected"] = of_draws[first] - of_draws[second]
     pairs["p"] = np.zeros(0)
-    if len(search.first):
-        levels = t_test_levels(values[:, :, None], search.first, search.second, corrector("t", None, 0.05))
-        pairs["p"] = levels[:, 0]
+    if len(first):
+        pairs["p"] = t_test_levels(values[:, :, None], first, second, corrector("t", None, 0.05))[:, 0]
     missing = search.n_missing()
     universe = {"measure": label, "aspect": list(missing), "documents": len(search.universe)}
     universe |= {"missing": list(missing.values()), "unfilled": list(expected[1].values())}
     return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)
 
 
-def _judged(search: LabelIntervals) -> list[float]:
-    """Return the share of labels of each run, which is cut, that are there."""
-    known = [~search.missing[:, run.hits.row] for run in search.rankings]
-    return [float(labels.mean()) if labels.size else np.nan for labels in known]
+def _extremes(interval: Interval) -> dict[str, Any]:
+    """Return the columns of the means of the extremes over topics."""
+    low, high = _means(interval)
+    return {"low": low, "high": high, "exact": interval.exact.all() & ~np.isnan(low)}
 
 
 def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval, values: Floats) -> list[str]:

@@ -1,4 +1,4 @@
-"""An ordered, named set of aspects, and its scales in words."""
+"""An ordered, named set of aspects, its files, and its scales in words."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
-from .._numbers import spell, spell_all
+from .._numbers import read_json, spell, spell_all
 from .._writing import write_file
-from ..errors import MultiAspectError, choices, errors_of, shown
+from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, shown
 from ..views import Cell, Cells, Column, Heading, Table, fragment
 from .aspect import _KEYS, Aspect
-from .files import FILE_VERSION, read_file, scales_and_name
 from .names import Named, NameRegistry
+
+#: The suffix of strings that are read as file names where aspects are expected.
+FILE_ENDING = ".json"
+
+#: The version of the files that `Aspects.to_file` writes.
+FILE_VERSION = 1
 
 
 class Aspects(Named, Mapping[str, Aspect]):
@@ -139,7 +145,7 @@ class Aspects(Named, Mapping[str, Aspect]):
         if not isinstance(path, str | PathLike):
             raise MultiAspectError(f"path: expected the path of a JSON file of aspects, got {shown(path)}")
         with errors_of(path):
-            scales, name = scales_and_name(read_file(path))
+            scales, name = scales_and_name(_read_file(path))
             return cls(scales, name=name)
 
     def spelled(self) -> object:
@@ -205,6 +211,49 @@ _HTML_COLUMNS = ("aspect", "grades, lowest first", "gains", "probabilities", "po
 
 
 Aspects.registry = NameRegistry(Aspects, "an aspect set")
+
+
+def _read_file(path: str | PathLike[str]) -> object:
+    """Return the content of a JSON file of aspects."""
+    try:
+        return read_json(Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects")
+    except FileNotFoundError as error:
+        raise MultiAspectError(
+            f"no such file (a string that ends in {FILE_ENDING} is the name of a file of aspects, which "
+            "Aspects.to_file writes; to select a column of that name, give a list of names)"
+        ) from error
+    except OSError as error:
+        raise MultiAspectError(f"the file cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise MultiAspectError("expected a JSON file of aspects in UTF-8, got other bytes") from error
+
+
+def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
+    """Return the scales in JSON, and the name of the set if there is one; the scales are not checked.
+
+    Parameters
+    ----------
+    content : object
+        A scale per aspect, or the output of `Aspects.to_file`, recognised by the keys version and aspects.
+    """
+    if not isinstance(content, Mapping):
+        raise MultiAspectError(f"expected a JSON object with a scale per aspect, got {type(content).__name__}")
+    marks = [key for key in ("version", "aspects") if key in content]
+    if not marks:
+        return content, None
+    if len(marks) == 1:
+        raise MultiAspectError(
+            f"expected a scale per aspect, or the keys version and aspects, as Aspects.to_file writes them, got "
+            f"the key {marks[0]} alone"
+        )
+    version = content["version"]
+    if isinstance(version, bool) or version != FILE_VERSION:
+        raise MultiAspectError(
+            f"expected version {FILE_VERSION} of a file of aspects, got {version!r}; a newer pt_multiaspect may "
+            "have written it"
+        )
+    refuse_unknown(content, ("version", "name", "aspects"), "keys")
+    return content["aspects"], content.get("name")
 
 
 def aspect_name(name: object) -> str:

@@ -9,8 +9,7 @@ from os import PathLike
 
 from .._numbers import read_json
 from ..errors import MultiAspectError, choices, errors_of, shown
-from .aspects import Aspects, aspect_name
-from .files import FILE_ENDING, scales_and_name
+from .aspects import FILE_ENDING, Aspects, aspect_name, scales_and_name
 
 #: Matches names that can be written in a list separated by commas.
 _PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch

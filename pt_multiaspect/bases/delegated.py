@@ -80,7 +80,8 @@ class Delegated(Adapter):
         """Evaluate rankings with ir-measures."""
         measure = self.measure
         junk = target.source.junk
-        gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded_labels(target)
+        graded = self.gain(target) if self.READS_LABELS else target.gain
+        gain = self.relevant(target).astype(np.float64) if self._is_binarised else graded
         # Junk documents keep negative labels, as some measures distinguish them from non-relevant documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
         self._check_labels(np.append(labels, target.top) if self.FROM_SCALE else labels)
@@ -94,9 +95,6 @@ class Delegated(Adapter):
             return IrMeasures([measure], ranking.judgments, labels).values(ranking.frame())[measure]
         except MultiAspectError as error:
             raise MultiAspectError(f"the base {self.text} is computed by ir-measures: {error}") from error
-
-    def _graded_labels(self, target: Target) -> Floats:
-        return self.gain(target) if self.READS_LABELS else target.gain
 
     def _check_labels(self, labels: Floats) -> None:
         fraction = first_fraction(labels)

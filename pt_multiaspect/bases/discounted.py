@@ -61,8 +61,7 @@ class NDCG(LinearBase, Adapter):
             return result
         # Computed gains are scaled per query; unscaled ones are shown unless they are too large for a float.
         gain = self.gain(target)
-        highest = np.zeros(target.n_queries)
-        np.maximum.at(highest, target.query, gain)
+        highest = target.with_gain(gain).highest
         if highest.max(initial=0.0) >= np.finfo(np.float64).maxexp / 2 or result.norm is None:
             return result
         gain = np.append(np.exp2(gain) - 1.0, 0.0)[result.hits.row]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -239,24 +240,14 @@ def _convert_frame(obj: Any) -> pd.DataFrame:
 
 def _decode_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Decode columns of bytes, which some tools write to Parquet files instead of strings, if they are UTF-8."""
-    columns = {position: frame.iloc[:, position] for position in range(frame.shape[1])}
-    texts: dict[int, Any] = {}
-    for position, column in columns.items():
-        if column.dtype == object and isinstance(
-            next((value for value in column if value is not None), None), bytes
-        ):
-            try:
-                texts[position] = [value.decode() if isinstance(value, bytes) else value for value in column]
-            except UnicodeDecodeError:
-                continue
-    if not texts:
-        return frame
-    names, index = frame.columns, frame.index
-    frame = pd.DataFrame(
-        {position: texts.get(position, column) for position, column in columns.items()}, index=index
-    )
-    frame.columns = names
-    return frame
+    decoded = frame.copy(deep=False)
+    for position, (_, column) in enumerate(frame.items()):
+        first = next((value for value in column if value is not None), None) if column.dtype == object else None
+        if isinstance(first, bytes):
+            with suppress(UnicodeDecodeError):
+                texts = [value.decode() if isinstance(value, bytes) else value for value in column]
+                decoded.isetitem(position, pd.Series(texts, index=frame.index).array)
+    return decoded
 
 
 def _column_values(column: Any) -> np.ndarray[Any, Any]:

@@ -205,9 +205,9 @@ def _read_wide(
     named = [(aspect_name(column), frame[column]) for column in frame.columns if column not in (*NOT_ASPECTS, *own)]
     refuse_repeated((name for name, _ in named), "names of criteria", what)
     columns = {name: column for name, column in named if spec is not None or is_numeric(column)}
-    for _, column in [] if spec is not None else named:
+    for name, column in named if spec is None else ():
         # Texts may be labels, such as yes and no.
-        if not is_numeric(column) and (texts := texts_like_labels(column, pd.factorize(keys["qid"])[0])):
+        if name not in columns and (texts := texts_like_labels(column, pd.factorize(keys["qid"])[0])):
             warn_once(f"{what}: the column {column.name} is left out. {text_remedy(str(column.name), texts)}")
     for name in columns if spec is None else ():
         if name in _ANSWERS and not pd.api.types.is_numeric_dtype(columns[name].dtype):

@@ -6,7 +6,6 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -108,21 +107,8 @@ class World:
         return f"judged {shown}, ranked {' '.join(self.ranked[index]) or 'nothing'}"
 
 
-@dataclass(frozen=True)
-class Worlds(Sequence[World]):
+class Worlds(tuple[World, ...]):
     """Worlds of the same aspects, from small to large, and collections with one query per world."""
-
-    worlds: tuple[World, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> World: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[World]: ...
-    def __getitem__(self, index: Any) -> Any:
-        return self.worlds[index]
-
-    def __len__(self) -> int:
-        return len(self.worlds)
 
     @cached_property
     def all_rankings(self) -> Rankings:
@@ -162,7 +148,7 @@ def worlds(aspects: Aspects, seed: int) -> Worlds:
             for number in range(size)
         }
         result.append(World(judged, tuple(_arrangements(tuple(judged)))))
-    return Worlds(tuple(result))
+    return Worlds(result)
 
 
 def _arrangements(documents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
