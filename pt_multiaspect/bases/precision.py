@@ -16,13 +16,18 @@ from .adapters import Adapter, adapts
 from .base import LinearBase
 
 
+class _Counting(Adapter):
+    """A measure that counts relevant documents."""
+
+    EQUALS_ORIGINAL = True
+    BINARY = True
+
+
 @adapts(ir_measures.P)
-class Precision(LinearBase, Adapter):
+class Precision(LinearBase, _Counting):
     """Precision: relevant documents in the first k ranks / k."""
 
     SHORT_DESC = "The fraction of the first k ranks that hold a relevant document."
-    EQUALS_ORIGINAL = True
-    BINARY = True
     CONSTANT_NORM = True
     NEVER_FALLS = True
 
@@ -33,12 +38,10 @@ class Precision(LinearBase, Adapter):
 
 
 @adapts(ir_measures.R)
-class Recall(LinearBase, Adapter):
+class Recall(LinearBase, _Counting):
     """Recall: relevant documents in the first k ranks / all relevant documents."""
 
     SHORT_DESC = "The fraction of the relevant documents that is in the first k ranks."
-    EQUALS_ORIGINAL = True
-    BINARY = True
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the number of relevant documents."""
@@ -54,12 +57,10 @@ class SetRecall(Recall):
 
 
 @adapts(ir_measures.Rprec)
-class RPrecision(LinearBase, Adapter):
+class RPrecision(LinearBase, _Counting):
     """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
 
     SHORT_DESC = "The fraction of the first R ranks that hold a relevant document, for R relevant documents."
-    EQUALS_ORIGINAL = True
-    BINARY = True
     PREFERS_EARLY = True
 
     def linear(self, target: Target) -> Linear:
@@ -69,12 +70,10 @@ class RPrecision(LinearBase, Adapter):
 
 
 @adapts(ir_measures.Success)
-class Success(Adapter):
+class Success(_Counting):
     """Success: 1 if there is a relevant document in the first k ranks, else 0."""
 
     SHORT_DESC = "1 if there is a relevant document in the first k ranks, else 0."
-    EQUALS_ORIGINAL = True
-    BINARY = True
     NEVER_FALLS = True
     SORTING_IS_OPTIMAL = True
 
@@ -92,12 +91,10 @@ class Success(Adapter):
 
 
 @adapts(ir_measures.SetP)
-class SetPrecision(Adapter):
+class SetPrecision(_Counting):
     """Set precision: relevant documents retrieved / documents retrieved (relative: at most all relevant)."""
 
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
-    EQUALS_ORIGINAL = True
-    BINARY = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
@@ -114,11 +111,9 @@ class SetPrecision(Adapter):
         return ratio(relevant, self._denominator(ranking, target)[ranking.query])
 
 
-class _OfSets(Adapter):
+class _OfSets(_Counting):
     """A function of set precision and set recall."""
 
-    EQUALS_ORIGINAL = True
-    BINARY = True
     PREFERS_EARLY = True
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
@@ -152,12 +147,10 @@ class SetAP(_OfSets):
 
 
 @adapts(ir_measures.AP)
-class AveragePrecision(Adapter):
+class AveragePrecision(_Counting):
     """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
 
     SHORT_DESC = "The mean of the precision at the rank of each relevant document, 0 for those not retrieved."
-    EQUALS_ORIGINAL = True
-    BINARY = True
     PREFERS_EARLY = True
     SORTING_IS_OPTIMAL = True
 

@@ -55,7 +55,7 @@ class _CG(LinearMeasure):
         return Linear(target, target.gain, Flat(), depth=self.cutoff)
 
 
-class _DCG(LinearMeasure):
+class _DCG(_CG):
     """Discounted cumulated gain: the sum of the gains of the retrieved documents, discounted by rank.
 
     DCG = Σ_i g(d_i) / log2(i + 1), where g is the aspect's gain. Values have no upper limit, and are at least 0
@@ -90,11 +90,6 @@ class _DCG(LinearMeasure):
 
     PRETTY_NAME = "Discounted cumulated gain"
     SHORT_DESC = "The sum of the gains of the retrieved documents, discounted by rank."
-    CITATION = "Järvelin and Kekäläinen 2002"
-    SOURCES = ("jarvelin2002",)
-    RANGE = (0.0, np.inf)
-    ACCEPTS_NEGATIVE_GAINS = True
-    NEVER_FALLS = True
     SUPPORTED_PARAMS = {
         "dcg": Param(choice("dcg", "log2", "exp-log2", "jarvelin"), "log2", "gain and discount"),
         "cutoff": CUTOFF,

@@ -28,6 +28,7 @@ from .single_aspect import SingleAspectMeasure
 class _Displacement(SingleAspectMeasure):
     """A measure of the distance between documents and the ideal ranks of their degree."""
 
+    SOURCES = ("angelini2012",)
     ORDINAL = True
 
     def gain(self, target: Target) -> Floats:
@@ -79,7 +80,6 @@ class _CRP(_Displacement):
     PRETTY_NAME = "Cumulated relative position"
     SHORT_DESC = "Cumulated distance of documents from their ideal ranks; negative if ranked too high."
     CITATION = "Angelini et al. 2012, Eq. 4-5"
-    SOURCES = ("angelini2012",)
     RANGE = (-np.inf, np.inf)
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
@@ -121,7 +121,6 @@ class _nCRP(_Displacement):
     PRETTY_NAME = "Normalised cumulated relative position"
     SHORT_DESC = "CRP at rank R, scaled to values between 0 (worst ranking) and 1."
     CITATION = "after Angelini et al. 2012, Eq. 5"
-    SOURCES = ("angelini2012",)
     SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
 
@@ -179,7 +178,6 @@ class _CRPRecovery(_Displacement):
     PRETTY_NAME = "CRP recovery"
     SHORT_DESC = "R divided by the rank at which CRP returns to zero."
     CITATION = "Angelini et al. 2012, §2"
-    SOURCES = ("angelini2012",)
     SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
 

@@ -37,6 +37,7 @@ class _OverQueries(Agg):  # type: ignore[misc]
 class _AveragePrecision(SingleAspectMeasure):
     """A transformation of max(AP, 1e-5)."""
 
+    SOURCES = ("robertson2006",)
     BINARY = True
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
     NOT_A_BASE = "it is an aggregate over queries, not a per-query measure; use base='AP'"
@@ -89,7 +90,6 @@ class _GMAP(_AveragePrecision):
     PRETTY_NAME = "Geometric mean average precision"
     SHORT_DESC = "ln max(AP, 1e-5) per query; aggregated, the geometric mean of AP."
     CITATION = "Robertson 2006"
-    SOURCES = ("robertson2006",)
     RANGE = (math.log(_FLOOR), 0.0)
     DEFAULT = math.log(_FLOOR)
 
@@ -133,7 +133,6 @@ class _HMAP(_AveragePrecision):
     PRETTY_NAME = "Harmonic mean average precision"
     SHORT_DESC = "1 / max(AP, 1e-5) per query (lower is better); aggregated, the harmonic mean of AP."
     CITATION = "by analogy with GMAP"
-    SOURCES = ("robertson2006",)
     RANGE = (1.0, 1.0 / _FLOOR)
     LOWER_IS_BETTER = True
     DEFAULT = 1.0 / _FLOOR

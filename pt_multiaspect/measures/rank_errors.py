@@ -38,6 +38,7 @@ def _parse_mu(mu: Any) -> float | dict[str, float]:
 class _RankErrors(DirectMeasure):
     """1 - rank error / maximum rank error."""
 
+    SOURCES = ("lioma2017",)
     #: The measure, and its sum over ranks, from the hits, the errors of each aspect and its constant.
     _VALUES: ClassVar[Any]
     _BREAKDOWN: ClassVar[Any]
@@ -152,7 +153,6 @@ class _NLRE(_RankErrors):
     PRETTY_NAME = "Normalised local rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
     CITATION = "Lioma et al. 2017, Eq. 4-6"
-    SOURCES = ("lioma2017",)
     _VALUES = staticmethod(rank_errors.nlre)
     _BREAKDOWN = staticmethod(rank_errors.nlre_breakdown)
 
@@ -193,7 +193,6 @@ class _NGRE(_RankErrors):
     PRETTY_NAME = "Normalised global rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; sums per aspect are multiplied."
     CITATION = "Lioma et al. 2017, Eq. 7-9"
-    SOURCES = ("lioma2017",)
     _VALUES = staticmethod(rank_errors.ngre)
     _BREAKDOWN = staticmethod(rank_errors.ngre_breakdown)
 

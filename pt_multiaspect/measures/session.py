@@ -208,8 +208,6 @@ class _nMDCU(_MDCU):
 
     PRETTY_NAME = "Normalised multidimensional cumulated utility"
     SHORT_DESC = "MDCU divided by that of a greedy or given ideal ranking of the judged documents."
-    CITATION = "Järvelin and Sormunen 2024"
-    SOURCES = ("jarvelin2024",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         **{name: _MDCU.SUPPORTED_PARAMS[name] for name in ("themes", "usability", "overlap")},
         "ideal": Param(aspect_name, "greedy", "'greedy', or the qrels column of the ranks in an ideal list"),

@@ -20,15 +20,20 @@ _PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the probability that the us
 _SHARPNESS = Param(real("s", low=0, open_low=True), 1, "the factor in the gain of a document, 2^(s·P) - 1")
 
 
-class _Product(JointMeasure):
-    """A measure of the product of the aspects' probabilities."""
+class _Understandability(JointMeasure):
+    """A measure of Zuccon's, whose gains never fall."""
 
+    CITATION = "Zuccon 2016, §4"
     GAIN_OF_OWN_LABELS = True
     gain_never_falls = True
 
     def document_gain(self, judgments: Judgments) -> Floats:
         self.warn_if_inferred(self.views(judgments))
         return self.target(judgments).gain
+
+
+class _Product(_Understandability):
+    """A measure of the product of the aspects' probabilities."""
 
     def depends_on(self, view: AspectView) -> bool:
         return not view.scale.identity
@@ -55,7 +60,7 @@ class _ExponentialProduct(_Product):
         return np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0)
 
 
-class _uRBP(JointMeasure):
+class _uRBP(_Understandability):
     """Understandability-biased rank-biased precision: a document counts if it is positive on every aspect.
 
     uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), where u_a(k) is 1 if the grade of the document at rank k is at
@@ -93,11 +98,8 @@ class _uRBP(JointMeasure):
 
     PRETTY_NAME = "Understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision of the documents that are positive on every aspect."
-    CITATION = "Zuccon 2016, §4"
     SOURCES = ("zuccon2016", "moffat2008")
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
-    GAIN_OF_OWN_LABELS = True
-    gain_never_falls = True
 
     def base(self) -> Base:
         return GradedRBP(self["p"], self.cutoff)
@@ -109,10 +111,6 @@ class _uRBP(JointMeasure):
 
     def depends_on(self, view: AspectView) -> bool:
         return view.scale.is_fractional
-
-    def document_gain(self, judgments: Judgments) -> Floats:
-        self.warn_if_inferred(self.views(judgments))
-        return self.target(judgments).gain
 
 
 class _uRBPgr(_Product):
@@ -152,7 +150,6 @@ class _uRBPgr(_Product):
 
     PRETTY_NAME = "Graded understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities as gain."
-    CITATION = "Zuccon 2016, §4"
     SOURCES = ("zuccon2016", "moffat2008")
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
@@ -209,7 +206,6 @@ class _unDCG(_ExponentialProduct):
 
     PRETTY_NAME = "Understandability-biased nDCG"
     SHORT_DESC = "nDCG with a gain from the product of the aspects' probabilities."
-    CITATION = "Zuccon 2016, §4"
     SOURCES = ("zuccon2016", "jarvelin2002")
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
@@ -265,7 +261,6 @@ class _uERR(_ExponentialProduct):
 
     PRETTY_NAME = "Understandability-biased ERR"
     SHORT_DESC = "Expected reciprocal rank with the product of the aspects' probabilities."
-    CITATION = "Zuccon 2016, §4"
     SOURCES = ("zuccon2016", "chapelle2009")
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 

@@ -21,14 +21,18 @@ from .parameters import CUTOFF, REL, Param
 from .registry import register
 from .single_aspect import LinearMeasure, SingleAspectMeasure
 
-_KORFHAGE = "Korfhage 1997"
 
+class _Korfhage(SingleAspectMeasure):
+    """A measure of Korfhage's, which depends only on which documents are relevant."""
 
-class _WithKnown(SingleAspectMeasure):
-    """A measure that needs the documents known to the user."""
-
+    CITATION = "Korfhage 1997"
+    SOURCES = ("korfhage1997",)
     BINARY = True
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
+
+
+class _WithKnown(_Korfhage):
+    """A measure that needs the documents known to the user."""
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
@@ -81,8 +85,6 @@ class _CoverageRatio(_WithKnown):
 
     PRETTY_NAME = "Coverage ratio"
     SHORT_DESC = "The fraction of the known relevant documents that is retrieved."
-    CITATION = _KORFHAGE
-    SOURCES = ("korfhage1997",)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         wanted = self.relevant(target) & self._known_documents(ranking)
@@ -122,8 +124,6 @@ class _NoveltyRatio(_WithKnown):
 
     PRETTY_NAME = "Novelty ratio"
     SHORT_DESC = "The fraction of the relevant documents retrieved that is unknown to the user."
-    CITATION = _KORFHAGE
-    SOURCES = ("korfhage1997",)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         relevant = self.relevant(target)
@@ -139,7 +139,7 @@ _EXPECTED = Param(
 )
 
 
-class _RelativeRecall(LinearMeasure):
+class _RelativeRecall(_Korfhage, LinearMeasure):
     """Relative recall: relevant documents retrieved / relevant documents expected.
 
     Values are at least 0 and can exceed 1.
@@ -168,12 +168,9 @@ class _RelativeRecall(LinearMeasure):
 
     PRETTY_NAME = "Relative recall"
     SHORT_DESC = "Relevant documents retrieved / relevant documents expected."
-    CITATION = _KORFHAGE
-    SOURCES = ("korfhage1997",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
 
-    BINARY = True
     CONSTANT_NORM = True
 
     def linear(self, target: Target) -> Linear:
@@ -181,7 +178,7 @@ class _RelativeRecall(LinearMeasure):
         return Linear(target, self.relevant(target), Flat(), norm=norm, depth=self.cutoff)
 
 
-class _RecallEffort(SingleAspectMeasure):
+class _RecallEffort(_Korfhage):
     """Recall effort: relevant documents expected / documents examined until that many are found.
 
     Values are between 0 and 1 (higher is better), and 0 if the ranking has fewer relevant documents than
@@ -212,11 +209,8 @@ class _RecallEffort(SingleAspectMeasure):
 
     PRETTY_NAME = "Recall effort"
     SHORT_DESC = "Relevant documents expected / documents examined until that many are found."
-    CITATION = _KORFHAGE
-    SOURCES = ("korfhage1997",)
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
 
-    BINARY = True
     SORTING_IS_OPTIMAL = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -225,7 +219,7 @@ class _RecallEffort(SingleAspectMeasure):
         return hits.total(np.where(last, self["expected"] / hits.rank, 0.0))
 
 
-class _Satisfaction(SingleAspectMeasure):
+class _Satisfaction(_Korfhage):
     """Satisfaction: the fraction of the retrieved documents that is relevant.
 
     Values are between 0 and 1, and 0 if nothing is retrieved.
@@ -253,11 +247,6 @@ class _Satisfaction(SingleAspectMeasure):
 
     PRETTY_NAME = "Satisfaction"
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
-    CITATION = _KORFHAGE
-    SOURCES = ("korfhage1997",)
-    SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
-
-    BINARY = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return ratio(relevance.n_retrieved(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64))
