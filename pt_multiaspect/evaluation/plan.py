@@ -214,9 +214,8 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
         return None
     for measure in sorted(others, key=str):
         refuse_unknown(qrels_inputs([measure]), judgments.columns, "columns of the qrels", str(measure))
-    if not any(map(reads_relevance, others)):
-        return StandardMeasures(others, judgments, np.full(len(judgments), np.nan))
-    labels = judgments.labels("relevance")
+    reads = any(map(reads_relevance, others))
+    labels = judgments.labels("relevance") if reads else np.full(len(judgments), np.nan)
     fraction = first_fraction(labels)
     if fraction is not None:
         raise MultiAspectError(

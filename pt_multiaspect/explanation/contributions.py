@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -331,10 +331,8 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     if marginal:
         cutoff = last_rank([terms[index] for index in marginal])
         differences = _differences(run, evaluate, cutoff, values[marginal])
-        for index, (breakdown, n_ranks, further) in zip(marginal, differences, strict=True):
-            parts[index] = Part(
-                breakdown, values[index], weights[index], slopes[index], terms[index].name, n_ranks, cutoff, further
-            )
+        for index, part in zip(marginal, differences, strict=True):
+            parts[index] = replace(part, weight=weights[index], slope=slopes[index], name=terms[index].name)
     return Parts(value, [parts[index] for index in range(len(terms))], whole, unknown)
 
 
@@ -366,29 +364,20 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
 def _whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part:
     """Return the measure as one part, by the values of the first ranks."""
     cutoff = measure.params.get("cutoff")
-    ((breakdown, n_ranks, further),) = _differences(
-        run, lambda _, prefix: measure.evaluate(prefix)[None], cutoff, value[None]
-    )
-    ones = np.ones(len(value))
-    return Part(breakdown, value, ones, ones, "", n_ranks, cutoff, further)
+    (part,) = _differences(run, lambda _, prefix: measure.evaluate(prefix)[None], cutoff, value[None])
+    return part
 
 
-def _differences(
-    run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats
-) -> list[tuple[Breakdown, int, Floats]]:
-    """Return the differences of the values of the first k and k - 1 ranks, of one or several functions.
-
-    For each, also the number of ranks compared, and the amount that further ranks contribute together.
-    """
+def _differences(run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats) -> Iterator[Part]:
+    """Yield the differences of the values of the first k and k - 1 ranks, for each of one or several functions."""
     longest = int(run.rankings.hits.n_ret.max(initial=0))
     n_ranks = min(run.depth, longest if cutoff is None else min(longest, cutoff))
     hits = run.rankings.top(n_ranks).dense()
-    result = []
     for prefixes, value in zip(run.prefix_values(evaluate, n_ranks), values, strict=True):
         steps = np.diff(prefixes, axis=1)[hits.query, hits.rank - 1]
         breakdown = Breakdown(hits, steps, offset=prefixes[:, 0], how=MARGINAL)
-        result.append((breakdown, n_ranks, value - prefixes[:, -1]))
-    return result
+        ones = np.ones(len(value))
+        yield Part(breakdown, value, ones, ones, "", n_ranks, cutoff, value - prefixes[:, -1])
 
 
 def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:

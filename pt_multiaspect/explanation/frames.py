@@ -80,36 +80,24 @@ def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, floa
 def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats, Floats]:
     """Return the gains and discounts of the base; for parts of equal discounts, the weighted sum of their gains."""
     unknown = np.full(len(topic), np.nan)
-    first = parts[0]
-    if len(parts) == 1:
-        return (
-            unknown if first.gain is None else first.gain,
-            unknown if first.discount is None else first.discount,
-        )
-    total = np.zeros(len(topic))
-    for part in parts:
-        if part.gain is None or part.discount is None or not np.array_equal(part.discount, first.discount):  # type: ignore[arg-type]
-            return unknown, unknown
-        total += part.slope * part.gain / (1.0 if part.norm is None else part.norm or np.inf)
-    return total, unknown if first.discount is None else first.discount
+    gain, discount = parts[0].gain, parts[0].discount
+    if len(parts) > 1:
+        gain = np.zeros(len(topic))
+        for part in parts:
+            if part.gain is None or discount is None or not np.array_equal(discount, part.discount):  # type: ignore[arg-type]
+                return unknown, unknown
+            gain += part.slope * part.gain / (1.0 if part.norm is None else part.norm or np.inf)
+    return unknown if gain is None else gain, unknown if discount is None else discount
 
 
 def _rank_notes(topic: Topic, judged: Bools) -> list[str]:
-    cutoff = _cutoff(topic)
+    terms = topic.measure.terms(topic.judgments)
+    cutoff = last_rank(terms) if terms else topic.measure.params.get("cutoff")
     below = np.arange(len(topic)) >= (len(topic) if cutoff is None else cutoff)
     return [
         "; ".join(filter(None, ["" if is_judged else "unjudged", "below the cutoff" if is_below else ""]))
         for is_judged, is_below in zip(judged.tolist(), below.tolist(), strict=True)
     ]
-
-
-def _cutoff(topic: Topic) -> int | None:
-    """Return the last rank that can contribute, if the measure or all its bases state it."""
-    terms = topic.measure.terms(topic.judgments)
-    if not terms:
-        cutoff: int | None = topic.measure.params.get("cutoff")
-        return cutoff
-    return last_rank(terms)
 
 
 def values_by_rank(topic: Topic, values: Floats) -> Floats:
