@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -63,11 +63,6 @@ class Head:
     scales: Aspects | None = None
     #: What a measure of several aspects computes, in a sentence.
     definition: str = ""
-
-
-def named_scales(heads: Sequence[Head]) -> list[Aspects]:
-    """Return the distinct scales that printed measures only name."""
-    return list(dict.fromkeys(head.scales for head in heads if head.scales is not None))
 
 
 def column_heads(
@@ -248,31 +243,33 @@ class Comparisons:
         detectable = {} if test == "tukey" else _detectable_differences(perquery, list(signs), correction, alpha)
         return cls(tests, signs, test, correction, alpha, detectable)
 
-    def detectable_note(self, heads: Sequence[Head], digits: Mapping[str, int]) -> list[Sentence]:
-        """Return a sentence on the detectable difference of each measure; none if it is unknown for all."""
+    def notes(
+        self, heads: Sequence[Head], digits: Mapping[str, int], topics: str, differences: bool
+    ) -> Iterator[Sentence]:
+        """Yield what the signs and, if shown, the intervals of `differences` are, and which ones are detectable."""
+        if differences:
+            (baseline,) = self.signs
+            level = f"{100 * (1 - self.alpha):g} % confidence interval"
+            how = f"Student’s t, not corrected, {topics}"
+            yield Sentence(f"[ends] of the {level} of the difference from {baseline} ({how}).")
+        against = ", ".join(f"{name} ({sign})" for name, sign in self.signs.items())
+        name = test_name(self.test, self.correction)
+        yield Sentence(f"Significantly different from {against} ({name}, p < {self.alpha:g}, {topics}).")
         known = [
             f"{head.short} {fixed_point(self.detectable[head.label], digits[head.label])}"
             for head in heads
             if head.label in self.detectable
         ]
-        test = "" if self.test == "t" else f" of a {_TESTS['t']}"
-        several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
-        pairs = ", median over the pairs of systems" if several else ""
-        if not known:
-            return []
-        return [Sentence(f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}.")]
+        if known:
+            test = "" if self.test == "t" else f" of a {_TESTS['t']}"
+            several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
+            pairs = ", median over the pairs of systems" if several else ""
+            yield Sentence(f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}.")
 
     def rows(self, keys: list[str], label: str, row_keys: Sequence[Any]) -> pd.DataFrame:
         """Return the tests of a measure against the only baseline by the keys of rows, NaN for the baseline."""
         tests = self.tests[self.tests["measure"] == label].set_index(keys)
         return tests.reindex(pd.MultiIndex.from_tuples(row_keys) if len(keys) > 1 else [key for (key,) in row_keys])
-
-    def interval_note(self, topics: str) -> list[Sentence]:
-        """Return what the intervals of differences from the only baseline are."""
-        (baseline,) = self.signs
-        level = f"{100 * (1 - self.alpha):g} % confidence interval"
-        text = f"[ends] of the {level} of the difference from {baseline} (Student’s t, not corrected, {topics})."
-        return [Sentence(text)]
 
     def signs_by_row(self, keys: list[str], label: str) -> dict[Hashable, str]:
         """Return the signs of the baselines from which the values of a measure differ, by the keys of the row."""
@@ -398,17 +395,16 @@ def means_table(
     numbers = perquery.groupby("measure", sort=False)["qid"].nunique()
     counts = {head.short: int(numbers[head.label]) for head in heads}
     topics = _topics(counts) + (" in all" if by is not None else "")
+    named_scales = dict.fromkeys(head.scales for head in heads if head.scales is not None)
     shown = differences and ci is None and any(head.label in averaged for head in heads)
     notes = [
         *_mark_notes({cell.mark for row in cells for cell in row}),
         *_interval_notes(ci, "± half the width" if half_widths else "[ends]", topics),
-        *(comparisons.interval_note(topics) if shown and comparisons is not None else []),
-        *_sign_notes(comparisons, topics),
-        *([] if comparisons is None else comparisons.detectable_note(heads, digits)),
+        *([] if comparisons is None else comparisons.notes(heads, digits, topics, shown)),
         *_topics_notes(counts, perquery, n_judged),
         *(Sentence(f"{head.short}: {head.definition}") for head in heads if define and head.definition),
         *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
-        *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales(heads)),
+        *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales),
         *_group_notes(by, comparisons),
     ]
     return Table(columns, lines, most=len(lines), notes=notes)
@@ -452,14 +448,6 @@ def _interval_notes(ci: float | None, form: str, topics: str) -> list[Sentence]:
     if ci is None:
         return []
     return [Sentence(f"{form} of the {100 * ci:g} % confidence interval (Student’s t, {topics}).")]
-
-
-def _sign_notes(comparisons: Comparisons | None, topics: str) -> list[Sentence]:
-    if comparisons is None:
-        return []
-    against = ", ".join(f"{name} ({sign})" for name, sign in comparisons.signs.items())
-    name = test_name(comparisons.test, comparisons.correction)
-    return [Sentence(f"Significantly different from {against} ({name}, p < {comparisons.alpha:g}, {topics}).")]
 
 
 def _group_notes(by: Mapping[str, str] | None, comparisons: Comparisons | None) -> list[Sentence]:
