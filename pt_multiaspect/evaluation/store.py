@@ -279,10 +279,8 @@ def _remove_abandoned(files: list[Path]) -> None:
 def _move_superseded(folder: Path, files: list[str]) -> None:
     (folder / SUPERSEDED).mkdir(exist_ok=True)
     for file in files:
-        try:
+        with suppress(FileNotFoundError):  # another process was faster
             os.replace(folder / file, folder / SUPERSEDED / file)
-        except FileNotFoundError:  # another process was faster
-            continue
     warn(
         f"{folder} contains values of {number_of(len(files), 'run')} with other measures, judgments or versions: "
         f"they were moved to {SUPERSEDED}, and are computed again. Use one directory for each set of measures"
