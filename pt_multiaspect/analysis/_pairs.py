@@ -12,7 +12,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from ..errors import number_of
 from ..evaluation.aggregation import ALL, read_topic_groups
-from ..views import Cell, Column, Table, decimals
+from ..views import Block, Cell, Column, Sentence, Table, decimals
 from .baseline import read_baselines
 
 #: Maximum number of pairs that printed results contain.
@@ -86,14 +86,15 @@ def rows_of_all(pairs: pd.DataFrame) -> pd.DataFrame:
     return pairs if "group" not in pairs else pairs[pairs["group"] == ALL]
 
 
-def pairs_table(
+def pairs_blocks(
     pairs: pd.DataFrame,
     balance: pd.Series[float],
     columns: Sequence[Column],
     further_cells: Callable[[dict[Any, Any]], Sequence[str | Cell]],
+    note: str,
     elsewhere: str = "",
-) -> Table:
-    """Return the table of pairs that results print.
+) -> list[Block]:
+    """Return the table of pairs that results print, and a note on it.
 
     Parameters
     ----------
@@ -105,10 +106,15 @@ def pairs_table(
         The columns after those of the names: the difference, p and further ones.
     further_cells : callable
         Returns the further cells of a row.
+    note : str
+        The explanation of the columns, to which the number of pairs that are not shown is added.
     elsewhere : str, optional
         Where all rows are.
     """
     if len(pairs) > MAX_SHOWN:
+        note += (
+            f" The {MAX_SHOWN} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."
+        )
         pairs = pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
     keys = [key for key in ("group", "a", "b") if key in pairs]
     rows = [
@@ -116,7 +122,7 @@ def pairs_table(
         for row in pairs.to_dict("records")
     ]
     heads = [*(Column(key, left=True, shorten=12) for key in keys), *columns]
-    return Table(heads, rows, elsewhere=elsewhere, most=MAX_SHOWN)
+    return [Table(heads, rows, elsewhere=elsewhere, most=MAX_SHOWN), Sentence(note)]
 
 
 def share(number: int, total: int, noun: str, one: str, several: str) -> str:
@@ -131,10 +137,3 @@ def significant_share(kept: int, n_significant: int, level: str, under: str) -> 
     verb = "remains" if kept == 1 else "remain"
     of_all = f"{kept} of {number_of(n_significant, 'significant difference')}"
     return f"{of_all} ({level}) {verb} significant, with the same sign, {under}."
-
-
-def rest(pairs: pd.DataFrame) -> str:
-    """Return a sentence on the pairs that are not shown, or an empty text."""
-    if len(pairs) <= MAX_SHOWN:
-        return ""
-    return f" The {MAX_SHOWN} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."

@@ -21,9 +21,8 @@ from ..kernels.intervals import half_width
 from ..views import Block, Column, Heading, Sentence, View, percent
 from ._frames import Direction, read_oriented
 from ._pairs import (
+    pairs_blocks,
     pairs_of_runs,
-    pairs_table,
-    rest,
     rows_of_all,
     rows_per_pair,
     share,
@@ -128,13 +127,13 @@ class Multiverse(View):
         return [
             Heading(self._title()),
             Sentence(self.summary),
-            pairs_table(
+            *pairs_blocks(
                 self.pairs,
                 self.pairs["better"] - self.pairs["worse"],
                 [Column(head) for head in heads],
                 lambda row: [percent(row[key]) for key in fractions],
+                about,
             ),
-            Sentence(about + rest(self.pairs)),
             *map(Sentence, self.notes),
         ]
 

@@ -25,9 +25,8 @@ from ..views import Block, Cell, Column, Heading, Sentence, View, percent
 from ._aspect_values import N_SAMPLED, read_aspects, read_mean, simplex_points
 from ._frames import matrix
 from ._pairs import (
+    pairs_blocks,
     pairs_of_runs,
-    pairs_table,
-    rest,
     rows_of_all,
     rows_per_pair,
     share,
@@ -140,7 +139,7 @@ class Weightings(View):
             f"the higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction "
             f"with the same sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
         )
-        table = pairs_table(
+        table = pairs_blocks(
             self.pairs,
             self.pairs["fraction"] - 0.5,
             columns,
@@ -150,9 +149,10 @@ class Weightings(View):
                 percent(row["distance"]),
                 row["reversal"] or "-",
             ],
+            note,
             elsewhere="`.pairs`",
         )
-        return [Heading(self._title()), Sentence(self.summary), table, Sentence(note + rest(self.pairs))]
+        return [Heading(self._title()), Sentence(self.summary), *table]
 
 
 def weightings(

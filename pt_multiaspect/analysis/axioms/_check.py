@@ -18,32 +18,11 @@ from ...measures import Measure
 from ._asking import Bound, check_grades
 from ._report import AxiomCheck, CounterExample
 from ._search import Search
-from .desiderata import (
-    Adjustable,
-    HighErrors,
-    HighRelevance,
-    InPlace,
-    LargerDifferences,
-    LargerErrors,
-    OneAspectAlike,
-    OneAttainable,
-    PartialOrder,
-    Scaling,
-    ScalingOne,
-    Swap,
-    WellDefined,
-    ZeroAttainable,
-)
+from .desiderata import ALL_PROPERTIES
 from .properties import Property
 
-#: All properties, in the order of the table.
-_ALL: tuple[Property, ...] = (
-    LargerErrors(), HighErrors(), LargerDifferences(), HighRelevance(), WellDefined(), Scaling(), ScalingOne(),
-    OneAspectAlike(), Adjustable(), PartialOrder(), InPlace(), OneAttainable(), ZeroAttainable(), Swap(),
-)  # fmt: skip
-
 #: The statement of each property, as `check` tests it.
-PROPERTIES: Mapping[str, str] = MappingProxyType({rule.name: rule.statement for rule in _ALL})
+PROPERTIES: Mapping[str, str] = MappingProxyType({rule.name: rule.statement for rule in ALL_PROPERTIES})
 
 #: The limit of `documents`, as all permutations of a world are evaluated.
 MOST_DOCUMENTS = 6
@@ -181,11 +160,11 @@ def check(
 
 def _rules(properties: object, declared: Aspects) -> list[Property]:
     if properties is None:
-        return list(_ALL)
+        return list(ALL_PROPERTIES)
     names = [properties] if isinstance(properties, str) else properties
     wanted = list(names) if isinstance(names, Iterable) else [names]
     refuse_unknown(wanted or ["none"], PROPERTIES, "names", "properties")
-    rules = [rule for rule in _ALL if rule.name in wanted]
+    rules = [rule for rule in ALL_PROPERTIES if rule.name in wanted]
     for rule in rules:
         if len(declared) < rule.least_aspects:
             raise MultiAspectError(

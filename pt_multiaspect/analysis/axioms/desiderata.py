@@ -88,12 +88,9 @@ class InPlace(Property):
         "tuples."
     )
     source = Source()
+    n_ranks = 2
     shown = (2, 3)
     observed = "does"
-
-    def positions(self, space: Space, n: int) -> list[Position]:
-        """Return all pairs of ranks."""
-        return list(combinations(range(n), 2))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the documents alone, and both orders of them in the ranking."""
@@ -144,12 +141,9 @@ class Swap(Property):
         "on none) moves up does not raise the score."
     )
     source = Source()
+    n_ranks = 2
     relation = "B swaps ranks {0} and {1} of A and moves the worse document up. B should not score higher"
     observed = "does"
-
-    def positions(self, space: Space, n: int) -> list[Position]:
-        """Return all pairs of ranks."""
-        return list(combinations(range(n), 2))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the ranking with that in which a worse document moves up."""
@@ -230,13 +224,9 @@ class LargerErrors(Property):
         "better than the one at j, which is better than the one at k."
     )
     strict = True
-    least_documents = 3
+    least_documents = n_ranks = 3
     source = Chains()
     relation = "B swaps ranks {0} and {2} of the ideal ranking, A only ranks {0} and {1}. B should score lower"
-
-    def positions(self, space: Space, n: int) -> list[Position]:
-        """Return all triples of ranks."""
-        return list(combinations(range(n), 3))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the swap of ranks i and j with that of i and k."""
@@ -579,3 +569,10 @@ class Adjustable(Property):
         if not bound.is_adjustable:
             return "fails", "the measure has no parameter for the importance of an aspect"
         return None
+
+
+#: All properties, in the order of the table.
+ALL_PROPERTIES: tuple[Property, ...] = (
+    LargerErrors(), HighErrors(), LargerDifferences(), HighRelevance(), WellDefined(), Scaling(), ScalingOne(),
+    OneAspectAlike(), Adjustable(), PartialOrder(), InPlace(), OneAttainable(), ZeroAttainable(), Swap(),
+)  # fmt: skip

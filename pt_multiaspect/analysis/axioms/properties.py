@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import combinations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -37,6 +38,8 @@ class Property(ABC):
     least_documents: ClassVar[int] = 2
     #: Number of documents in a ranking beyond those of its world.
     surplus: ClassVar[int] = 0
+    #: Number of ranks that are compared.
+    n_ranks: ClassVar[int] = 0
     source: ClassVar[Source]
     #: The expected relation between the rankings shown, with the ranks of the position as {0}, {1} and so on.
     relation: ClassVar[str]
@@ -49,8 +52,8 @@ class Property(ABC):
     observed_tie: ClassVar[str] = "both score the same"
 
     def positions(self, space: Space, n: int) -> list[Position]:
-        """Return the possible comparisons in worlds of n documents; by default, a single one."""
-        return [()]
+        """Return the possible comparisons in worlds of n documents; by default, all choices of `n_ranks` ranks."""
+        return list(combinations(range(n), self.n_ranks))
 
     @abstractmethod
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:

@@ -31,16 +31,6 @@ _NEIGHBOURS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class SearchResult:
-    """The best ranking found by a search, and an upper bound."""
-
-    #: The rank of each judged document, from 1.
-    rank: Ints
-    #: Upper bound for all rankings, shape (n_queries,).
-    bound: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Mean:
     """A mean of measures that is not a weighted sum."""
 
@@ -59,7 +49,7 @@ def search(
     width: int,
     *,
     mean: Mean | None = None,
-) -> SearchResult:
+) -> tuple[Ints, Floats]:
     """Maximise Σ weight · measure, or another mean, over the rankings of the judged documents, query by query.
 
     Rankings are built from rank 1 down. Among partial rankings of the same documents, dominated ones are
@@ -80,6 +70,13 @@ def search(
         Number of partial rankings kept per rank; fewer if there are many types of documents.
     mean : Mean, optional
         The mean to maximise, if it is not a weighted sum. Queries with many types of documents are skipped.
+
+    Returns
+    -------
+    rank : ndarray of int, shape (n_pool,)
+        The rank of each judged document, from 1, in the best ranking found.
+    bound : ndarray of float, shape (n_queries,)
+        Upper bounds for all rankings.
     """
     progressions: list[Progression] = []
     for term in terms:
@@ -120,7 +117,7 @@ def search(
         if sequence is not None:
             rank[useful[np.argsort(type_index.ravel(), kind="stable")]] = np.argsort(sequence, kind="stable") + 1
             rank[others] = np.arange(len(useful) + 1, len(documents) + 1)
-    return SearchResult(rank, bound)
+    return rank, bound
 
 
 @dataclass(frozen=True, eq=False)

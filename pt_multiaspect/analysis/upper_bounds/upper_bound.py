@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import ir_measures
 import numpy as np
@@ -14,11 +15,11 @@ from ...bases import Term
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
+from ...kernels.best_ranking import best_ranking, hits_at_ranks
 from ...kernels.forms import Linear
 from ...measures import Measure
-from ...measures.best_rank import best_alone, best_rank
-from .beam_search import search
-from .frank_wolfe import Candidates, best_of_mean
+from ...measures.best_rank import best_alone, best_rank, forms_of
+from .beam_search import Mean, search
 from .rankings import MOST_ASPECTS, SCORES, evaluate_at, ideal_rankings, rankings_at, read_measure, sorted_judgments
 
 STRATEGIES = ("auto", "exact", "search", "recursive", "sum", "squares", "max")
@@ -207,32 +208,100 @@ def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> 
             f"strategy='search' does not apply to {measure}, whose best ranking is known; use strategy='exact'"
         )
     _check_known(measure, terms)
-    candidates = Candidates(measure, judgments, terms)
-    for term in terms:
-        candidates.add(_best_alone(term, judgments))
-    alone = list(candidates.values)
+    candidates = _Candidates(measure, judgments, width)
+    alone = np.stack([candidates.add(_best_alone(term, judgments)) for term in terms])
     if len(measure.views(judgments)) < MOST_ASPECTS:
         for _, rank in ideal_rankings(measure, judgments):
             candidates.add(rank)
-    weights = np.stack([term.weight for term in terms])
     best_alone = np.stack([values[index] for index, values in enumerate(alone)])
-    bound = measure.combine(best_alone, weights)
+    bound = measure.combine(best_alone, candidates.weights)
     if measure.IS_WEIGHTED_SUM:
-        result = search(terms, judgments.pool_query, candidates.value, width)
-        candidates.add(result.rank)
-        return candidates.value, np.minimum(bound, result.bound)
-    if measure.slope(np.ones_like(best_alone), weights) is not None:
-        bound = best_of_mean(
-            measure,
-            judgments,
-            candidates,
-            bound=bound,
-            point=np.mean(alone, axis=0),
-            width=width,
-            rounds=rounds,
-            tolerance=TOLERANCE,
-        )
+        return candidates.value, np.minimum(bound, candidates.search(terms, candidates.value))
+    if measure.slope(np.ones_like(best_alone), candidates.weights) is not None:
+        bound = candidates.improve(bound, alone.mean(axis=0), rounds)
     return candidates.value, np.maximum(bound, candidates.value)
+
+
+class _Candidates:
+    """The values of the rankings evaluated so far, and the best ranking of each query."""
+
+    def __init__(self, measure: Measure, judgments: Judgments, width: int) -> None:
+        self._measure, self._judgments, self._width = measure, judgments, width
+        self._terms = measure.terms(judgments)
+        self.weights = np.stack([term.weight for term in self._terms])
+        self._values: list[Floats] = []
+        #: The best value of each query.
+        self.value = np.full(judgments.n_queries, -np.inf)
+
+    def add(self, rank: Ints) -> Floats:
+        """Add a ranking, and return the values of its terms."""
+        rankings = rankings_at(self._judgments, rank)
+        values = np.stack([term.base.values(rankings, term.target) for term in self._terms])
+        self.value = np.maximum(self.value, self._measure.combine(values, self.weights))
+        self._values.append(values)
+        return values
+
+    def search(self, terms: list[Term], floor: Floats, mean: Mean | None = None) -> Floats:
+        """Add the best ranking that a beam search finds, and return its upper bound."""
+        rank, bound = search(terms, self._judgments.pool_query, floor, self._width, mean=mean)
+        self.add(rank)
+        return bound
+
+    def improve(self, bound: Floats, point: Floats, rounds: int) -> Floats:
+        """Maximise a concave mean by the Frank-Wolfe method, and return an upper bound.
+
+        Parameters
+        ----------
+        bound : ndarray of float, shape (n_queries,)
+            The best known upper bound.
+        point : ndarray of float, shape (n_terms, n_queries)
+            Initial values of the terms, in the convex hull of the attainable values.
+        rounds : int
+            As in `upper_bound`.
+        """
+        measure, weights = self._measure, self.weights
+
+        def slope() -> Floats:
+            """Return the slope at the point; queries whose bound is 0 need no search."""
+            at_point = measure.slope(np.where(point > 0, point, 1.0), weights)
+            return np.where(bound > 0, np.asarray(at_point, dtype=np.float64), 0.0)
+
+        steps = np.linspace(0.0, 1.0, 65)
+        for _ in range(rounds):
+            values, limit = self._maximise(slope())
+            bound = np.where(bound > 0, np.minimum(bound, limit), bound)
+            if (bound - self.value < TOLERANCE).all():
+                break
+            # The best point on the line segment between both.
+            between = [measure.combine((1 - step) * point + step * values, weights) for step in steps]
+            step = steps[np.argmax(between, axis=0)]
+            point = (1 - step) * point + step * values
+        if (bound - self.value >= TOLERANCE).any():
+            mean = Mean(measure.combine, slope(), bound)
+            bound = np.minimum(bound, self.search(self._terms, self.value, mean))
+        return bound
+
+    def _maximise(self, slope: Floats) -> tuple[Floats, Floats]:
+        """Maximise Σ slope · term; return the values of the terms at the maximum, and an upper bound."""
+        query, n_queries = self._judgments.pool_query, self._judgments.n_queries
+        forms = forms_of(self._terms)
+        if forms is not None:
+            weighted = list(zip(forms, slope, strict=True))
+            rank = best_ranking(weighted, query, n_queries)
+            self.add(rank)
+            best = hits_at_ranks(rank, query, n_queries)
+            limit = np.sum([weight * form.values(best) for form, weight in weighted], axis=0)
+        else:
+            terms = [replace(term, weight=weight) for term, weight in zip(self._terms, slope, strict=True)]
+            limit = self.search(terms, self._best_for_weights(slope)[1])
+        return self._best_for_weights(slope)[0], limit
+
+    def _best_for_weights(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the values of the terms with the maximum weighted sum, and that sum."""
+        sums = np.array([(weights * values).sum(axis=0) for values in self._values])
+        best = sums.argmax(axis=0)
+        queries = np.arange(len(best))
+        return np.stack(self._values)[best, :, queries].T, sums[best, queries]
 
 
 def attainable(
