@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import ir_measures
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, choices, warn_once
 from ..evaluation.long_frames import read_long_frame
@@ -166,15 +166,11 @@ def correlation(
         [statistic(np.bincount(topics, minlength=len(qids)).astype(np.float64)) for topics in drawn]
     )
     intervals = []
-    for row, reference in enumerate(labels):
-        for column, measure in enumerate(labels):
-            if row != column:
-                sample = replicates[:, row, column]
-                sample = sample[~np.isnan(sample)]
-                low, high = (
-                    np.quantile(sample, [(1 - level) / 2, (1 + level) / 2]) if sample.size else (np.nan, np.nan)
-                )
-                intervals.append((reference, measure, whole[row, column], low, high))
+    for row, column in permutations(range(len(labels)), 2):
+        sample = replicates[:, row, column]
+        sample = sample[~np.isnan(sample)]
+        low, high = np.quantile(sample, [(1 - level) / 2, (1 + level) / 2]) if sample.size else (np.nan, np.nan)
+        intervals.append((labels[row], labels[column], whole[row, column], low, high))
     return pd.DataFrame(intervals, columns=["reference", "measure", "correlation", "low", "high"])
 
 
@@ -360,14 +356,14 @@ def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], 
     return statistic
 
 
-def _best_systems(values: Floats, top: int) -> list[npt.NDArray[np.intp]]:
+def _best_systems(values: Floats, top: int) -> list[Ints]:
     """Return the systems with the highest means by each measure, with those tied with the last of them."""
     means = round_scores(values.mean(axis=1).T)
     last = -np.sort(-means, axis=1)[:, min(top, means.shape[1]) - 1]
     return [np.flatnonzero(row) for row in means >= last[:, None]]
 
 
-def _among(systems: list[npt.NDArray[np.intp]], kernel: Kernel) -> Kernel:
+def _among(systems: list[Ints], kernel: Kernel) -> Kernel:
     """Return a kernel that correlates the measure of each row with others over its own systems only."""
     return lambda scores: np.stack([kernel(scores[:, chosen])[row] for row, chosen in enumerate(systems)])
 
@@ -377,7 +373,7 @@ def _warn_of_constants(
     measures: list[object],
     method: str,
     rank_by: str,
-    best: list[npt.NDArray[np.intp]] | None,
+    best: list[Ints] | None,
 ) -> None:
     if method == "rbo":
         return
@@ -424,11 +420,14 @@ def _normalise(products: Floats) -> Floats:
     return result.clip(-1, 1)
 
 
+def _ranks(scores: Floats) -> Ints:
+    """Return the ranks of systems from 0 by each measure; tied systems keep the order given."""
+    return np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+
+
 def _tau_ap(scores: Floats) -> Floats:
     n_measures, n_systems = scores.shape
-    order = np.argsort(-scores, axis=1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(n_systems), axis=1)  # from 0
+    rank = _ranks(scores)
     # share[m, i, j]: the contribution of system j to the fraction of i, if m ranks j above i.
     above = rank[:, None, :] < rank[:, :, None]
     share = above / np.maximum(rank, 1)[:, :, None]
@@ -442,9 +441,7 @@ def _tau_ap(scores: Floats) -> Floats:
 
 
 def _tau_gap(scores: Floats) -> Floats:
-    order = np.argsort(-scores, axis=1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(scores.shape[1]), axis=1)
+    rank = _ranks(scores)
     # For each system: how far others are above it by each reference, and which ones are by each other measure.
     gap = (scores[:, None, :] - scores[:, :, None]).transpose(1, 0, 2)  # systems × references × others
     above = (rank[:, None, :] < rank[:, :, None]).transpose(1, 2, 0).astype(np.float64)
@@ -458,7 +455,7 @@ def _tau_gap(scores: Floats) -> Floats:
 
 def _rbo(scores: Floats, p: float) -> Floats:
     n_measures, n_systems = scores.shape
-    ranks: npt.NDArray[np.intp] = 1 + (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
+    ranks: Ints = 1 + (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
     depths = np.arange(1, n_systems + 1)
     sizes = (ranks[:, :, None] <= depths).sum(axis=1)  # measures × depths
     result = np.empty((n_measures, n_measures))

@@ -298,12 +298,12 @@ class _Best:
         -------
         documents, total : ndarray, shape (n_ranges, n_measures)
         """
-        deepest = max(high for _, high in ranges)
+        deepest, intervals = max(high for _, high in ranges), pd.IntervalIndex.from_tuples(ranges, closed="both")
         documents, total = np.zeros((2, len(ranges), len(self.measures)))
         for name, part in self._part.items():
             rankings = join(name, self._runs[name], self.judgments)
             hits = rankings.top(deepest).dense()
-            group = _group(hits.rank, ranges)
+            group = intervals.get_indexer(pd.Index(hits.rank))  # -1 for ranks in no range
             kept = group >= 0
             shape = (self.judgments.n_queries, len(ranges))
             cells = np.ravel_multi_index((hits.query[kept], group[kept]), shape)
@@ -328,11 +328,9 @@ def _parts(values: Floats, ties: str) -> Floats:
 
 def _group(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
     """Return the index of the range of each rank, -1 if it is in none."""
-    order = np.argsort([low for low, _ in ranges])
-    lows, highs = np.array(ranges, dtype=np.intp)[order].T
-    index = np.searchsorted(lows, rank, side="right") - 1
-    inside = (index >= 0) & (rank <= highs[index])
-    return np.asarray(np.where(inside, order[index], -1), dtype=np.intp)
+    return np.asarray(
+        pd.IntervalIndex.from_tuples(ranges, closed="both").get_indexer(pd.Index(rank)), dtype=np.intp
+    )
 
 
 def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:

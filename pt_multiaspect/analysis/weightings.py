@@ -469,11 +469,11 @@ def _evaluate_points(
     }
     frame = evaluate(runs, qrels, by_label, progress=False)
     for column, wanted, noun in (("name", names, "runs"), ("qid", qids, "topics")):
-        refuse_unknown(map(str, wanted), frame[column].map(str).unique(), f"{noun} of runs= and qrels=")
-    values, systems, topics, _ = matrix(frame)
-    chosen = [list(map(str, systems)).index(str(name)) for name in names]
-    columns = [list(map(str, topics)).index(str(qid)) for qid in qids]
-    return values[np.ix_(chosen, columns)] * (-1.0 if mean.lower_is_better else 1.0)
+        given = frame[column].map(str)
+        refuse_unknown(map(str, wanted), given.unique(), f"{noun} of runs= and qrels=")
+        frame = frame[given.isin(list(map(str, wanted)))]
+    values, *_ = matrix(frame)  # names and topics are sorted as text
+    return values * (-1.0 if mean.lower_is_better else 1.0)
 
 
 def _least_weights(at_least: object, aspects: list[str]) -> Floats:

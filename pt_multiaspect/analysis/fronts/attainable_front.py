@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 
 from ..._cached import cached_property
 from ..._typing import Floats
-from ..._validation import choice, count, real
+from ..._validation import choice, count, fraction, real
 from ...aspects.aspects import Aspects
 from ...aspects.parameter import AspectSpec, parse_aspects
 from ...collection.frames import as_pandas
@@ -42,9 +41,7 @@ RESERVED = ("name", "qid", "supported", "gap", "dpfr", "nearest", "hypervolume",
 
 def attainable_front(
     qrels: object,
-    measures: (
-        ir_measures.Measure | str | Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str]
-    ),
+    measures: parsing.Measures,
     *,
     aspects: object = None,
     kind: str = "supported",
@@ -254,8 +251,12 @@ class AttainableFront:
         points, remaining = refine_hull(best, len(self.measures), self._limit)
         return _Line(Hull.of(points), gap + remaining)
 
+    def _values(self, points: Floats) -> pd.DataFrame:
+        """Return points with higher values better as values of the measures."""
+        return pd.DataFrame(points * self._signs + 0.0, columns=list(self.measures))
+
     def _frame(self, line: _Line) -> pd.DataFrame:
-        table = pd.DataFrame(line.shape.points * self._signs + 0.0, columns=list(self.measures))
+        table = self._values(line.shape.points)
         if isinstance(line.shape, Points):
             table["supported"] = line.shape.is_supported
         table["gap"] = line.gap
@@ -283,8 +284,7 @@ class AttainableFront:
             If there are three measures, or `alpha` is not between 0 and 1.
         """
         lines = self._topics if perquery else [self._mean]
-        rows = np.array([line.shape.point_at(self._alpha(alpha)) for line in lines])
-        table = pd.DataFrame(rows * self._signs + 0.0, columns=list(self.measures))
+        table = self._values(np.array([line.shape.point_at(self._alpha(alpha)) for line in lines]))
         if perquery:
             table.insert(0, "qid", self.judgments.qids)
         return table
@@ -295,9 +295,7 @@ class AttainableFront:
                 f"alpha: expected a front of two measures, got {len(self.measures)}: "
                 f"{choices(self.measures)}; use the column `nearest` of `systems`"
             )
-        if isinstance(alpha, int | float | np.number) and not isinstance(alpha, bool) and 0 <= alpha <= 1:
-            return float(alpha)
-        raise MultiAspectError(f"alpha: expected a number from 0 to 1, got {alpha!r}")
+        return fraction("alpha")(alpha)
 
     def systems(
         self,
@@ -361,14 +359,11 @@ class AttainableFront:
             points = oriented[:, index]
             self._check_attainable(line, points, names, qid)
             table = pd.DataFrame({"name": names} if qid is None else {"name": names, "qid": qid})
-            for column, label in enumerate(self.measures):
-                table[label] = points[:, column] * self._signs[column] + 0.0
+            table = table.join(self._values(points))
             if position is not None:
                 table["dpfr"] = np.linalg.norm(points - line.shape.point_at(self._alpha(position)), axis=1)
             table["nearest"] = line.shape.distance(points)
-            room = line.shape.room(points)
-            for column, label in enumerate(self.measures):
-                table[f"{label} room"] = room[:, column]
+            table[[f"{label} room" for label in self.measures]] = line.shape.room(points)
             low = np.minimum(points.min(axis=0), line.shape.points.min(axis=0))
             if (low < corner - _ROUNDING).any():
                 raise MultiAspectError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import ir_measures
@@ -216,7 +215,8 @@ def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> 
     best_alone = np.stack([values[index] for index, values in enumerate(alone)])
     bound = measure.combine(best_alone, candidates.weights)
     if measure.IS_WEIGHTED_SUM:
-        return candidates.value, np.minimum(bound, candidates.search(terms, candidates.value))
+        bound = np.minimum(bound, candidates.search(terms, candidates.value))
+        return candidates.value, bound
     if measure.slope(np.ones_like(best_alone), candidates.weights) is not None:
         bound = candidates.improve(bound, alone.mean(axis=0), rounds)
     return candidates.value, np.maximum(bound, candidates.value)
@@ -306,9 +306,7 @@ class _Candidates:
 
 def attainable(
     qrels: object,
-    measures: (
-        ir_measures.Measure | str | Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str]
-    ),
+    measures: parsing.Measures,
     *,
     width: int = 1000,
     rounds: int = 20,
