@@ -188,7 +188,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "values / signs",
     ): "signs are 1 or -1",
     (
-        "analysis/system_front.py",
+        "analysis/ranks.py",
         "means * signs",
         "means / signs",
     ): "signs are 1 or -1",

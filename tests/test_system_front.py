@@ -72,7 +72,7 @@ def test_seeds_and_the_order_of_rows() -> None:
 
 
 def test_samples_in_several_parts_are_all_counted(monkeypatch) -> None:
-    module = importlib.import_module("pt_multiaspect.analysis.system_front")
+    module = importlib.import_module("pt_multiaspect.analysis.ranks")
     perquery = frame(np.random.default_rng(3).random((4, 6, 2)))
     once = system_front(perquery, n_resamples=100)["probability"]
     monkeypatch.setattr(module, "_MOST_MEANS", 8 * 7)

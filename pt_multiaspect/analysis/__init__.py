@@ -14,8 +14,7 @@ from .multiverse import Multiverse, multiverse
 from .prediction_powered import PredictionPowered, prediction_powered
 from .preferences import PreferenceAgreement, preference_agreement
 from .quality import document_quality, zero_aspect_documents
-from .ranks import Ranks, ranks
-from .system_front import system_front
+from .ranks import Ranks, ranks, system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
 from .weightings import Weightings, weightings
 

@@ -326,13 +326,6 @@ def _parts(values: Floats, ties: str) -> Floats:
     return np.asarray(np.arange(len(values))[:, None, None] == first, dtype=np.float64)
 
 
-def _group(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
-    """Return the index of the range of each rank, -1 if it is in none."""
-    return np.asarray(
-        pd.IntervalIndex.from_tuples(ranges, closed="both").get_indexer(pd.Index(rank)), dtype=np.intp
-    )
-
-
 def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
     """Return the runs by name, which must include all names of the frame."""
     named = named_runs(runs)

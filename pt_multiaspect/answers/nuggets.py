@@ -1,26 +1,41 @@
-"""Nugget scores of answers, from the assignments of nuggetizer."""
+"""Scores of answers from the output of nuggetizer and Auto-ARGUE."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..collection.columns import id_column
+from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.judged_answers import RUN_COLUMNS, answer_keys
 from ..errors import MultiAspectError, choices, cut, shown, warn_once
-from ._frames import item_notes, read_answers, score_frame, weighted_means
+from ..evaluation.long_frames import check_distinct
+from ..kernels.hits import ratio
+from ..measures import MM
+from ._frames import answer_title, item_notes, read_answers, read_numbers, score_frame, weighted_means
+from .combining import combine
 
-_WHAT = "nugget_scores"
+_NUGGETS, _ARGUE = "nugget_scores", "argue_scores"
 
 #: The importance of nuggets, with their weights in the vital and in the weighted scores.
 _IMPORTANCE = {"vital": (1.0, 1.0), "okay": (0.0, 0.5)}
 
 #: The support of nuggets, with its values in the strict and in the other scores.
 _ASSIGNMENT = {"support": (1.0, 1.0), "partial_support": (0.0, 0.5), "not_support": (0.0, 0.0)}
+
+#: The counts that each score divides.
+_COUNTS = {
+    "sentence_support": ("correctly_cited_sentences", "sentences_with_citations_or_requiring_citations"),
+    "nugget_coverage": ("correct_nuggets", "nuggets"),
+    "nugget_coverage_weighted": ("correct_nuggets_weighted", "nuggets_weighted"),
+}
+
+#: The topic of the rows over all topics.
+_OVERALL = "all"
 
 
 def nugget_scores(assignments: Any) -> pd.DataFrame:
@@ -96,14 +111,14 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     4  mine  q1       strict_all_score  0.2500
     5  mine  q1              all_score  0.3750
     """
-    frame = read_answers(assignments, _WHAT)
+    frame = read_answers(assignments, _NUGGETS)
     if "docid" in frame.columns and not set(RUN_COLUMNS) & set(frame.columns):
         raise MultiAspectError(
-            f"{_WHAT}: expected assignments of answers, with a run_id, got those of documents, with a docid; "
+            f"{_NUGGETS}: expected assignments of answers, with a run_id, got those of documents, with a docid; "
             "from_subtopics makes qrels of documents' nuggets"
         )
-    answers = answer_keys(frame, _WHAT)
-    lists = id_column(frame, ("nuggets",), _WHAT)
+    answers = answer_keys(frame, _NUGGETS)
+    lists = id_column(frame, ("nuggets",), _NUGGETS)
     rows = [
         (row, *nugget)
         for row, (name, qid, nuggets) in enumerate(zip(answers["name"], answers["qid"], lists, strict=True))
@@ -118,14 +133,14 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
         for kind, weights in (("vital", vital), ("weighted", weighted), ("all", np.ones(len(rows))))
         for prefix, support in (("strict_", strict), ("", graded))
     }
-    result = score_frame(answers, scores, _WHAT)
+    result = score_frame(answers, scores, _NUGGETS)
     notes = [
         *_unknown_notes(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
         *_unknown_notes(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
-        *item_notes(answers, answer, [text for _, text, *_ in rows], importance, assignment, _WHAT, "nugget"),
+        *item_notes(answers, answer, [text for _, text, *_ in rows], importance, assignment, _NUGGETS, "nugget"),
     ]
     if notes:
-        warn_once(f"{_WHAT}: {'; '.join(notes)}")
+        warn_once(f"{_NUGGETS}: {'; '.join(notes)}")
     return result
 
 
@@ -134,12 +149,12 @@ def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:
     if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
         is_missing = nuggets is None or nuggets != nuggets
         remedy = "; score answers with nuggets and answers with criteria from separate files" if is_missing else ""
-        raise MultiAspectError(f"{_WHAT}: expected a list of nuggets {where}, got {shown(nuggets)}{remedy}")
+        raise MultiAspectError(f"{_NUGGETS}: expected a list of nuggets {where}, got {shown(nuggets)}{remedy}")
     for nugget in nuggets:
         labels = [nugget.get(key) if isinstance(nugget, Mapping) else None for key in ("importance", "assignment")]
         if any(label is None or label != label for label in labels):  # NaN, as pandas reads missing values
             raise MultiAspectError(
-                f"{_WHAT}: expected an importance and an assignment of every nugget, got {shown(nugget)} {where}"
+                f"{_NUGGETS}: expected an importance and an assignment of every nugget, got {shown(nugget)} {where}"
             )
         yield nugget.get("text"), str(labels[0]), str(labels[1])
 
@@ -152,3 +167,92 @@ def _unknown_notes(labels: list[str], known: Mapping[str, object], what: str, co
     examples = choices(cut(repr(label)) for label, _ in unknown.most_common())
     note = f"{sum(unknown.values())} of {len(labels)} {what} are unknown labels"
     return [f"{note} ({examples}; expected {choices(known)}) and {consequence}"]
+
+
+def argue_scores(scores: Any) -> pd.DataFrame:
+    """Score reports with citations, from the counts of Auto-ARGUE.
+
+    Parameters
+    ----------
+    scores : path, open file, list of these, or DataFrame
+        The scores that Auto-ARGUE writes (``….scores.tsv``; also compressed, a directory or a pattern): the columns
+        ``run_id request_id metric value``, separated by tabs. Rows over all topics are left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name qid measure value``, as `evaluate` returns them, with values in [0, 1]:
+        ``sentence_support``, the fraction of the sentences with or requiring citations that all their citations
+        support; ``nugget_coverage``, the fraction of the nuggets that the report covers, and
+        ``nugget_coverage_weighted``, where vital nuggets count twice; ``f1`` and ``f1_weighted``, the harmonic mean
+        (`MM`) of sentence support and coverage. Fractions of nothing are 0.
+
+    Raises
+    ------
+    MultiAspectError
+        If a file cannot be read, a column or a count is missing, or a run has several reports on a topic.
+
+    See Also
+    --------
+    combine : One value of several criteria.
+
+    Notes
+    -----
+    Stability: provisional. The output of Auto-ARGUE, which it reads, may change.
+
+    References
+    ----------
+    Walden et al.: Auto-ARGUE: LLM-Based Report Generation Evaluation. arXiv:2509.26184, 2025.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> counts = {
+    ...     "correctly_cited_sentences": 4, "sentences_with_citations_or_requiring_citations": 5,
+    ...     "correct_nuggets": 6, "nuggets": 12, "correct_nuggets_weighted": 8, "nuggets_weighted": 16,
+    ... }
+    >>> rows = [("mine", "300", metric, value) for metric, value in counts.items()]
+    >>> report = pd.DataFrame(rows, columns=["run_id", "request_id", "metric", "value"])
+    >>> ma.answers.argue_scores(report).round(4)
+       name  qid                   measure   value
+    0  mine  300          sentence_support  0.8000
+    1  mine  300           nugget_coverage  0.5000
+    2  mine  300  nugget_coverage_weighted  0.5000
+    3  mine  300                        f1  0.6154
+    4  mine  300               f1_weighted  0.6154
+    """
+    frame = read_answers(scores, _ARGUE)
+    if "metric" not in frame.columns:
+        raise MultiAspectError(
+            f"{_ARGUE}: expected the scores of Auto-ARGUE, with the columns run_id request_id metric value, "
+            f"separated by tabs, got the columns {choices(frame.columns)}"
+        )
+    reports = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
+    metric, value = (id_column(frame, (column,), _ARGUE) for column in ("metric", "value"))
+    names = list(chain.from_iterable(_COUNTS.values()))
+    table = reports.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
+    table = table[(table["qid"] != _OVERALL) & table["measure"].isin(names)]
+    table = table.assign(value=read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf))
+    check_distinct(table, ["name", "measure", "qid"], "keep one report, or give each run its own name")
+    reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
+    counts = table.pivot(index=["name", "qid"], columns="measure", values="value").reindex(columns=names)
+    counts = counts.loc[pd.MultiIndex.from_frame(reports)]
+    expected = f"{_ARGUE}: expected the metrics {choices(names)} of every report"
+    if not len(reports):
+        raise MultiAspectError(f"{expected}, got none of them")
+    gaps = np.argwhere(counts.isna().to_numpy())
+    if len(gaps):
+        raise MultiAspectError(f"{expected}, got no {names[gaps[0, 1]]} for {answer_title(reports, gaps[0, 0])}")
+    scored = {}
+    for label, (part, whole) in _COUNTS.items():
+        numerator, denominator = counts[part].to_numpy(), counts[whole].to_numpy()
+        if (numerator > denominator).any():
+            report = answer_title(reports, int(np.argmax(numerator > denominator)))
+            raise MultiAspectError(f"{_ARGUE}: expected at most as many {part} as {whole}, got more for {report}")
+        scored[label] = ratio(numerator, denominator)
+    coverages = {"f1": "nugget_coverage", "f1_weighted": "nugget_coverage_weighted"}
+    return combine(
+        score_frame(reports, scored, _ARGUE),
+        {label: MM(aspects=["sentence_support", coverage]) for label, coverage in coverages.items()},
+    )
