@@ -234,13 +234,9 @@ def pick_baseline(text: str | None, names: Sequence[str]) -> str | None:
         return matching[0]
     if matching:
         raise MultiAspectError(f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name")
-    raise MultiAspectError(
-        f"--baseline: expected one of the runs ({choices(names)}), got {text!r}"
-        + (
-            did_you_mean([name], [*names, *(stem for stems in short.values() for stem in stems)])
-            or "; add it to the runs"
-        )
-    )
+    stems = [stem for pair in short.values() for stem in pair]
+    hint = did_you_mean([name], [*names, *stems]) or "; add it to the runs"
+    raise MultiAspectError(f"--baseline: expected one of the runs ({choices(names)}), got {text!r}{hint}")
 
 
 def _stems(name: str) -> tuple[str, str]:

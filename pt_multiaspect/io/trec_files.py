@@ -447,11 +447,8 @@ _MIN_LABELS = 10
 
 def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
     labels, others = (file.frame.iloc[:, 2].to_numpy() for file in (first, second))
-    if (
-        len(labels) < _MIN_LABELS
-        or len(np.unique(labels)) == 1
-        or not np.array_equal(labels, others, equal_nan=True)
-    ):
+    is_short = len(labels) < _MIN_LABELS or len(np.unique(labels)) == 1
+    if is_short or not np.array_equal(labels, others, equal_nan=True):
         return
     if all(first.frame[column].equals(second.frame[column]) for column in ("qid", "docno")):
         warn_once(

@@ -17,8 +17,7 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 from . import style
-from .legends import add_legend_above, unit_square
-from .point_labels import annotate
+from .labels import add_legend_above, annotate, unit_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from ..analysis import MissingLabels, Multiverse
 from ..analysis.judges import JudgeSensitivity
 from ..errors import refuse_unknown
 from . import style
-from .legends import add_legend, add_legend_above
+from .labels import add_legend, add_legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_none
 from ..kernels.intervals import detectable_effect
 from . import style
-from .legends import MOST_INSIDE, add_legend
+from .labels import MOST_INSIDE, add_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from ..collection.run import Run
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown
 from ..explanation import Explanation
 from . import style
-from .legends import add_legend, unit_square
+from .labels import add_legend, unit_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,8 +21,7 @@ from ..evaluation import aggregate
 from ..evaluation.aggregation import interval_columns
 from ..kernels.pareto import is_on_front
 from . import style
-from .legends import add_legend_above
-from .point_labels import annotate
+from .labels import add_legend_above, annotate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ from ..analysis._significance import unordered_pairs
 from ..analysis.fitted_weights import rejection_levels
 from ..analysis.weightings import significant_at
 from . import style
-from .legends import legend_columns, unit_square
+from .labels import legend_columns, unit_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
