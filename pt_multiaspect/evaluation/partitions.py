@@ -169,19 +169,12 @@ class Evaluator:
             )
         check_distinct_columns(rows, "runs")
         rows = _with_group(rows, frame)
-        codes, names = pd.factorize(identifiers(rows["name"], "runs"))
-        by_run = np.argsort(codes, kind="stable")
-        parts = np.split(by_run, np.cumsum(np.bincount(codes))[:-1]) if len(codes) else []
-        qids: list[Any] = []
-        values: list[Floats] = []
-        for name, part in zip(names, parts, strict=True):
-            run_qids, run_values = self._evaluate_run(str(name), rows.iloc[part])
-            qids.append(run_qids)
-            values.append(run_values)
-        result = (
-            long_frame([str(name) for name in names], self._plan.labels, qids, values) if len(names) else self.meta
-        )
-        return _convert_like(frame, result)
+        runs = rows.groupby(identifiers(rows["name"], "runs"), sort=False)
+        evaluated = [(str(name), *self._evaluate_run(str(name), run)) for name, run in runs]
+        if not evaluated:
+            return _convert_like(frame, self.meta)
+        names, qids, values = zip(*evaluated, strict=True)
+        return _convert_like(frame, long_frame(list(names), self._plan.labels, qids, list(values)))
 
     def _evaluate_run(self, name: str, run: pd.DataFrame) -> tuple[Any, Floats]:
         """Return the queries and values of a run."""

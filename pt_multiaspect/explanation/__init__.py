@@ -9,8 +9,7 @@ from ..measures.measure import Measure
 
 if TYPE_CHECKING:
     from ..results.explanation import Comparison, Explanation
-    from .differences import largest_differences
-    from .explanation import explain
+    from .explanation import explain, largest_differences
 
 __all__ = ["Comparison", "Explanation", "explain", "largest_differences", "register"]
 
@@ -19,8 +18,7 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         ".results.explanation": ["Comparison", "Explanation"],
-        "differences": ["largest_differences"],
-        "explanation": ["explain"],
+        "explanation": ["explain", "largest_differences"],
     },
 )
 
