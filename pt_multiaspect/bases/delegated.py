@@ -157,7 +157,11 @@ class IrMeasures:
         return {**self.__dict__, "_evaluators": None}  # they contain C objects
 
     def _make_evaluators(self) -> list[Any]:
-        plain = _clear_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
+        # pytrec_eval reads out of bounds on queries with only negative labels. These are set to 0, which does not
+        # change values, as no document of such a query is relevant.
+        query, labels = self._judgments.pool_query, self._labels
+        best = _best_of_queries(labels, query, self._judgments.n_queries)
+        plain = np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
         evaluators = []
         for group in measure_groups(self.measures):
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
@@ -326,15 +330,6 @@ def check_functions(measures: Iterable[Measure]) -> None:
 def query_numbers(n_queries: int) -> Objects:
     """Return names of queries that every back end of ir-measures reads."""
     return np.arange(1, n_queries + 1).astype(str).astype(object)
-
-
-def _clear_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
-    """Set the labels of queries with only negative labels to 0, as pytrec_eval reads out of bounds on those.
-
-    The values do not change, as no document of such a query is relevant.
-    """
-    best = _best_of_queries(labels, query, n_queries)
-    return np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
 
 
 def _best_of_queries(values: Floats, query: Ints, n_queries: int) -> Floats:

@@ -9,7 +9,7 @@ from ..aspects.aspects import aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, shown
 from .base import Base, is_measure
 from .delegated import as_base
-from .diversity import is_diversity_measure
+from .standard import is_diversity_measure
 from .strings import UnknownMeasureError, check_params, read_measure, similar_names
 
 

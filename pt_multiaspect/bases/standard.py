@@ -1,4 +1,4 @@
-"""Measures of ir-measures on one label per judged document, prepared once for any number of runs."""
+"""Measures of ir-measures on plain labels and on judgments by subtopic, prepared once for any number of runs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,30 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
-from ir_measures import Measure
+from ir_measures import AP_IA, ERR_IA, NRBP, P_IA, Measure, StRecall, alpha_DCG, alpha_nDCG, nERR_IA, nNRBP
 
 from .._typing import Bools, Floats
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.subtopics import subtopic_judgments
+from ..errors import MultiAspectError
 from ..kernels.target import Target
 from .adapters import adapter_of
 from .base import Base
-from .delegated import IrMeasures, as_base, function_of
-from .diversity import is_diversity_measure, topics_with_positive_subtopic
+from .delegated import IrMeasures, as_base, function_of, name_measures_in_errors, query_numbers
+
+#: The classes of the measures that ir-measures computes on judgments by subtopic.
+DIVERSITY: tuple[Any, ...] = tuple(
+    map(type, (alpha_nDCG, alpha_DCG, ERR_IA, nERR_IA, NRBP, nNRBP, StRecall, P_IA, AP_IA))
+)
+
+
+def is_diversity_measure(measure: object) -> bool:
+    """Return whether ir-measures computes a measure on judgments by subtopic."""
+    return isinstance(measure, DIVERSITY)
 
 
 def standard_base(measure: Measure) -> Base | None:
@@ -38,7 +50,9 @@ def standard_base(measure: Measure) -> Base | None:
 def topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
     """Return a mask of the queries with a judged document that is positive for a measure of ir-measures."""
     if is_diversity_measure(measure):
-        return topics_with_positive_subtopic(measure, judgments)
+        table = subtopic_judgments(judgments, measure)
+        positive = table["label"].to_numpy() >= measure["rel"]
+        return np.isin(judgments.qids, table["qid"].to_numpy()[positive])
     return as_base(measure).has_positive(_target(judgments, judgments.labels("relevance")))
 
 
@@ -130,3 +144,51 @@ def _target(judgments: Judgments, labels: Floats) -> Target:
     gain = np.maximum(np.nan_to_num(labels), 0.0)
     top = float(gain.max(initial=0.0))
     return Target(judgments.n_queries, judgments.pool_query, gain, top, _PlainLabels(labels))
+
+
+class DiversityMeasures(IrMeasures):
+    """Diversity measures computed by ir-measures, prepared once for any number of runs.
+
+    Parameters
+    ----------
+    measures : iterable of ir_measures.Measure
+        Diversity measures of ir-measures.
+    judgments : Judgments
+        Judgments by subtopic.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure lacks a cutoff, the judgments are not by subtopic, or a label is not an integer.
+    """
+
+    def __init__(self, measures: Iterable[Measure], judgments: Judgments) -> None:
+        super().__init__(measures, judgments, np.zeros(0))
+        for measure in self.measures:
+            if "cutoff" in measure.SUPPORTED_PARAMS and measure.params.get("cutoff") is None:
+                raise MultiAspectError(f"{measure} requires a cutoff, as in {measure}@20")
+        table = subtopic_judgments(judgments, self.measures[0])
+        labels = table["label"].to_numpy()
+        fractional = labels != np.floor(labels)
+        if fractional.any():
+            raise MultiAspectError(
+                f"{self.measures[0]}: expected integer labels, got {labels[fractional][0]:g} in the qrels"
+            )
+        self._table = table
+
+    def _make_evaluators(self) -> list[Any]:
+        names = query_numbers(self._judgments.n_queries)
+        query = self._judgments.query_positions(self._table["qid"].to_numpy(dtype=object))
+        columns = {
+            "query_id": names[query],
+            "doc_id": self._table["docno"],
+            "relevance": self._table["label"].astype(np.int64),
+            "iteration": self._table["subtopic"],
+        }
+        qrels = pd.DataFrame(columns)
+        # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
+        evaluators = []
+        for measure in self.measures:
+            with name_measures_in_errors([measure]):
+                evaluators.append((ir_measures.evaluator([measure], qrels), names))
+        return evaluators

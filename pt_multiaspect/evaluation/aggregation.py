@@ -32,7 +32,7 @@ from ..errors import (
     tally,
     warn_once,
 )
-from ..groups.names import check_group_types, name_of_group
+from ..groups.targets import check_group_types, name_of_group
 from ..integration.aggregators import aggregate_values
 from ..integration.parsing import Measures
 from ..integration.provider import supports

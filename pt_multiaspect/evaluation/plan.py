@@ -23,9 +23,8 @@ from ..bases.delegated import (
     reads_relevance,
     run_inputs,
 )
-from ..bases.diversity import DiversityMeasures, is_diversity_measure
 from ..bases.pickling import pickle_with_code
-from ..bases.standard import StandardMeasures
+from ..bases.standard import DiversityMeasures, StandardMeasures, is_diversity_measure
 from ..collection.judgments import Judgments
 from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
 from ..collection.rankings import Rankings

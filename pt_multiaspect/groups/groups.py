@@ -20,8 +20,7 @@ from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, sh
 from ..kernels.hits import sums
 from ..strings.identifiers import identifiers
 from .files import groups_in_file
-from .names import group_names
-from .targets import GroupTarget, group_name
+from .targets import GroupTarget, group_name, group_names
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,6 +111,16 @@ def running_product(factors: Floats, query: Ints) -> Floats:
     return product
 
 
+def best_of_queries(query: Ints, values: Floats, n_queries: int, tie: Ints | None = None) -> Ints:
+    """Return the index of the maximum of each query; of values equal but for rounding, that of the highest tie."""
+    highest = np.zeros(n_queries)
+    np.maximum.at(highest, query, values)
+    best = np.flatnonzero(values >= highest[query] * (1.0 - 1e-12))
+    if tie is not None:
+        best = best[np.lexsort((-tie[best], query[best]))]
+    return np.asarray(best[positions(query[best]) == 0], dtype=np.intp)
+
+
 def descending(query: Ints, values: Floats) -> Ints:
     """Return the stable order by query, then by decreasing value."""
     return np.lexsort((-values, query))

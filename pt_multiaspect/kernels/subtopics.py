@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
-from .hits import Hits, positions, ratio
+from .hits import Hits, best_of_queries, positions, ratio
 from .relevance import average_precision
 
 Discount = Callable[[Ints], Floats]
@@ -82,11 +82,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         head = order[first]
         query, belongs = query_of[head], members[:, head]
         gain = reduce(np.add, np.where(belongs, (1.0 - alpha) ** above[:, query], 0.0))
-        most = np.zeros(hits.n_queries)
-        np.maximum.at(most, query, gain)
-        best = np.flatnonzero(gain >= most[query] * (1.0 - 1e-12))  # equal except for rounding
-        best = best[np.lexsort((-tie[head[best]], query[best]))]
-        best = best[positions(query[best]) == 0]
+        best = best_of_queries(query, gain, hits.n_queries, tie[head])
         above[:, query[best]] += belongs[:, best]
         chosen_rows.append(head[best])
         first[best] += 1

@@ -114,9 +114,8 @@ def reversing_weight(differences: Floats, weights: Floats, least: Floats) -> Flo
     # The factor by which the weights of the others change must keep them above their least values.
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = (1 - result) / others
-    lowest = np.divide(
-        least, weights, out=np.zeros_like(weights), where=weights > 0
-    )  # aspects without weight keep 0
+    # Aspects without weight keep 0.
+    lowest = np.divide(least, weights, out=np.zeros_like(weights), where=weights > 0)
     bound = np.array([np.delete(lowest, aspect).max(initial=0.0) for aspect in range(len(weights))])
     result[(factor < bound) | (result < least)] = np.nan
     return result

@@ -135,8 +135,10 @@ class _NWCS(DirectMeasure):
         if self["ideal"] == "judged":
             ideal = _judged_ideal(ranking, total)
         else:
-            ideals = gains if self["ideal"] == "separate" else [total]
-            ideal = np.sum([_retrieved_ideal(ranking, gain) for gain in ideals], axis=0)
+            ideal = np.zeros(ranking.n_queries)
+            for gain in gains if self["ideal"] == "separate" else [total]:
+                query, rank, gained = _ideal_order(ranking.query, gain[ranking.row])
+                ideal += ranking.total(gained * Log2()(rank), query)
         return ranking, total, ideal
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -149,12 +151,6 @@ def _ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
     kept = np.flatnonzero(gain > 0)
     order = kept[descending(query[kept], gain[kept])]
     return query[order], positions(query[order]) + 1, gain[order]
-
-
-def _retrieved_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """Return the discounted gain of the ideal ranking of the retrieved documents."""
-    query, rank, gained = _ideal_order(ranking.query, gain[ranking.row])
-    return ranking.total(gained * Log2()(rank), query)
 
 
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:

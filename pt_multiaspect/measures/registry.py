@@ -82,8 +82,9 @@ def register(measure: type[M] | M) -> M:
     name, known = instance.NAME, ir_measures.measures.registry
     _check_name(name)
     earlier = known.get(name)
-    if earlier is not None and not _is_same_class(type(earlier), type(instance)):
-        message = f"the name {name} is taken by {type(earlier).__module__}.{type(earlier).__qualname__}"
+    path, earlier_path = (f"{kind.__module__}.{kind.__qualname__}" for kind in (type(instance), type(earlier)))
+    if earlier is not None and earlier_path != path:
+        message = f"the name {name} is taken by {earlier_path}"
         if not _is_own(instance):
             raise MultiAspectError(f"{message}; give the class another name, or define NAME")
         # PyTerrier imports this package without a guard, so the import must not fail.
@@ -94,7 +95,8 @@ def register(measure: type[M] | M) -> M:
     else:
         known[name] = instance
         try:
-            _check_printing(instance)
+            if read_measure(str(instance)) != instance:
+                raise MultiAspectError(f"{name} prints as {instance}, which is read as another measure")
         except MultiAspectError:
             if earlier is None:
                 del known[name]
@@ -113,10 +115,6 @@ def registered_measures() -> tuple[Measure, ...]:
 
 def _is_own(measure: Measure) -> bool:
     return type(measure).__module__.startswith(f"{__package__}.")
-
-
-def _is_same_class(first: type, second: type) -> bool:
-    return (first.__module__, first.__qualname__) == (second.__module__, second.__qualname__)
 
 
 def _default(measure: type[M] | M) -> M:
@@ -164,9 +162,3 @@ def _is_trec_name(name: str) -> bool:
     except ValueError as error:
         return "not yet supported" in str(error)
     return True
-
-
-def _check_printing(measure: Measure) -> None:
-    """Raise an error if the printed form is parsed as another measure."""
-    if read_measure(str(measure)) != measure:
-        raise MultiAspectError(f"{measure.NAME} prints as {measure}, which is read as another measure")

@@ -12,7 +12,7 @@ from .._typing import Bools, Floats, Ints
 from .._validation import boolean, fraction, real
 from ..bases import Bases, Term, parse_base
 from ..bases.cascade import LinearStopping, linear_stop
-from ..bases.diversity import DIVERSITY
+from ..bases.standard import DIVERSITY
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView

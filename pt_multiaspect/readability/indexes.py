@@ -208,8 +208,10 @@ def index_table(docs: pd.DataFrame, index: str, html: bool, n_jobs: int, progres
     check_texts(docs)
     # Missing packages are reported here rather than in a worker process.
     INDEXES[index]()
-    if html:
-        _check_installed()
+    if html and importlib.util.find_spec("bs4") is None:
+        raise MultiAspectError(
+            "html=True requires Beautiful Soup, which is not installed: pip install 'pt-multiaspect[readability]'"
+        )
     docnos, texts = docs["docno"].tolist(), docs["text"].tolist()
     starts = range(0, len(docs), _CHUNK)
     jobs = (
@@ -258,14 +260,6 @@ _INLINE = frozenset({
     "em", "font", "i", "ins", "kbd", "mark", "nobr", "q", "s", "samp", "small", "span",
     "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
 })  # fmt: skip
-
-
-def _check_installed() -> None:
-    """Raise an error if Beautiful Soup is not installed."""
-    if importlib.util.find_spec("bs4") is None:
-        raise MultiAspectError(
-            "html=True requires Beautiful Soup, which is not installed: pip install 'pt-multiaspect[readability]'"
-        )
 
 
 def text_of(docno: str, markup: str) -> str:

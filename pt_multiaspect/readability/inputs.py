@@ -20,12 +20,11 @@ def check_documents(docs: object) -> pd.DataFrame:
     frame = to_pandas(docs)
     if frame is None:
         raise MultiAspectError(f"docs: expected a DataFrame with columns docno and text, got {shown(docs)}")
-    docs = frame
-    check_distinct_columns(docs, "docs")
-    docnos = id_strings(id_column(docs, DOCUMENT_COLUMNS, "docs"), "docs")
-    if "text" not in docs.columns:
-        raise MultiAspectError(f"docs: expected a column text, got the columns {choices(docs.columns)}")
-    documents = pd.DataFrame({"docno": docnos, "text": docs["text"].to_numpy(dtype=object)}, dtype=object)
+    check_distinct_columns(frame, "docs")
+    docnos = id_strings(id_column(frame, DOCUMENT_COLUMNS, "docs"), "docs")
+    if "text" not in frame.columns:
+        raise MultiAspectError(f"docs: expected a column text, got the columns {choices(frame.columns)}")
+    documents = pd.DataFrame({"docno": docnos, "text": frame["text"].to_numpy(dtype=object)}, dtype=object)
     if (twice := documents["docno"].duplicated()).any():
         repeated = documents["docno"][twice].unique()
         raise MultiAspectError(f"docs: expected one row per document, got several for {first_documents(repeated)}")

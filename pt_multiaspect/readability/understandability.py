@@ -19,15 +19,10 @@ from .inputs import kind
 Model: TypeAlias = Literal["arctan", "step"]
 
 
-def _arctan(scores: Floats, threshold: float) -> Floats:
-    return 0.5 - np.arctan(scores - threshold) / np.pi
-
-
-def _step(scores: Floats, threshold: float) -> Floats:
-    return (scores < threshold).astype(np.float64)
-
-
-MODELS: dict[str, Callable[[Floats, float], Floats]] = {"arctan": _arctan, "step": _step}
+MODELS: dict[str, Callable[[Floats, float], Floats]] = {
+    "arctan": lambda scores, threshold: 0.5 - np.arctan(scores - threshold) / np.pi,
+    "step": lambda scores, threshold: (scores < threshold).astype(np.float64),
+}
 
 
 def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold: float = 15) -> Floats:
