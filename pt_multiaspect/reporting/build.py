@@ -31,11 +31,10 @@ from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables.content import decimals_by_label, means_table, test_name
 from ..views import Block, Heading, Sentence, View
 from .answers import answers_blocks, answers_payload
-from .figures import Figures, Options, check_baseline, rows_of_group, values_by_measure
+from .figures import Figures, Options, check_baseline, drop_copies, figures_of_values, read_columns
 from .page import page, vega
 from .payload import payload, rankings_payload
 from .summary import robustness_of_pair, summary
-from .values import drop_copies, figures_of_values, read_columns
 
 
 def report(
@@ -226,7 +225,7 @@ def report(
         title, description, perquery, next(iter(given)), labels, baseline, options, groups, as_yaml(record),
         by_human, date=day,
     )  # fmt: skip
-    names_of_runs, _, _, values = values_by_measure(perquery)
+    names_of_runs, _, values = figures.by_measure()
     in_order = {name: named[name] for name in names_of_runs}
     rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, depth)
     return _finish(figures, robustness_of_pair(figures, named, judgments), rankings, answers, path)
@@ -250,7 +249,7 @@ def _finish(
     path: str | PathLike[str] | None,
 ) -> Report:
     """Return the report, and write its page."""
-    names, qids, _, _ = values_by_measure(figures.perquery)
+    names, qids, _ = figures.by_measure()
     shown = None if answers is None else answers_payload(answers, names, qids, figures.notes)
     blocks = [] if answers is None else answers_blocks(answers, figures)
     result = Report(figures, robustness, blocks, payload(figures, rankings, shown))
@@ -385,7 +384,7 @@ class Report(View):
             Sentence(self.summary),
             *([] if self.robustness is None else [Sentence(f"How far it holds: {self.robustness.summary}")]),
             means_table(
-                rows_of_group(figures.systems).drop(columns="group", errors="ignore"),
+                figures.overall.drop(columns="group", errors="ignore"),
                 self.perquery,
                 figures.heads,
                 decimals_by_label(4, figures.heads, figures.measures),

@@ -28,7 +28,7 @@ from ..explanation.contributions import Contributions, Prefixes
 from ..integration.parsing import as_measure
 from ..io.runs import join
 from ..tables.content import shown_marks
-from .figures import Figures, interval_values, rows_of_group, values_by_measure
+from .figures import Figures, interval_values, rows_of_group
 
 
 def payload(
@@ -51,7 +51,7 @@ def payload(
         The data. Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have full precision;
         p-values have six significant digits, and verdicts follow from the p-values before rounding.
     """
-    names, qids, _, values = values_by_measure(figures.perquery)
+    names, qids, values = figures.by_measure()
     options = figures.options
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
     measures = [
@@ -64,10 +64,9 @@ def payload(
         }
         for head in figures.heads
     ]
-    number_of_topic = {str(qid): number for number, qid in enumerate(qids)}
     members: dict[str, list[int]] = {group: [] for group in figures.groups.values()}
-    for qid, group in figures.groups.items():
-        members[group].append(number_of_topic[qid])
+    for number, qid in enumerate(qids if members else []):
+        members[figures.groups[str(qid)]].append(number)
     return {
         "runs": names,
         "queries": qids,
@@ -77,7 +76,7 @@ def payload(
         "values": values.tolist(),
         "baseline": None if figures.baseline is None else names.index(figures.baseline),
         **_topics_payload(figures, ALL, list(range(len(qids)))),
-        "groups": [_topics_payload(figures, group, sorted(topics)) for group, topics in members.items()],
+        "groups": [_topics_payload(figures, group, topics) for group, topics in members.items()],
         "depth": 0,
         "topics": list(range(len(qids))),
         **rankings,

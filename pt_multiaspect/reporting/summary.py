@@ -66,7 +66,7 @@ def compared_pair(figures: Figures) -> tuple[str, str] | None:
 def _main(figures: Figures) -> tuple[Head, pd.DataFrame, dict[str, float]]:
     """Return the head of the main measure, the aggregates over all topics, and those of the measure by system."""
     head = next(head for head in figures.heads if head.label == figures.main)
-    table = rows_of_group(figures.systems)
+    table = figures.overall
     return head, table, dict(zip(table["name"], table[head.label].astype(float), strict=True))
 
 
