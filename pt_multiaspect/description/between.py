@@ -198,10 +198,10 @@ def gap_shares(
     shut = np.zeros(len(views[0].grade), dtype=np.bool_)
     if gate is not None:
         shut = next(view.grade for view in views if view.name == gate) == 0
-    gaps = []
-    for view, gap_of, weight in zip(views, per_grade, weights or [1.0] * len(views), strict=True):
-        gap_of_grade = weight * np.array(gap_of, dtype=np.float64)
-        gaps.append(np.where(shut, gap_of_grade[0], gap_of_grade[view.grade]))
+    gaps = [
+        weight * np.array(gap_of, dtype=np.float64)[np.where(shut, 0, view.grade)]
+        for view, gap_of, weight in zip(views, per_grade, weights or [1.0] * len(views), strict=True)
+    ]
     gap = np.stack(gaps)
     largest = gap.max(axis=0)
     counted = np.any([view.known for view in views], axis=0) & (largest > 0)

@@ -24,11 +24,10 @@ from ..io.runs import NamedRuns
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from ..views import Block, View
-from .answers import read_answers_judged, scale_to_declare
 from .between import contingency, gap_shares
 from .figures import Figures, Finding, dependences, has_distance, run_figures
 from .findings import apply_rules, findings_table, propose_scales
-from .scales import Judged, read_judged
+from .scales import Judged, read_answers_judged, read_judged, scale_to_declare
 from .view import blocks
 
 

@@ -1,9 +1,9 @@
-"""Labels and scales of each aspect: numbers of labels, grades and positive documents."""
+"""Labels and scales of aspects, or of criteria of answers: numbers of labels, grades and positive documents."""
 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
+from ..answers._frames import read_answers
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
+from ..collection import judged_answers
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, read_labels
 from ..collection.frames import as_pandas
 from ..collection.judged_answers import CriterionLabels
 from ..collection.judgments import Judgments
+from ..collection.label_rules import as_given, as_short
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 
@@ -186,3 +189,40 @@ def label_counts(judged: Judged) -> pd.DataFrame:
         parts.append(rows.assign(share=rows["count"] / total).sort_values("label"))
     result = pd.concat(parts, ignore_index=True)
     return result[["aspect", "label", "kind", "count", "share"]]
+
+
+#: What tells judgments of several criteria apart.
+_UNIT = ("answer", "judge", "repetition")
+
+
+def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
+    """Read judged answers; a document is a run, judged by one judge in one repetition."""
+    frame = read_answers(source, "describe")
+    answers, criteria = judged_answers.read_criteria(frame, spec, "describe")
+    codes = {name: aspect.unjudged for name, aspect in spec.items()} if isinstance(spec, Aspects) else {}
+    labels = {}
+    for name, criterion in criteria.items():
+        numbers = read_labels(criterion.column)
+        labels[name] = np.where(np.isin(numbers, codes.get(name, ())), np.nan, numbers)
+    units = pd.concat([criterion.rows for criterion in criteria.values()]).drop_duplicates([*_UNIT])
+    parts = zip(units["name"], units["judge"], units["repetition"], strict=True)
+    names = [" ".join(filter(None, part)) for part in parts]
+    wide = pd.DataFrame({"query_id": units["qid"].to_numpy(), "doc_id": names})
+    index = pd.MultiIndex.from_frame(units[[*_UNIT]])
+    for name, criterion in criteria.items():
+        given = pd.Series(labels[name], index=pd.MultiIndex.from_frame(criterion.rows[[*_UNIT]]))
+        wide[name] = given.reindex(index).to_numpy()
+    judged = read_judged(wide, spec or tuple(criteria))
+    columns = {
+        "qid": (*QUERY_COLUMNS, *judged_answers.OTHER_QUERIES, judged_answers.QUESTION),
+        "docno": ("name", "run_id", "system"),
+    }
+    named = {kind: next(name for name in names if name in frame.columns) for kind, names in columns.items()}
+    return replace(judged, answers=JudgedAnswers(answers, criteria, labels, (*frame.columns,)), columns=named)
+
+
+def scale_to_declare(view: AspectView) -> Aspect:
+    """Return the scale of a criterion, without inferred grades if its labels are values in [0, 1]."""
+    labels = view.label[view.known]
+    in_range = view.inferred and (labels >= 0).all() and (labels <= 1).all()
+    return as_given(view.label_counts) if in_range else as_short(view.label_counts)
