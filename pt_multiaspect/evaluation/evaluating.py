@@ -161,9 +161,8 @@ def evaluate(
     warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)
     evaluations = outcomes(plan, named, n_jobs=n_jobs, skip=skip, store=store)
-    evaluated, skipped = _collect_outcomes(
-        _show_progress(evaluations, named.total, progress and topics is None), collect
-    )
+    evaluations = _show_progress(evaluations, named.total, progress and topics is None)
+    evaluated, skipped = _collect_outcomes(evaluations, collect)
     documents = [outcome.documents for outcome in evaluated.values()]
     warn_of_answers(documents, plan.relative_measures(documents))
     if collect:
@@ -292,11 +291,6 @@ class _Item:
             return cls(name, Outcome(name, reason=str(error)), None)
         return cls(name, run, files, digest)
 
-    @property
-    def n_rows(self) -> int:
-        """The number of rows to send; 0 for a path."""
-        return len(self.run) if isinstance(self.run, Run) else 0
-
 
 def _evaluate_in_parallel(
     plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, skip: bool, store: Store | None
@@ -315,14 +309,12 @@ def _evaluate_in_parallel(
         if backend.supports_return_generator:
             with _start_of_workers() if type(backend).__name__ == "LokyBackend" else nullcontext():
                 results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks)
-            for done in results:
-                yield from done
+            yield from chain.from_iterable(results)
         else:
             # Several tasks per worker at a time, so that results arrive early.
             with Parallel(n_jobs=n_jobs, batch_size=1) as parallel:
                 while some := list(islice(tasks, n_workers * _TASKS_PER_WORKER // 2)):
-                    for done in parallel(some):
-                        yield from done
+                    yield from chain.from_iterable(parallel(some))
     finally:
         forget_plan(key)
     for failure in failures:
@@ -392,8 +384,8 @@ def _tasks(
                 run = os.path.abspath(os.path.expanduser(run))
             task.append(_Item.read(name, run, columns, skip, store))
             del run
-            full = len(task) >= _n_runs(done, runs.total, n_workers)
-            if full or sum(item.n_rows for item in task) >= _MOST_ROWS:
+            n_rows = sum(len(item.run) for item in task if isinstance(item.run, Run))  # a path has none
+            if len(task) >= _n_runs(done, runs.total, n_workers) or n_rows >= _MOST_ROWS:
                 done += len(task)
                 yield task
                 task = []
