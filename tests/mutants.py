@@ -269,8 +269,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "in topics without relevant documents, negative labels count as 0",
     (
         "evaluation/digests.py",
-        "super().__init__(sink, protocol=4)",
-        "super().__init__(sink, protocol=5)",
+        "super().__init__(SimpleNamespace(write=write), protocol=4)",
+        "super().__init__(SimpleNamespace(write=write), protocol=5)",
     ): "other digests, as distinct as these",
     (
         "evaluation/value_files.py",

@@ -414,26 +414,17 @@ class Contributions:
     def of(cls, measure: Measure, run: Prefixes | Topic) -> Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics at once."""
         parts = split_value(measure, run, measure.evaluate(run.rankings))
-        result = cls._sum(parts.terms, parts.value, run.depth)
-        if parts.whole is None:
-            return result
-        whole = cls._sum([parts.whole], parts.value, run.depth)
-        return cls(
-            parts.value,
-            np.where(parts.is_whole[:, None], whole.ranks, result.ranks),
-            np.where(parts.is_whole, whole.offset, result.offset),
-            np.where(parts.is_whole, whole.marginal, result.marginal),
-        )
-
-    @classmethod
-    def _sum(cls, parts: list[Part], value: Floats, depth: int) -> Contributions:
-        ranks, offset = np.zeros((len(value), depth)), np.zeros(len(value))
-        for part in parts:
+        applicable = [(part, ~parts.is_whole) for part in parts.terms]
+        if parts.whole is not None:
+            applicable.append((parts.whole, parts.is_whole))
+        offset = np.zeros(len(parts.value))
+        ranks, marginal = np.zeros((len(offset), run.depth)), np.zeros(len(offset), dtype=np.bool_)
+        for part, applies in applicable:
             breakdown, hits = part.breakdown, part.breakdown.hits
-            is_shown = hits.rank <= depth
-            part_ranks = np.zeros(ranks.shape)
-            part_ranks[hits.query[is_shown], hits.rank[is_shown] - 1] = breakdown.contribution[is_shown]
-            ranks += part.slope[:, None] * part_ranks
-            offset += 0.0 if breakdown.offset is None else part.slope * breakdown.offset
-        marginal = any(part.breakdown.how == MARGINAL for part in parts)
-        return cls(value, ranks + 0.0, offset + 0.0, np.full(len(value), marginal))  # no -0
+            is_shown = applies[hits.query] & (hits.rank <= run.depth)
+            query = hits.query[is_shown]
+            ranks[query, hits.rank[is_shown] - 1] += part.slope[query] * breakdown.contribution[is_shown]
+            if breakdown.offset is not None:
+                offset += np.where(applies, part.slope * breakdown.offset, 0.0)
+            marginal |= applies & (breakdown.how == MARGINAL)
+        return cls(parts.value, ranks + 0.0, offset + 0.0, marginal)  # no -0

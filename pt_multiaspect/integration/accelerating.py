@@ -137,7 +137,7 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
         return ir_measures.pytrec_eval.evaluator(wanted, qrels)
 
     def _prepare(self, measures: frozenset[AnyMeasure], qrels: object) -> _Prepared | None:
-        frame = _plain_qrels(qrels)
+        frame = _plain_frame(qrels, _QRELS, "iu")
         if frame is None:
             return None
         try:
@@ -185,7 +185,7 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
         run = as_repeatable(run)
-        frame = _plain_run(run)
+        frame = _plain_frame(run, _RUN, "iuf")
         if frame is None:
             yield from self._original._iter_calc(run)
             return
@@ -226,22 +226,18 @@ def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasur
     return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
 
 
-def _plain_qrels(qrels: Any) -> pd.DataFrame | None:
-    """Return qrels as a frame if pytrec_eval reads them as this package does, else None."""
-    frame = _frame(qrels, _QRELS)
-    return None if frame is None or not _is_number(frame["relevance"], "iu") else frame
+def _plain_frame(data: Any, columns: tuple[str, str, str], kinds: str) -> pd.DataFrame | None:
+    """Return qrels or a run as a frame if pytrec_eval reads them as this package does, else None.
 
-
-def _plain_run(run: Any) -> pd.DataFrame | None:
-    """Return a run as a frame if pytrec_eval reads it as this package does, else None."""
-    frame = _frame(run, _RUN)
-    if frame is None or not _is_number(frame["score"], "iuf") or frame["score"].isna().any():
-        return None
-    return frame
-
-
-def _frame(data: Any, columns: tuple[str, ...]) -> pd.DataFrame | None:
-    """Return qrels or a run as a frame with these columns and string identifiers; None if that is not possible."""
+    Parameters
+    ----------
+    data : object
+        The qrels or the run.
+    columns : tuple of str
+        Two columns of identifiers, which are strings, and one of numbers.
+    kinds : str
+        The kinds of the numbers in NumPy.
+    """
     if isinstance(data, dict):
         if not all(isinstance(documents, dict) and documents for documents in data.values()):
             return None
@@ -258,7 +254,9 @@ def _frame(data: Any, columns: tuple[str, ...]) -> pd.DataFrame | None:
         frame = pd.DataFrame(data, columns=list(fields))[list(columns)]
     else:
         return None
-    return frame if len(frame) and _has_strings(frame[columns[0]]) and _has_strings(frame[columns[1]]) else None
+    *identifiers, numbers = columns
+    is_plain = len(frame) and all(_has_strings(frame[column]) for column in identifiers)
+    return frame if is_plain and _has_numbers(frame[numbers], kinds) else None
 
 
 def _has_strings(column: pd.Series[Any]) -> bool:
@@ -271,5 +269,5 @@ def _has_strings(column: pd.Series[Any]) -> bool:
     return pd.api.types.infer_dtype(column.to_numpy(dtype=object), skipna=False) == "string"
 
 
-def _is_number(column: pd.Series[Any], kinds: str) -> bool:
-    return isinstance(column.dtype, np.dtype) and column.dtype.kind in kinds
+def _has_numbers(column: pd.Series[Any], kinds: str) -> bool:
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in kinds and not column.isna().any()

@@ -376,11 +376,10 @@ def means_table(
         marks = _marks_by_row(values, sections if "group" in means else _sections(means, None), head)
         different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
         after: Sequence[str] = [""] * len(values)
-        if ci is not None:
-            if half_widths:
-                after = half_widths[head.label]
-            else:
-                after = _interval_ends(means, interval_columns(head.label, ci), digits[head.label])
+        if half_widths:
+            after = half_widths[head.label]
+        elif ci is not None:
+            after = _interval_ends(means, interval_columns(head.label, ci), digits[head.label])
         elif differences and comparisons is not None and head.label in averaged:
             after = _interval_ends(
                 comparisons.rows(keys, head.label, row_keys), ("low", "high"), digits[head.label]
