@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..errors import number_of
+from ..errors import number_of, refuse_repeated, refuse_unknown
 from ..evaluation.aggregation import ALL, read_topic_groups
 from ..views import Block, Cell, Column, Sentence, Table, decimals
-from .baseline import read_baselines
 
 #: Maximum number of pairs that printed results contain.
 MAX_SHOWN = 20
@@ -44,6 +43,15 @@ def pairs_of_runs(
         pairs = [(row[a], row[b]) for b in read_baselines(baseline, names) for a in in_order if a != b]
     first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     return first, second, {"a": [names[row] for row in first], "b": [names[row] for row in second]}
+
+
+def read_baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
+    """Return the baselines as a list, after checking that they are systems."""
+    several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
+    baselines: list[Any] = list(baseline) if several else [baseline]
+    refuse_unknown(baselines or ["none"], names, "names of systems", "baseline")
+    refuse_repeated(baselines, "names", "baseline")
+    return baselines
 
 
 def rows_per_pair(

@@ -26,8 +26,8 @@ from ..measures.on import On
 from ..measures.terms import BasedMeasure
 from ..views import decimals, percent
 from ._frames import Direction, rows_of_measures, select_measures
-from ._pairs import rows_of_all
-from .baseline import compare_with_baseline, read_baselines
+from ._pairs import read_baselines, rows_of_all
+from .baseline import compare_with_baseline
 from .detectable import detectable_difference
 from .judges import judge_sensitivity
 from .missing_labels import missing_labels

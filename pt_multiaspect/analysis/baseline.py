@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from os import PathLike
 from typing import Any
 
@@ -11,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from .._validation import proportion
-from ..errors import errors_of, refuse_repeated, refuse_unknown
+from ..errors import errors_of
 from ..evaluation.aggregation import ALL, read_topic_groups, rows_by_group
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..kernels.intervals import half_width
 from ._frames import by_measure, matrix, topics_differ
-from ._significance import correct_groups, corrector, paired_test
+from ._pairs import pairs_of_runs
+from ._significance import correct_groups, corrector, paired_test, unordered_pairs
 
 #: The columns of the result before the verdict.
 _COLUMNS = ["measure", "baseline", "name", "difference", "low", "high", "asl", "p", "significant"]
@@ -143,36 +143,24 @@ def compare_with_baseline(
                 parts.append(compare_with_baseline(of_measure, baseline, test, alpha=alpha, **options))
         return pd.concat(parts, ignore_index=True)
     values, names, qids, measures = matrix(perquery)
-    baselines = read_baselines(baseline, names)
+    first, second, sides = pairs_of_runs(names, perquery["name"].unique().tolist(), baseline)
     levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
-    pairs = [
-        (a, b) for a, b in combinations(range(len(names)), 2) if names[a] in baselines or names[b] in baselines
-    ]
-    first, second = np.array(pairs, dtype=np.intp).T
-    row_of = {pair: row for row, pair in enumerate(pairs)}
-    index = {name: row for row, name in enumerate(names)}
+    once, pair = unordered_pairs(first, second)
+    low, high = np.minimum(first, second)[once], np.maximum(first, second)[once]
+    sign = np.where(first < second, 1.0, -1.0)
     lower = _directions(perquery)
-    rows = []
+    parts = []
     for number, measure in enumerate(measures):
-        differences, asl, _ = levels(number, first, second)
-        means, p, half = differences.mean(axis=1), correct(asl), half_width(differences, 1 - alpha)
+        differences, asl, _ = levels(number, low, high)
+        p, half = correct(asl)[pair], half_width(differences, 1 - alpha)[pair]
+        difference = sign * differences.mean(axis=1)[pair] + 0.0
         zero = _TOLERANCE * float(np.abs(values[:, :, number]).max())
-        higher, below = (differences > zero).sum(axis=1), (differences < -zero).sum(axis=1)
-        for against in baselines:
-            for name in perquery["name"].unique():
-                if name == against:
-                    continue
-                a, b = sorted((index[name], index[against]))
-                row = row_of[a, b]
-                sign = 1.0 if a == index[name] else -1.0
-                counts = (higher[row], below[row])
-                wins, losses = counts if (sign > 0) != bool(lower[str(measure)]) else counts[::-1]
-                difference = sign * means[row] + 0.0
-                tests = (difference, difference - half[row], difference + half[row], asl[row], p[row])
-                rows.append(
-                    (measure, against, name, *tests, p[row] < alpha, wins, losses, len(qids) - wins - losses)
-                )
-    return add_verdicts(pd.DataFrame(rows, columns=_COLUMNS), lower)
+        gains = differences[pair] * sign[:, None] * (-1.0 if lower[str(measure)] else 1.0)
+        wins, losses = (gains > zero).sum(axis=1), (gains < -zero).sum(axis=1)
+        tests = (difference, difference - half, difference + half, asl[pair], p, p < alpha)
+        cells = (measure, sides["b"], sides["a"], *tests, wins, losses, len(qids) - wins - losses)
+        parts.append(pd.DataFrame(dict(zip(_COLUMNS, cells, strict=True))))
+    return add_verdicts(pd.concat(parts, ignore_index=True), lower)
 
 
 def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:
@@ -232,12 +220,3 @@ def _by_group(
     order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL])}
     result = result.sort_values("group", key=lambda column: column.map(order), kind="stable", ignore_index=True)
     return add_verdicts(result, lower)[["group", *whole.columns.drop("group")]]
-
-
-def read_baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
-    """Return the baselines as a list, after checking that they are systems."""
-    several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
-    baselines: list[Any] = list(baseline) if several else [baseline]
-    refuse_unknown(baselines or ["none"], names, "names of systems", "baseline")
-    refuse_repeated(baselines, "names", "baseline")
-    return baselines

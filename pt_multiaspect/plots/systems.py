@@ -13,7 +13,7 @@ from ir_measures import Measure
 from .._typing import Floats
 from ..analysis import rank_correlation
 from ..analysis._frames import directions, matrix, rows_of_measures, select_measures
-from ..analysis.baseline import read_baselines
+from ..analysis._pairs import read_baselines
 from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
