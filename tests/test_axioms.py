@@ -40,8 +40,7 @@ from pt_multiaspect import (
 )
 from pt_multiaspect.analysis import axioms
 from pt_multiaspect.analysis.axioms import PROPERTIES, check
-from pt_multiaspect.analysis.axioms._asking import Bound
-from pt_multiaspect.analysis.axioms._worlds import Variant
+from pt_multiaspect.analysis.axioms._worlds import Bound, Variant
 from pt_multiaspect.errors import MultiAspectError
 from pt_multiaspect.measures import DirectMeasure
 from pt_multiaspect.measures.parameters import ASPECTS

@@ -19,7 +19,7 @@ from shared_data import golden
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, plots
 from pt_multiaspect.analysis import fit_weights, preference_agreement, weightings
-from pt_multiaspect.analysis._aspect_values import simplex_points
+from pt_multiaspect.analysis.fitted_weights import simplex_points
 from pt_multiaspect.analysis.preferences import read_preferences
 from pt_multiaspect.kernels.preference_weights import is_separable, logistic_weights, weighting_levels
 

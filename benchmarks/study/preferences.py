@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 import pt_multiaspect as ma
-from pt_multiaspect.analysis._aspect_values import simplex_points
+from pt_multiaspect.analysis.fitted_weights import simplex_points
 from pt_multiaspect.kernels.preference_weights import weighting_levels
 from pt_multiaspect.kernels.preferences import agreement_interval
 

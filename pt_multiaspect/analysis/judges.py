@@ -27,7 +27,7 @@ from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
 from ..measures.measure import Measure
 from ..views import Block, Heading, Sentence, View, records_table, with_interval
-from .correlation import METHODS, Kernel, kernel_of, round_scores
+from .correlation import METHODS, kernel_of, round_scores
 
 _LEVELS = ("ordinal", "nominal", "interval")
 
@@ -397,7 +397,7 @@ def judge_sensitivity(
     bound = with_aspects(parse_all(measures), judged.aspects, list(judged.aspects))
     labelled = {label: as_measure(measure) for label, measure in bound.items()}
     systems = Systems(runs, judged, labels.all, labelled)
-    kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
+    topics_rng, rng = map(np.random.default_rng, ([seed, 0], [seed, 1]))
     label_sets = [labels.all, *map(labels.judge_labels, range(len(judged.judges)))]
     # label sets × measures × systems × topics
     values = np.stack([systems.values(label_set) for label_set in label_sets])
@@ -405,16 +405,8 @@ def judge_sensitivity(
     resampled = np.stack([values[0].mean(axis=-1), *(systems.values(sample).mean(axis=-1) for sample in drawn)])
     n_topics = values.shape[-1]
     weights = topics_rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples) / n_topics
-    by_topic, to_all = {}, {}
-    for number, name in enumerate(labelled):
-        by_topic[name] = _over_topics(values[:, number], weights, kernel, level)
-        to_all[name] = _to_first(resampled[:, number], kernel)
-        between = by_topic[name][0][np.triu_indices(len(label_sets), 1)]
-        _warn_of_undefined(name, method, np.append(to_all[name], between))
     return JudgeSensitivity(
-        table=_measures_table(by_topic, to_all, level),
-        pairs=_pairs_table(by_topic, judged.judges),
-        judges=_judges_table(by_topic, judged.judges, labels),
+        **_correlations(values, resampled, weights, list(labelled), labels, method, level),
         runs=systems.means(values[1:], list(labelled), judged.judges),
         method=method,
         combine=combine,
@@ -435,10 +427,6 @@ def _read(
     return judged
 
 
-def _correlations(means: Floats, kernel: Kernel) -> Floats:
-    return kernel(round_scores(means))
-
-
 def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     """Return the percentile interval over the first axis, without undefined values; NaN if all are undefined."""
     defined = ~np.isnan(values).all(axis=0)
@@ -447,46 +435,52 @@ def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
 
 
-def _over_topics(values: Floats, weights: Floats, kernel: Kernel, level: float) -> Floats:
-    """Return the correlations between all label sets (the first are those of all judges), and their intervals."""
-    drawn = np.stack([_correlations(values @ weight, kernel) for weight in weights])
-    return np.stack([_correlations(values.mean(axis=-1), kernel), *_interval(drawn, level)])
+def _correlations(
+    values: Floats,
+    resampled: Floats,
+    weights: Floats,
+    names: list[str],
+    labels: _LabelSets,
+    method: str,
+    level: float,
+) -> dict[str, pd.DataFrame]:
+    """Return the correlations between judges by measure, of each pair of them, and of each judge with all.
 
+    Parameters
+    ----------
+    values : ndarray, label sets × measures × systems × topics
+        The values by the labels of all judges, then by those of each.
+    resampled : ndarray, samples × measures × systems
+        The means by all labels, then by samples of labels.
+    weights : ndarray, samples × topics
+        The weights of the topics in bootstrap samples.
+    """
+    kernel = kernel_of(method, 0.9)
 
-def _to_first(means: Floats, kernel: Kernel) -> Floats:
-    """Return the correlation of each further row with the first."""
-    return np.array([_correlations(means[[0, row]], kernel)[0, 1] for row in range(1, len(means))])
+    def correlate(means: Floats) -> Floats:
+        return kernel(round_scores(means))
 
-
-def _measures_table(by_topic: Mapping[str, Floats], to_all: Mapping[str, Floats], level: float) -> pd.DataFrame:
-    """Return one row per measure: its correlations between judges, and of resampled labels with all."""
-    rows = []
-    for name, (estimate, _, _) in by_topic.items():
-        between = estimate[1:, 1:][np.triu_indices(len(estimate) - 1, 1)]
-        ends = map(float, _interval(to_all[name], level))
-        rows.append((name, *_mean_and_minimum(between), _mean_and_minimum(to_all[name])[0], *ends))
-    columns = ["measure", "between_judges", "min_between_judges", "resampled", *_ENDS]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _pairs_table(by_topic: Mapping[str, Floats], judges: Sequence[str]) -> pd.DataFrame:
-    """Return one row per measure and pair of judges."""
-    rows = [
-        (name, judge_a, judge_b, *intervals[:, a, b])
-        for name, intervals in by_topic.items()
-        for (a, judge_a), (b, judge_b) in combinations(enumerate(judges, 1), 2)
-    ]
-    return pd.DataFrame(rows, columns=["measure", "a", "b", "correlation", *_ENDS])
-
-
-def _judges_table(by_topic: Mapping[str, Floats], judges: Sequence[str], labels: _LabelSets) -> pd.DataFrame:
-    """Return one row per measure and judge: the correlation with all judges."""
-    rows = [
-        (name, judge, labels.own_fraction(number), *intervals[:, 0, number + 1])
-        for name, intervals in by_topic.items()
-        for number, judge in enumerate(judges)
-    ]
-    return pd.DataFrame(rows, columns=["measure", "judge", "own", "correlation", *_ENDS])
+    table, pairs, judges = [], [], []
+    for number, name in enumerate(names):
+        drawn = np.stack([correlate(values[:, number] @ weight) for weight in weights])
+        # The estimates and their intervals, of which the first row and column are those of all judges.
+        intervals = np.stack([correlate(values[:, number].mean(axis=-1)), *_interval(drawn, level)])
+        first, *samples = resampled[:, number]
+        to_all = np.array([correlate(np.stack([first, sample]))[0, 1] for sample in samples])
+        _warn_of_undefined(name, method, np.append(to_all, intervals[0][np.triu_indices(len(values), 1)]))
+        between = intervals[0, 1:, 1:][np.triu_indices(len(values) - 1, 1)]
+        ends = map(float, _interval(to_all, level))
+        table.append((name, *_mean_and_minimum(between), _mean_and_minimum(to_all)[0], *ends))
+        for (a, judge_a), (b, judge_b) in combinations(enumerate(labels.judges, 1), 2):
+            pairs.append((name, judge_a, judge_b, *intervals[:, a, b]))
+        for judge, judge_name in enumerate(labels.judges):
+            judges.append((name, judge_name, labels.own_fraction(judge), *intervals[:, 0, judge + 1]))
+    of_measures = ["measure", "between_judges", "min_between_judges", "resampled", *_ENDS]
+    return {
+        "table": pd.DataFrame(table, columns=of_measures),
+        "pairs": pd.DataFrame(pairs, columns=["measure", "a", "b", "correlation", *_ENDS]),
+        "judges": pd.DataFrame(judges, columns=["measure", "judge", "own", "correlation", *_ENDS]),
+    }
 
 
 def _mean_and_minimum(values: Floats) -> tuple[float, float]:
@@ -512,7 +506,7 @@ class _LabelSets:
     """The labels of all judges combined, of single judges, and of samples."""
 
     def __init__(self, judged: LongJudgments, combine: str) -> None:
-        self._judged, self._how = judged, combine
+        self._judged, self._how, self.judges = judged, combine, judged.judges
         # Draws are made in an order that does not depend on the order of rows.
         keys = [pd.factorize(names, sort=True)[0] for names in (judged.docnos, judged.qids)]
         by_name = np.argsort(np.argsort(np.array(list(judged.aspects), dtype=object)))

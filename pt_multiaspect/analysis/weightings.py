@@ -22,7 +22,6 @@ from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_
 from ..measures.means import AspectMean
 from ..measures.on import On
 from ..views import Block, Cell, Column, Heading, Sentence, View, percent
-from ._aspect_values import N_SAMPLED, read_aspects, read_mean, simplex_points
 from ._frames import matrix
 from ._pairs import (
     pairs_blocks,
@@ -42,7 +41,7 @@ from ._significance import (
     t_test_levels,
     unordered_pairs,
 )
-from .fitted_weights import FittedWeights
+from .fitted_weights import N_SAMPLED, FittedWeights, read_aspects, read_mean, simplex_points
 
 #: Number of sampled weightings of measures that are not linear in their weights, which are computed for each.
 N_EVALUATED = 256

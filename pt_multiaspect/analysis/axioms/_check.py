@@ -15,9 +15,9 @@ from ...errors import MultiAspectError, choices, refuse_unknown, shown
 from ...integration import parsing
 from ...integration.parsing import Measures
 from ...measures import Measure
-from ._asking import Bound, check_grades
 from ._report import AxiomCheck, CounterExample
 from ._search import Search
+from ._worlds import Bound, check_grades
 from .desiderata import ALL_PROPERTIES
 from .properties import Property
 

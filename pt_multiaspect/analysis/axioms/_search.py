@@ -12,9 +12,8 @@ import numpy as np
 from ..._typing import Bools, Floats
 from ...errors import MultiAspectError
 from ...orders.order import scaled_aspects
-from ._asking import Block, Bound, Questions
 from ._report import CounterExample, RankedWorld
-from ._worlds import Position, Space, Worlds
+from ._worlds import Block, Bound, Position, Questions, Space, Worlds
 from .desiderata import Attainable
 from .properties import TOLERANCE, OrderCheck, Property
 

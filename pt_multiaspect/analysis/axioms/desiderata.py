@@ -10,11 +10,11 @@ import numpy as np
 
 from ..._numbers import spell
 from ..._typing import Bools, Floats
-from ._asking import Bound
 from ._report import RankedWorld, format_score
 from ._worlds import (
     Alike,
     Asked,
+    Bound,
     Chains,
     Multisets,
     OneAlike,
@@ -520,9 +520,7 @@ class Adjustable(Property):
         return [
             (i, a, b, step)
             for i in range(n)
-            for a in range(len(space))
-            for b in range(len(space))
-            if a != b
+            for a, b in permutations(range(len(space)), 2)
             for step in range(1, min(space.sizes[a], space.sizes[b]))
         ]
 

@@ -10,9 +10,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..._typing import Bools, Floats, Ints
-from ._asking import Bound
 from ._report import RankedWorld
-from ._worlds import Asked, Position, Source, Space, Worlds
+from ._worlds import Asked, Bound, Position, Source, Space, Worlds
 
 #: Scores that differ by at most this are equal.
 TOLERANCE = 1e-9

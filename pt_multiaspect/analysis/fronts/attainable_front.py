@@ -24,7 +24,7 @@ from ...io.runs import join, named_runs
 from ...kernels.pareto import names_of_dominating
 from ...measures import Measure, On
 from .._frames import matrix, rows_of_measures
-from ..upper_bounds.rankings import sorted_judgments
+from ..upper_bounds.upper_bound import sorted_judgments
 from .enumeration import all_points
 from .hull import Hull, Points, mean_points
 from .supported import chain_of_means, linear_topics, refine_hull, supported_points

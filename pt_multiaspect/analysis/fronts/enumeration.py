@@ -18,7 +18,7 @@ from ...kernels.pareto import TOLERANCE, front_of, staircases
 from ...kernels.progress import Counts, Progress, Progression
 from ...measures import Measure
 from ...measures.best_rank import ranks_by_keys
-from ..upper_bounds.rankings import rankings_at
+from ..upper_bounds.upper_bound import rankings_at
 
 #: The number of steps of the weights of the rankings that give the first bounds, by the number of measures.
 _STEPS = {2: 8, 3: 4}

@@ -17,7 +17,7 @@ from ...kernels.hits import ratio
 from ...kernels.pareto import TOLERANCE
 from ...measures import Measure
 from ...measures.best_rank import forms_of
-from ..upper_bounds.rankings import rankings_at
+from ..upper_bounds.upper_bound import rankings_at
 from .hull import Hull, corners
 
 #: Maximum number of cells (weights × documents) of the keys that are sorted at once.
