@@ -40,8 +40,8 @@ class Interval:
     exact: Bools
 
     @classmethod
-    def unknown(cls, n_rows: int, n_topics: int) -> Interval:
-        return cls(np.full((2, n_rows, n_topics), np.nan), np.zeros(n_topics, dtype=np.bool_))
+    def unknown(cls, n_rows: int, n_topics: int, *, exact: bool = False) -> Interval:
+        return cls(np.full((2, n_rows, n_topics), np.nan), np.full(n_topics, exact))
 
     def fill(self, topics: Bools, ends: Floats, exact: Bools) -> None:
         """Replace the extremes of some topics by those of arrays of all topics."""
@@ -239,26 +239,28 @@ class _TermIntervals:
         self.aspects = [owner.names.index(name) for name in term.aspects or owner.names]
 
     @cached_property
-    def _options(self) -> tuple[Ints, list[list[Floats]]]:
-        """The pattern of known labels of each document, and the labels on each aspect that patterns allow."""
+    def _patterns(self) -> tuple[Floats, Ints]:
+        """The distinct labels of documents, infinite where missing, and the position of those of each document."""
         labels = self.owner.labels[self.aspects].T
         distinct, pattern = np.unique(np.where(np.isnan(labels), np.inf, labels), axis=0, return_inverse=True)
-        grades = [self.owner.grades[row] for row in self.aspects]
-        options = [
-            [of_aspect if np.isinf(label) else label[None] for of_aspect, label in zip(grades, known, strict=True)]
-            for known in distinct
-        ]
-        return np.asarray(pattern.reshape(-1), dtype=np.intp), options
+        return distinct, np.asarray(pattern.reshape(-1), dtype=np.intp)
 
     @property
     def n_tuples(self) -> int:
         """The number of label tuples that documents may have."""
-        return sum(prod(map(len, option)) for option in self._options[1])
+        lengths = [float(len(self.owner.grades[row])) for row in self.aspects]
+        return int(np.where(np.isinf(self._patterns[0]), lengths, 1.0).prod(axis=1).sum())
 
     @cached_property
     def _tuples(self) -> tuple[Floats, Ints]:
         """The label tuples that documents may have, pattern by pattern, and their patterns."""
-        tuples = [np.array(list(product(*option)), dtype=np.float64) for option in self._options[1]]
+        grades = [self.owner.grades[row] for row in self.aspects]
+        tuples = []
+        for known in self._patterns[0]:
+            options = [
+                of_aspect if np.isinf(label) else [label] for of_aspect, label in zip(grades, known, strict=True)
+            ]
+            tuples.append(np.array(list(product(*options)), dtype=np.float64))
         return np.concatenate(tuples), np.repeat(np.arange(len(tuples)), [len(rows) for rows in tuples])
 
     def _labels(self, tuples: Floats) -> Floats:
@@ -285,14 +287,14 @@ class _TermIntervals:
     def _attainable(self) -> tuple[Floats, Bools]:
         """All gains, with 0, and a mask of those that each pattern can have."""
         levels = np.unique(np.append(self._gains, 0.0))
-        allowed = np.zeros((len(self._options[1]), len(levels)), dtype=np.bool_)
+        allowed = np.zeros((len(self._patterns[0]), len(levels)), dtype=np.bool_)
         allowed[self._tuples[1], np.searchsorted(levels, self._gains)] = True
         return levels, allowed
 
     @cached_property
     def is_open(self) -> Bools:
         """A mask of the documents whose gain is not known."""
-        return np.asarray((self._attainable[1].sum(axis=1) > 1)[self._options[0]], dtype=np.bool_)
+        return np.asarray((self._attainable[1].sum(axis=1) > 1)[self._patterns[1]], dtype=np.bool_)
 
     @cached_property
     def _linear(self) -> Linear | None:
@@ -327,18 +329,15 @@ class _TermIntervals:
         return None if self._linear is None else self._intervals_of_sums[1]
 
     @cached_property
-    def _intervals_of_sums(self) -> tuple[Interval, Interval]:
+    def _intervals_of_sums(self) -> tuple[Interval, ...]:
         """The intervals of the runs and the pairs, of which equal ones are computed once."""
         owner, discounts = self.owner, self._discounts
         n_topics = owner.universe.n_queries
         n_pairs = len(owner.first) if owner.measure.IS_WEIGHTED_SUM else 0
         starts = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
-        result = Interval.unknown(len(discounts), n_topics), Interval.unknown(n_pairs, n_topics)
+        result = tuple(Interval.unknown(n_rows, n_topics, exact=True) for n_rows in (len(discounts), n_pairs))
         for topic in np.flatnonzero(owner.is_open).tolist():
-            in_topic = np.arange(*starts[topic : topic + 2])
-            for interval in result:
-                interval.exact[topic] = True
-            for chosen, documents, depth in self._shared_ideals(in_topic):
+            for chosen, documents, depth in self._shared_ideals(np.arange(*starts[topic : topic + 2])):
                 weighted = discounts[np.ix_(chosen, documents)]
                 has_weight = weighted.any(axis=0)
                 runs, number = np.unique(weighted[:, has_weight], axis=0, return_inverse=True)
@@ -354,8 +353,8 @@ class _TermIntervals:
                 for interval, (rows, row) in zip(result, found, strict=True):
                     interval.ends[:, rows, topic] = ends[:, row]
                     interval.exact[topic] &= exact[row].all()
-            for interval in result:
-                interval.exact[topic] &= not np.isnan(interval.ends[0, :, topic]).any()
+        for interval in result:
+            interval.exact[np.isnan(interval.ends[0]).any(axis=0)] = False
         return result
 
     def _shared_ideals(self, documents: Ints) -> Iterator[tuple[Ints, Ints, int | None]]:
@@ -377,7 +376,7 @@ class _TermIntervals:
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains of documents of a topic, and the discounts of the ideal ranking if there is one."""
         levels, allowed = self._attainable
-        sets, ideal = allowed[self._options[0][documents]], None if self._linear is None else self._linear.ideal
+        sets, ideal = allowed[self._patterns[1][documents]], None if self._linear is None else self._linear.ideal
         used: Bools = np.append(True, sets[:, 1:].any(axis=0))
         rank = np.arange(1, len(sets) + 1)
         discounts = np.zeros(len(sets))
@@ -400,16 +399,15 @@ class _TermIntervals:
 
     def _by_number(self) -> Interval:
         """Return the extremes over the numbers of relevant documents without labels, the first or the last ones."""
-        owner, pattern, (tuples, of_tuple) = self.owner, self._options[0], self._tuples
+        owner, (distinct, pattern), (tuples, of_tuple) = self.owner, self._patterns, self._tuples
         # A tuple that is relevant and one that is not, where there is one.
-        chosen = np.tile(np.searchsorted(of_tuple, np.arange(len(self._options[1]))), (2, 1))
+        chosen = np.tile(np.searchsorted(of_tuple, np.arange(len(distinct))), (2, 1))
         for row, mask in enumerate((self._gains > 0, self._gains <= 0)):
             chosen[row, of_tuple[mask]] = np.flatnonzero(mask)
         yes, no = chosen[:, pattern]
         n_topics, query, opened = owner.universe.n_queries, owner.universe.pool_query, np.flatnonzero(self.is_open)
         size = np.bincount(query[opened], minlength=n_topics)
-        result = Interval.unknown(len(owner.rankings), n_topics)
-        result.exact[:] = True
+        result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
         for row, run in enumerate(owner.rankings):
             rank = np.full(len(query), np.iinfo(np.intp).max)
             rank[run.hits.row] = run.hits.rank
