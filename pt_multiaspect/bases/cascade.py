@@ -56,39 +56,6 @@ def _stop(target: Target) -> Floats:
     )
 
 
-@adapts(ir_measures.ERR)
-class ExpectedReciprocalRank(Adapter):
-    """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
-
-    SHORT_DESC = "The mean of 1 divided by the rank where a user stops, which good documents make likely."
-    NEEDS_TOP = True
-    EXPONENTIATES = True
-    NEVER_FALLS = True
-    SORTING_IS_OPTIMAL = True
-    READS_UNJUDGED = True
-    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
-
-    def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Evaluate rankings."""
-        return relevance.err(ranking.dense() if target.unjudged else ranking, _stop(target))
-
-    def progression(self, target: Target) -> Progression:
-        """Return the measure computed rank by rank."""
-        return Progression(
-            _stop(target)[:-1], lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, Reciprocal())
-        )
-
-    def contributions(self, ranking: Hits, target: Target) -> Floats:
-        """Return the probability of stopping at each rank, divided by the rank."""
-        return relevance.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
-
-    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        """Return the values as sums over ranks, with the probabilities of stopping as a column."""
-        dense, stop = ranking.dense(), _stop(target)
-        gain = np.append(target.gain, target.unjudged)[dense.row]
-        return Breakdown(dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
-
-
 class _Cascade(Base):
     """Σ_k discount(k) · probability of stopping at rank k, for a non-increasing discount."""
 
@@ -114,6 +81,35 @@ class _Cascade(Base):
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the discounted probability of stopping at each document."""
         return relevance.stopping_chance(ranking, self.stop(target)) * self.discount(ranking.rank)
+
+
+@adapts(ir_measures.ERR)
+class ExpectedReciprocalRank(_Cascade, Adapter):
+    """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
+
+    SHORT_DESC = "The mean of 1 divided by the rank where a user stops, which good documents make likely."
+    EXPONENTIATES = True
+    READS_UNJUDGED = True
+    discount = Reciprocal()
+    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
+        return relevance.err(ranking.dense() if target.unjudged else ranking, _stop(target))
+
+    def stop(self, target: Target) -> Floats:
+        """Return (2^gain - 1) / 2^maximum of each judged document."""
+        return _stop(target)[:-1]
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return the probability of stopping at each rank, divided by the rank."""
+        return relevance.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        """Return the values as sums over ranks, with the probabilities of stopping as a column."""
+        dense, stop = ranking.dense(), _stop(target)
+        gain = np.append(target.gain, target.unjudged)[dense.row]
+        return Breakdown(dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
 
 
 @dataclass(frozen=True)

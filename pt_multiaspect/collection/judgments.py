@@ -104,9 +104,8 @@ class Judgments(Memo):
         by_name = np.argsort(qids)
         query = inverse_permutation(by_name)[query]
         # Rows of the frame that repeat a pair are merged.
-        _, first, pair = np.unique(
-            query * (document.max(initial=0) + 1) + document, return_index=True, return_inverse=True
-        )
+        code = query * (document.max(initial=0) + 1) + document
+        _, first, pair = np.unique(code, return_index=True, return_inverse=True)
         self._set_arrays(frame, qids[by_name], query, first, pair, docnos, positional=positional)
         names = self.label_names
         if "score" in names and set(names) <= {"score", "rank"}:
@@ -580,15 +579,8 @@ class Judgments(Memo):
         inferred = aspect.grades is None
         if inferred:
             aspect = self._infer_grades(name, column, aspect, labels)
-        return AspectView(
-            name=name,
-            aspect=aspect,
-            inferred=inferred,
-            n_queries=self.n_queries,
-            pool_query=self.pool_query,
-            label=labels,
-            grade_index=self._grade_index(name, labels, aspect.scale),
-        )
+        grade_index = self._grade_index(name, labels, aspect.scale)
+        return AspectView(name, aspect, inferred, self.n_queries, self.pool_query, labels, grade_index)
 
     def _infer_grades(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
         """Return the aspect with grades inferred from all labels."""

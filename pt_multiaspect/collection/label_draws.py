@@ -218,11 +218,8 @@ def join_universe(
     """
     retrieved = [run.documents(cutoff) for run in rankings]
     query = np.concatenate([judgments.pool_query, *(part[0] for part in retrieved)])
-    columns = {
-        "query_id": judgments.qids[query],
-        "doc_id": np.concatenate([judgments.docnos, *(part[2] for part in retrieved)]),
-    }
-    pairs = pd.DataFrame(columns)
+    docnos = np.concatenate([judgments.docnos, *(part[2] for part in retrieved)])
+    pairs = pd.DataFrame({"query_id": judgments.qids[query], "doc_id": docnos})
     unlabelled = np.full(len(pairs) - len(judgments), np.nan)
     labels = {view.name: np.concatenate([view.label, unlabelled]) for view in views}
     once = ~pairs.duplicated()  # the qrels come first

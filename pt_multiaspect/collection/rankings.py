@@ -93,14 +93,8 @@ class Rankings(Memo):
         judged_position = position[judged]
         if np.any(judged_position[1:] < judged_position[:-1]):
             judged = judged[np.argsort(judged_position)]
-        hits = Hits(
-            n_queries=judgments.n_queries,
-            pool_query=judgments.pool_query,
-            query=query[judged],
-            rank=position[judged] - query_starts(n_ret)[query[judged]] + 1,
-            row=row[judged],
-            n_ret=n_ret,
-        )
+        rank = position[judged] - query_starts(n_ret)[query[judged]] + 1
+        hits = Hits(judgments.n_queries, judgments.pool_query, query[judged], rank, row[judged], n_ret)
         self._set_arrays(judgments, query, scores, position, hits, n_common)
         # Subclasses define these as properties.
         self.source, self._docnos = source, docnos
@@ -262,14 +256,10 @@ class _CopiedRankings(Rankings):
         self._copies, self._original = copies, original
         topics, hits = copies.topics, original.hits
         kept = np.flatnonzero(np.isin(hits.query, topics))
-        self.hits = Hits(
-            n_queries=judgments.n_queries,
-            pool_query=judgments.pool_query,
-            query=copies.repeat(np.searchsorted(topics, hits.query[kept]), len(topics)),
-            rank=np.tile(hits.rank[kept], copies.number),
-            row=copies.repeat(np.searchsorted(copies.rows, hits.row[kept]), len(copies.rows)),
-            n_ret=np.tile(hits.n_ret[topics], copies.number),
-        )
+        query = copies.repeat(np.searchsorted(topics, hits.query[kept]), len(topics))
+        row = copies.repeat(np.searchsorted(copies.rows, hits.row[kept]), len(copies.rows))
+        rank, n_ret = np.tile(hits.rank[kept], copies.number), np.tile(hits.n_ret[topics], copies.number)
+        self.hits = Hits(judgments.n_queries, judgments.pool_query, query, rank, row, n_ret)
         self.judgments, self.n_common = judgments, judgments.n_queries
 
     @cached_property

@@ -71,15 +71,9 @@ class AspectView:
         if self.ungated is not None:
             return self.ungated.label_counts
         label, lowest = self.label, self.scale.grades[0]
-        below = label[label < lowest if self.scale.greater_is_better else label > lowest]
-        return LabelCounts(
-            name=self.name,
-            aspect=self.aspect,
-            inferred=self.inferred,
-            n_documents=len(label),
-            counts=np.bincount(self.grade_index[self.known], minlength=len(self.scale)),
-            below=tuple(np.unique(below).tolist()),
-        )
+        below = np.unique(label[label < lowest if self.scale.greater_is_better else label > lowest])
+        counts = np.bincount(self.grade_index[self.known], minlength=len(self.scale))
+        return LabelCounts(self.name, self.aspect, self.inferred, len(label), counts, tuple(below.tolist()))
 
     @property
     def scale(self) -> Scale:
@@ -135,9 +129,8 @@ class AspectView:
     def at_least(self, rel: float) -> Bools:
         """Return a mask of the documents with a label at least as good as `rel`, in the direction of the scale."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(
-                self.label >= rel if self.scale.greater_is_better else self.label <= rel, dtype=np.bool_
-            )
+            reached = self.label >= rel if self.scale.greater_is_better else self.label <= rel
+        return np.asarray(reached, dtype=np.bool_)
 
     def check_judged(self) -> None:
         """Warn if no document is judged on this aspect."""
@@ -217,11 +210,5 @@ class AspectView:
     def target(self) -> Target:
         """The gains of the aspect as the input of base measures."""
         gains = self.scale.gains if self.aspect.has_negative_gains else np.maximum(self.scale.gains, 0.0)
-        return Target(
-            n_queries=self.n_queries,
-            query=self.pool_query,
-            gain=np.where(self.known, gains[self.grade], 0.0),
-            top=float(gains[-1]),
-            source=self,
-            bottom=float(gains[0]),
-        )
+        gain, bottom, top = np.where(self.known, gains[self.grade], 0.0), float(gains[0]), float(gains[-1])
+        return Target(self.n_queries, self.pool_query, gain, top, source=self, bottom=bottom)

@@ -75,9 +75,5 @@ def load_health() -> Collection:
         topics = pd.read_csv(file, sep="\t", dtype=str)
     with (folder / "qrels.tsv").open(encoding="utf-8") as file:
         qrels = pd.read_csv(file, sep="\t", dtype={"qid": str, "docno": str})
-    return Collection(
-        documents=documents,
-        topics=topics,
-        qrels=qrels,
-        grades={"relevance": [0, 1, 2], "understandability": [0, 1, 2, 3], "credibility": [0, 1, 2]},
-    )
+    grades = {"relevance": [0, 1, 2], "understandability": [0, 1, 2, 3], "credibility": [0, 1, 2]}
+    return Collection(documents, topics, qrels, grades)

@@ -345,11 +345,6 @@ def _dimension(name: str, rows: pd.DataFrame, groups: tuple[str, ...]) -> Dimens
         )
     rows = rows.sort_values(["docno", "position"])
     docnos, count = np.unique(rows["docno"].to_numpy(dtype=object), return_counts=True)
-    return Dimension(
-        name=name,
-        groups=groups,
-        docnos=pd.Index(docnos, dtype=object),
-        start=np.append(0, np.cumsum(count)).astype(np.intp),
-        group=rows["position"].to_numpy(dtype=np.intp),
-        share=rows["share"].to_numpy(dtype=np.float64),
-    )
+    start = np.append(0, np.cumsum(count)).astype(np.intp)
+    group, share = rows["position"].to_numpy(dtype=np.intp), rows["share"].to_numpy(dtype=np.float64)
+    return Dimension(name, groups, pd.Index(docnos, dtype=object), start, group, share)

@@ -80,9 +80,8 @@ def _assign_ranks(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Int
             documents, ranks = _required_documents(linear, gains, index, documents, ranks)
         _check_size(len(documents), len(ranks))
         queries = np.full(len(ranks), index)
-        discounts = np.array([form.discounts(ranks, queries) for form, _ in linear]).reshape(
-            gains.shape[0], len(ranks)
-        )
+        discounts = np.array([form.discounts(ranks, queries) for form, _ in linear])
+        discounts = discounts.reshape(len(linear), len(ranks))
         worth = gains[:, documents].T @ discounts
         for measure, weight in others:
             worth += weight[index] * measure.worth(index, documents, ranks)

@@ -29,12 +29,9 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     """
     ordered, rng = np.sort(values), np.random.default_rng(0)
     size = max(1, _CHUNK // len(values))
-    means = np.concatenate(
-        [
-            ordered[rng.integers(len(values), size=(min(size, _SAMPLES - start), len(values)))].mean(axis=1)
-            for start in range(0, _SAMPLES, size)
-        ]
-    )
+    sizes = [min(size, _SAMPLES - start) for start in range(0, _SAMPLES, size)]
+    draws = (rng.integers(len(values), size=(n_samples, len(values))) for n_samples in sizes)
+    means = np.concatenate([ordered[draw].mean(axis=1) for draw in draws])
     # Means of equal values may differ from them by rounding.
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2]).clip(ordered[0], ordered[-1])
     return float(low), float(high)

@@ -38,9 +38,8 @@ def logistic_weights(differences: Floats, sign: Ints) -> Floats:
 
     def loss(coefficients: Floats) -> float:
         x = margins @ coefficients
-        return float(
-            (np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)).sum() + _RIDGE / 2 * (coefficients**2).sum()
-        )
+        losses = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
+        return float(losses.sum() + _RIDGE / 2 * (coefficients**2).sum())
 
     coefficients = np.zeros(margins.shape[1])
     for _ in range(_MOST_STEPS):

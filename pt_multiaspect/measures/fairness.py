@@ -126,9 +126,8 @@ class _GroupMeasure(DirectMeasure):
         A declared target is summed over the other dimensions. Otherwise, the target of each dimension is that of
         the relevant documents with a membership in it, which may lack memberships in other dimensions.
         """
-        return judgments.compute_once(
-            ("target", self._groups, self.spec, dimension), lambda: self._make_target(judgments, dimension)
-        )
+        key = ("target", self._groups, self.spec, dimension)
+        return judgments.compute_once(key, lambda: self._make_target(judgments, dimension))
 
     def _make_target(self, judgments: Judgments, dimension: int | None) -> Floats:
         groups = self._groups
@@ -374,9 +373,8 @@ class _GF(_GroupMeasure):
         wanted = self._target(rankings.judgments, self._dimension)[hits.query]
         view.check_gains(self.NAME)
         stops = stopping_chance(hits, linear_stop(view.target))
-        return sums(
-            hits.query, stops * (1.0 - fairness.DIVERGENCES[self["divergence"]](seen, wanted)), hits.n_queries
-        )
+        divergence = fairness.DIVERGENCES[self["divergence"]](seen, wanted)
+        return sums(hits.query, stops * (1.0 - divergence), hits.n_queries)
 
     def _mean_membership(self, rankings: Rankings) -> Floats:
         """Return the mean membership of the documents down to each judged document of the ranking."""

@@ -76,15 +76,9 @@ class Joint:
                 f"expected one finite, non-negative gain for each of {len(views[0].label)} judged documents, got "
                 f"{gain} of shape {gain.shape}"
             )
-        return Target(
-            n_queries=views[0].n_queries,
-            query=views[0].pool_query,
-            gain=gain,
-            top=float(gain.max(initial=0.0)) if self.top is None else self.top,
-            source=JointSource(views, gain) if self.source is None else self.source,
-            unjudged=self.unjudged,
-            bottom=self.bottom,
-        )
+        top = float(gain.max(initial=0.0)) if self.top is None else self.top
+        source = JointSource(views, gain) if self.source is None else self.source
+        return Target(views[0].n_queries, views[0].pool_query, gain, top, source, self.unjudged, self.bottom)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,9 +49,8 @@ class _AveragePrecision(SingleAspectMeasure):
         return f"{self(rel=rel)}, with rel the lowest label that counts as relevant"
 
     def _average_precision(self, ranking: Ranking, target: Target) -> Floats:
-        return np.maximum(
-            relevance.average_precision(ranking, self.relevant(target), self.n_relevant(target)), _FLOOR
-        )
+        values = relevance.average_precision(ranking, self.relevant(target), self.n_relevant(target))
+        return np.maximum(values, _FLOOR)
 
 
 class _GMAP(_AveragePrecision):

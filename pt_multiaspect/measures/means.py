@@ -155,9 +155,8 @@ class AspectMean(TermMean, BasedMeasure):
     @property
     def range(self) -> tuple[float, float]:
         """The range of the bases, without minimum if an aspect declares negative gains."""
-        return range_with_gains(
-            super().range, [(self.bases.of(name), aspect) for name, aspect in declared_scales(self.spec)]
-        )
+        evaluated = [(self.bases.of(name), aspect) for name, aspect in declared_scales(self.spec)]
+        return range_with_gains(super().range, evaluated)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         if self["weights"] is None:

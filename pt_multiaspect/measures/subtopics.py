@@ -207,12 +207,12 @@ class _Subtopics(BasedMeasure):
 
     def _ideal(self, rankings: Rankings, members: Bools, alpha: float) -> Hits:
         """Return the greedy ranking of the judged documents, computed once for all runs and discounts."""
-        judgments = rankings.judgments
-        key = ("greedy", self.spec, self._base.rel, alpha, self._base.cutoff)
-        return judgments.compute_once(
-            key,
-            lambda: subtopics.greedy_ideal(rankings.hits, members, alpha, judgments.docno_codes, self._base.cutoff),
-        )
+        judgments, cutoff = rankings.judgments, self._base.cutoff
+
+        def make() -> Hits:
+            return subtopics.greedy_ideal(rankings.hits, members, alpha, judgments.docno_codes, cutoff)
+
+        return judgments.compute_once(("greedy", self.spec, self._base.rel, alpha, cutoff), make)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return the number of subtopics of each judged document, or Σ P gain / (1 + maximum gain) if graded.

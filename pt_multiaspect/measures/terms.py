@@ -70,10 +70,8 @@ class TermMeasure(Measure):
         if len(terms) == 1 and self.IS_WEIGHTED_SUM:
             (term,) = terms
             return term.weight * term.base.values(rankings, term.target)
-        return self.combine(
-            np.stack([term.base.values(rankings, term.target) for term in terms]),
-            np.stack([term.weight for term in terms]),
-        )
+        values = np.stack([term.base.values(rankings, term.target) for term in terms])
+        return self.combine(values, np.stack([term.weight for term in terms]))
 
 
 class TermMean(TermMeasure):

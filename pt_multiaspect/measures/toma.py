@@ -274,9 +274,8 @@ class _TOMA(JointMeasure, BasedMeasure):
         explicit: TupleOrder | None = self["order"]
         if explicit is not None:
             return explicit
-        return DistanceOrder(
-            aspects, self["distance"], axes=self["axes"], weights=self["weights"], gate=self["gate"]
-        )
+        options = {name: self[name] for name in ("distance", "axes", "weights", "gate")}
+        return DistanceOrder(aspects, **options)
 
     def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
         """Return the closeness of single answers to the best grades, from the values of their criteria.

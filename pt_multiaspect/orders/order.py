@@ -349,10 +349,8 @@ class TupleOrder(ABC):
         """
         grades = self._all_tuples()
         grades = grades[self.is_possible(grades)]
-        labels = {
-            name: scale.grades[column]
-            for name, scale, column in zip(self.names, self.scales, grades.T, strict=True)
-        }
+        columns = zip(self.names, self.scales, grades.T, strict=True)
+        labels = {name: scale.grades[column] for name, scale, column in columns}
         frame = pd.DataFrame(labels).assign(**{"class": self.class_index(grades), "weight": self.weights(grades)})
         return frame.sort_values(["class", "weight"], ascending=False, kind="stable", ignore_index=True)
 
