@@ -258,13 +258,11 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL)
         parts = [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
         with errors_of(f"{label} of {name}{within}"):
             aggregates = [_weighted_aggregate(measure, part, options.weight) for part in parts]
-        rows[name][label] = aggregates[0]
-        if over is not None:
-            rows[name].update(zip((label, *added), _mean_and_spread(aggregates), strict=True))
+        cells = [aggregates[0]] if over is None else [*_mean_and_spread(aggregates)]
         if options.confidence is not None and (group == ALL or len(values) > 1):
             with errors_of(f"no interval for {label} of {name}{within}"):
-                interval = _interval(measure, values["value"].tolist(), options.ends[label])
-            rows[name].update(zip(added, interval, strict=True))
+                cells += _interval(measure, values["value"].tolist(), options.ends[label])
+        rows[name].update(zip((label, *added), cells, strict=False))  # no interval for a single topic
     return pd.DataFrame(list(rows.values()))
 
 

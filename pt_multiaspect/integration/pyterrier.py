@@ -170,10 +170,8 @@ def grid_scan(call: Call) -> Any:
     """Call `pt.GridScan` with names that other processes also know."""
     metrics = call.arguments["metrics"]
     _by_column(metrics)
-    call.replace(
-        "metrics",
-        list(map(_carry_measure, metrics)) if isinstance(metrics, list | tuple) else _carry_measure(metrics),
-    )
+    several = isinstance(metrics, list | tuple)
+    call.replace("metrics", list(map(_carry_measure, metrics)) if several else _carry_measure(metrics))
     return call()
 
 
