@@ -196,14 +196,6 @@ def decimals_by_label(
     return {label: int(by_label.get(label, 0 if is_sum[label] else default)) for label in labels}
 
 
-def check_mean(head: Head, aggregates: pd.Series[float], values: Floats) -> None:
-    """Check that aggregates are means of the values of topics, which half widths require."""
-    if not np.allclose(aggregates, values.mean(axis=1), rtol=1e-9, atol=1e-12):
-        raise MultiAspectError(
-            f"interval='half-width': {head.label} is not the mean of its per-query values; use interval='ends'"
-        )
-
-
 def _baseline_signs(baseline: str | Sequence[str] | None) -> dict[str, str]:
     """Return the sign of each baseline: a dagger for one, letters for several."""
     if baseline is None:

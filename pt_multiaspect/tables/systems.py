@@ -23,15 +23,7 @@ from ..evaluation.aggregation import read_topic_groups, rows_by_group
 from ..integration.parsing import Measures, record_measures
 from ..kernels.intervals import half_width
 from ..views import Cell, Table, View, fixed_point, latex_of
-from .content import (
-    Comparisons,
-    check_mean,
-    column_heads,
-    decimals_by_label,
-    known_measures,
-    means_table,
-    systems_by_group,
-)
+from .content import Comparisons, column_heads, decimals_by_label, known_measures, means_table, systems_by_group
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -289,7 +281,7 @@ def systems_table(
     if ci is not None and interval == "half-width":
         parts = [] if topic_groups is None else [rows for _, rows in rows_by_group(perquery, topic_groups)]
         for head in heads:
-            check_mean(head, means[head.label].tail(len(names)), values[head.label])
+            _check_mean(head.label, means[head.label].tail(len(names)), values[head.label])
             arrays = [*(_values_of(rows, head.label, names) for rows in parts), values[head.label]]
             widths = [float(half_width(row, ci)) if len(row) > 1 else math.nan for rows in arrays for row in rows]
             half_widths[head.label] = [
@@ -308,6 +300,14 @@ def systems_table(
         define=True,
     )
     return SystemsTable(table)
+
+
+def _check_mean(label: str, aggregates: pd.Series[float], values: Floats) -> None:
+    """Check that aggregates are means of the values of topics, which half widths require."""
+    if not np.allclose(aggregates, values.mean(axis=1), rtol=1e-9, atol=1e-12):
+        raise MultiAspectError(
+            f"interval='half-width': {label} is not the mean of its per-query values; use interval='ends'"
+        )
 
 
 def _values_of(rows: pd.DataFrame, label: str, names: list[str]) -> Floats:
