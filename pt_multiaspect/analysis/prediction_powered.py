@@ -12,8 +12,7 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion, real
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_unknown, tally
-from ..evaluation.aggregation import drop_missing
-from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..evaluation.long_frames import drop_missing, measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.intervals import half_width, power_of_t_test
 from ..views import Block, Heading, Sentence, Table, View, fixed_point, records_table, with_interval

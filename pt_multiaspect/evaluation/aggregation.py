@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -20,18 +19,7 @@ from .._numbers import number
 from .._typing import Floats
 from .._validation import choice, proportion
 from ..bases.adapters import adapter_of
-from ..errors import (
-    MultiAspectError,
-    choices,
-    cut,
-    errors_of,
-    number_of,
-    refuse_taken,
-    refuse_unknown,
-    shown,
-    tally,
-    warn_once,
-)
+from ..errors import MultiAspectError, choices, errors_of, refuse_taken, refuse_unknown, shown, tally, warn_once
 from ..groups.targets import check_group_types, name_of_group
 from ..integration.aggregators import aggregate_values
 from ..integration.parsing import Measures
@@ -41,6 +29,7 @@ from ..kernels.intervals import bootstrap_interval, mean_interval
 from .long_frames import (
     COLUMNS,
     check_distinct,
+    drop_missing,
     is_unit_score,
     measures_by_label,
     read_long_frame,
@@ -49,8 +38,6 @@ from .long_frames import (
 
 #: The name of the rows of all topics.
 ALL = "all"
-
-_ONE_VALUE = ["name", "measure", "qid"]
 
 #: The ends of the interval of a mean, from values, a confidence level and the range of the values.
 _INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
@@ -266,35 +253,12 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL)
     return pd.DataFrame(list(rows.values()))
 
 
-def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
-    """Warn about values that are NaN, and leave them out; the warning begins with the name of the caller."""
-    missing = perquery[perquery["value"].isna()]
-    if not len(missing):
-        return perquery
-    if len(missing) == len(perquery):
-        raise MultiAspectError("expected at least one value, got NaN only: do the topics have judgments?")
-    shown = []
-    for qid, rows in islice(missing.groupby("qid", sort=False), 3):
-        cells = [
-            f"{measure} of {cut(name, 40)}" for measure, name in zip(rows["measure"], rows["name"], strict=True)
-        ]
-        shown.append(f"topic {qid} ({choices([*cells[:3], '…'] if len(cells) > 3 else cells)})")
-    n_topics = missing["qid"].nunique()
-    more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
-    warn_once(
-        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
-        f"{choices(shown)}{more}. PyTerrier returns NaN for topics without judgments; remove such rows by "
-        "perquery.dropna(subset=['value'])"
-    )
-    return perquery.dropna(subset=["value"])
-
-
 def check_one_value(perquery: pd.DataFrame) -> None:
     """Check that every run has one value of a measure per topic."""
     remedy = (
         "give each run its own name, do not evaluate parts of one run or topic separately, and use over= for seeds"
     )
-    check_distinct(perquery, _ONE_VALUE, f"{remedy} and folds")
+    check_distinct(perquery, ["name", "measure", "qid"], f"{remedy} and folds")
 
 
 def _warn_of_other_topics(perquery: pd.DataFrame) -> None:

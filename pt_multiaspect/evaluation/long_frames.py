@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import ir_measures
@@ -12,7 +13,7 @@ import pandas as pd
 from .._typing import Floats
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_pandas, is_frame, to_pandas
-from ..errors import MultiAspectError, choices, tally, warn_once
+from ..errors import MultiAspectError, choices, cut, number_of, tally, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, UNIT_SCORE, MeasureName, parse, parse_all
 from ..measures import GMAP
@@ -87,6 +88,29 @@ def _float_values(perquery: pd.DataFrame) -> Floats:
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise MultiAspectError(f"expected numbers in the column value: {error}") from None
+
+
+def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
+    """Warn about values that are NaN, and leave them out; the warning begins with the name of the caller."""
+    missing = perquery[perquery["value"].isna()]
+    if not len(missing):
+        return perquery
+    if len(missing) == len(perquery):
+        raise MultiAspectError("expected at least one value, got NaN only: do the topics have judgments?")
+    shown = []
+    for qid, rows in islice(missing.groupby("qid", sort=False), 3):
+        cells = [
+            f"{measure} of {cut(name, 40)}" for measure, name in zip(rows["measure"], rows["name"], strict=True)
+        ]
+        shown.append(f"topic {qid} ({choices([*cells[:3], '…'] if len(cells) > 3 else cells)})")
+    n_topics = missing["qid"].nunique()
+    more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
+    warn_once(
+        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
+        f"{choices(shown)}{more}. PyTerrier returns NaN for topics without judgments; remove such rows by "
+        "perquery.dropna(subset=['value'])"
+    )
+    return perquery.dropna(subset=["value"])
 
 
 def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
