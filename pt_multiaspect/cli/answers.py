@@ -119,15 +119,7 @@ def answers(
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if perquery:
         return per_query_sheet(values, means, list(measures_by_label(values)))
-    return means_sheet(
-        values,
-        means,
-        n_judged=values["qid"].nunique(),
-        confidence=CONFIDENCE if ci else None,
-        baseline=baseline,
-        by=by,
-        significance=inputs.significance,
-    )
+    return means_sheet(inputs, values, means, values["qid"].nunique(), ci=ci, baseline=baseline, by=by)
 
 
 def _scores(files: Sequence[str], aspects: Aspects | None, combined: Sequence[str]) -> pd.DataFrame:

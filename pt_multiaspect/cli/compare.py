@@ -76,19 +76,9 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
     known = measures_by_label(values)
     averaged = tests["measure"].map(lambda label: aggregate_is_mean(known[label]))
-    columns = {
-        "measure": tests["measure"],
-        first: before,
-        second: after,
-        "difference": after - before,
-        **{end: tests[end].where(averaged) for end in ("low", "high")},
-        "wins": tests["wins"],
-        "losses": tests["losses"],
-        "ties": tests["ties"],
-        "p-value": tests["p"],
-        "verdict": tests["verdict"],
-    }
-    frame = pd.DataFrame(columns)
+    ends = {end: tests[end].where(averaged) for end in ("low", "high")}
+    columns = {first: before, second: after, "difference": after - before, "p-value": tests["p"], **ends}
+    frame = pd.DataFrame(dict(tests.items()) | columns)[["measure", first, second, *_COLUMNS[2:]]]
     shown = frame.assign(**{"p-value": ["<0.0001" if p < 0.0001 else format_value(p) for p in tests["p"].tolist()]})
     level = f"{100 * (1 - significance.alpha):g} %"
     note = f"{second} against {first}; {level} interval by Student’s t, verdict by a {significance}, not corrected"

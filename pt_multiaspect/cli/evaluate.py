@@ -26,7 +26,7 @@ from ..tables.content import Comparisons, column_heads, decimals_by_label, means
 from ..views import Column, Row, Sentence, Table, latex_of
 from . import options
 from .inputs import pick_baseline
-from .options import OutputDirectory, Significance, option, refuse_together
+from .options import OutputDirectory, option, refuse_together
 from .tables import DECIMALS, Sheet, format_value
 from .verb import Incomplete, Inputs, verb
 
@@ -142,16 +142,11 @@ def evaluate(
         runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
         see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
+        n_judged = inputs.qrels["qid"].nunique()
+        beside = _judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {}
+        advice = [] if suite is None else [see]
         sheet = means_sheet(
-            values,
-            means,
-            n_judged=inputs.qrels["qid"].nunique(),
-            confidence=CONFIDENCE if ci else None,
-            baseline=baseline,
-            by=by,
-            significance=inputs.significance,
-            judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
-            advice=[] if suite is None else [see],
+            inputs, values, means, n_judged, ci=ci, baseline=baseline, by=by, judged=beside, advice=advice
         )
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
 
@@ -212,14 +207,14 @@ def _judged_fractions(
 
 
 def means_sheet(
+    inputs: Inputs,
     values: pd.DataFrame,
     means: pd.DataFrame,
-    *,
     n_judged: int,
-    confidence: float | None,
+    *,
+    ci: bool,
     baseline: str | None,
     by: Mapping[str, str] | None,
-    significance: Significance,
     judged: Mapping[str, Sequence[float]] = MappingProxyType({}),
     advice: Sequence[str] = (),
 ) -> Sheet:
@@ -227,26 +222,27 @@ def means_sheet(
 
     Parameters
     ----------
+    inputs : Inputs
+        The inputs, for the test.
     values : DataFrame
         The result of `pt_multiaspect.evaluate`.
     means : DataFrame
         The result of `pt_multiaspect.aggregate`, in the order of the output.
     n_judged : int
         The number of judged topics; a note states which means are over fewer.
-    confidence : float or None
-        The confidence level of the intervals in `means`, None without.
+    ci : bool
+        Whether `means` contain intervals.
     baseline : str or None
         The run that the others are tested against.
     by : mapping of str to str or None
         The groups of topics, as in `means`.
-    significance : Significance
-        The test.
     judged : mapping of str to sequence of float
         The result of `_judged_fractions`, in the order of `means`.
     advice : sequence of str
         Notes about the measures.
     """
     _check_new(judged, means, "--judged")
+    confidence, significance = CONFIDENCE if ci else None, inputs.significance
     known = measures_by_label(values)
     heads = column_heads(known)
     comparisons = Comparisons.of(values, baseline, by, **significance.options)
@@ -260,18 +256,9 @@ def means_sheet(
             tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, corrected, averaged)
             _check_new(tests, [*means, *judged], "--baseline")
             columns |= tests
-    table = partial(
-        means_table,
-        means,
-        values,
-        heads,
-        decimals_by_label(DECIMALS, heads, known),
-        ci=confidence,
-        comparisons=comparisons,
-        differences=True,
-        n_judged=n_judged,
-        by=by,
-    )
+    digits = decimals_by_label(DECIMALS, heads, known)
+    settings: dict[str, Any] = {"comparisons": comparisons, "differences": True, "n_judged": n_judged, "by": by}
+    table = partial(means_table, means, values, heads, digits, ci=confidence, **settings)
     shown = _with_fractions(table(), judged)
     shown = replace(shown, notes=[*shown.notes, *map(Sentence, advice)])
     frame = pd.DataFrame(columns | dict(judged))

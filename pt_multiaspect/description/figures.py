@@ -266,15 +266,11 @@ def _thin_scale(aspect: Aspect) -> Aspect:
     """Return the aspect with its grades, gains, probabilities and threshold, at most `_LONGEST` grades."""
     scale = aspect.scale
     kept = np.unique(np.linspace(0, len(scale) - 1, min(len(scale), _LONGEST)).astype(int))
+    threshold = None
     if scale.threshold < len(scale):
-        kept = np.union1d(kept, [scale.threshold])
-    return _aspect(
-        scale.grades[kept],
-        scale.gains[kept],
-        None if scale.identity else scale.probabilities[kept],
-        scale.grades[scale.threshold] if scale.threshold < len(scale) else None,
-        scale.greater_is_better,
-    )
+        kept, threshold = np.union1d(kept, [scale.threshold]), scale.grades[scale.threshold]
+    probabilities = None if scale.identity else scale.probabilities[kept]
+    return _aspect(scale.grades[kept], scale.gains[kept], probabilities, threshold, scale.greater_is_better)
 
 
 def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool) -> Aspect:

@@ -33,13 +33,11 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
     for view in figures.judged.views:
         label, count = used_labels(view)
         if view.scale.identity and len(label) and label[-1] > 1:
-            yield Finding(
-                "error",
-                view.name,
+            text = (
                 f"{int(count[label > 1].sum())} labels are not probabilities, up to {spell(float(label[-1]))}; "
-                "measures that multiply probabilities reject them",
-                changes={view.name: Aspect(label.tolist())},
+                "measures that multiply probabilities reject them"
             )
+            yield Finding("error", view.name, text, changes={view.name: Aspect(label.tolist())})
         off = figures.judged.off_scale.get(view.name)
         if off is None:
             continue
@@ -50,14 +48,12 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
         grades = [*(view.aspect.grades or ()), *labels[~far].tolist()]
         listed = ", ".join(map(spell, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
         changed = label_rules.rescale_aspect(view.label_counts, grades, labels[far].tolist())
-        yield Finding(
-            "error",
-            view.name,
+        text = (
             f"{len(off)} labels are not declared grades ({listed}); the grades are {scale}, and measures reject "
             f"others. Check first that these are the labels of {view.name} and that its top grade is "
-            f"{spell(scale.grades[-1])}",
-            changes=None if changed is None else {view.name: changed},
+            f"{spell(scale.grades[-1])}"
         )
+        yield Finding("error", view.name, text, changes=None if changed is None else {view.name: changed})
 
 
 def find_label_warnings(figures: Figures) -> Iterator[Finding]:
@@ -111,13 +107,12 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
             reason = f"unlike the lower labels, it is unrelated to {', '.join(foreseen['other'])}"
         else:
             if len(lower):
-                yield Finding(
-                    "note",
-                    view.name,
+                text = (
                     f"documents with the highest label, {spell(top)}, are on average less relevant than those with "
-                    f"{spell(below)}; this also happens with valid scales, but check that it is a grade",
-                    f"ma.describe(qrels).contingency({view.name!r}, 'relevance')",
+                    f"{spell(below)}; this also happens with valid scales, but check that it is a grade"
                 )
+                look = f"ma.describe(qrels).contingency({view.name!r}, 'relevance')"
+                yield Finding("note", view.name, text, look)
             continue
         text = f"the highest label, {spell(top)}, may be a code rather than a grade: {reason}"
         lower_grades = [grade for grade in grades if grade <= below]
@@ -130,13 +125,11 @@ def find_missing_positives(figures: Figures) -> Iterator[Finding]:
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
         if row.judged and row.positive >= label_rules.RARELY and row.topics_without_positive > 0.2 * n_topics:
-            yield Finding(
-                "note",
-                row.aspect,
+            text = (
                 f"{row.topics_without_positive} of {n_topics} topics have no positive document: there, the aspect "
-                "is 0 for every run, and so are MM and GAM",
-                "ma.CAM(empty='drop')",
+                "is 0 for every run, and so are MM and GAM"
             )
+            yield Finding("note", row.aspect, text, "ma.CAM(empty='drop')")
 
 
 def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
@@ -147,13 +140,12 @@ def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
     for view in figures.judged.views:
         reason = None if view.name == "relevance" else doubt(view.name, used_labels(view)[0], names)
         if reason:
-            yield Finding(
-                "note",
-                view.name,
+            text = (
                 f"the column is unlikely to contain labels ({reason}), but is evaluated as an aspect, as none were "
-                "selected",
-                f"ma.describe(qrels, aspects={[name for name in figures.judged.names if name != view.name]!r})",
+                "selected"
             )
+            others = [name for name in figures.judged.names if name != view.name]
+            yield Finding("note", view.name, text, f"ma.describe(qrels, aspects={others!r})")
 
 
 def find_text_columns(figures: Figures) -> Iterator[Finding]:
@@ -161,13 +153,11 @@ def find_text_columns(figures: Figures) -> Iterator[Finding]:
     if not figures.judged.all_columns:
         return
     for column, texts in figures.judged.judgments.text_columns.items():
-        yield Finding(
-            "warning",
-            column,
+        text = (
             f"the column contains text ({', '.join(map(repr, texts))}), so it is not evaluated; if the texts "
-            "are labels, map them to numbers, the lowest grade to 0",
-            f"qrels[{column!r}] = {text_mapping(column, texts)}",
+            "are labels, map them to numbers, the lowest grade to 0"
         )
+        yield Finding("warning", column, text, f"qrels[{column!r}] = {text_mapping(column, texts)}")
 
 
 def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
@@ -179,20 +169,15 @@ def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
         view = figures.judged.view(name)
         assert view is not None
         # Gains, probabilities and a threshold that were declared do not apply to the reversed scale.
-        turned = Aspect(
-            None if view.inferred else sorted(view.scale.grades.tolist()),
-            greater_is_better=not view.scale.greater_is_better,
-            unjudged=view.aspect.unjudged,
-        )
+        grades = None if view.inferred else sorted(view.scale.grades.tolist())
+        turned = Aspect(grades, greater_is_better=not view.scale.greater_is_better, unjudged=view.aspect.unjudged)
         sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
-        yield Finding(
-            "warning" if sure else "note",
-            name,
+        text = (
             f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
-            f"{number_of(row.topics, 'topic')} {fixed_point(row.tau, 2)})",
-            f"ma.describe(qrels).contingency('relevance', {name!r})",
-            {name: turned} if sure else None,
+            f"{number_of(row.topics, 'topic')} {fixed_point(row.tau, 2)})"
         )
+        look = f"ma.describe(qrels).contingency('relevance', {name!r})"
+        yield Finding("warning" if sure else "note", name, text, look, {name: turned} if sure else None)
 
 
 def find_copied_labels(figures: Figures) -> Iterator[Finding]:
@@ -200,24 +185,19 @@ def find_copied_labels(figures: Figures) -> Iterator[Finding]:
     distinct = dict(zip(figures.per_aspect["aspect"], figures.per_aspect["distinct"], strict=True))
     for row in records(figures.between):
         several = min(distinct[row.first], distinct[row.second]) > 1
-        if row.same and row.both >= 10 and several:
-            yield Finding(
-                "error" if row.same == "equal" else "warning",
-                f"{row.first}, {row.second}",
-                f"the labels are the same on all {row.both} documents judged on both; one may be a copy"
-                if row.same == "equal"
-                else f"each label of one corresponds to one of the other on all {row.both} documents judged on "
-                "both; one may be a recoded copy",
-                changes={row.second if row.first == "relevance" else row.first: None},
-            )
+        names, copied = f"{row.first}, {row.second}", row.second if row.first == "relevance" else row.first
+        on_both = f"on all {row.both} documents judged on both; one may be a"
+        if row.same == "equal" and row.both >= 10 and several:
+            yield Finding("error", names, f"the labels are the same {on_both} copy", changes={copied: None})
+        elif row.same and row.both >= 10 and several:
+            text = f"each label of one corresponds to one of the other {on_both} recoded copy"
+            yield Finding("warning", names, text, changes={copied: None})
         elif row.tau >= 0.95 and several and row.both >= 10:
-            yield Finding(
-                "note",
-                f"{row.first}, {row.second}",
+            text = (
                 f"both rank documents nearly alike (mean tau-b within {number_of(row.topics, 'topic')} "
-                f"{fixed_point(row.tau, 2)})",
-                f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})",
+                f"{fixed_point(row.tau, 2)})"
             )
+            yield Finding("note", names, text, f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})")
 
 
 def find_different_documents(figures: Figures) -> Iterator[Finding]:
@@ -238,9 +218,8 @@ def find_different_documents(figures: Figures) -> Iterator[Finding]:
         names = f"{reference.name}, {view.name}"
         look = f"ma.describe(qrels).contingency({reference.name!r}, {view.name!r})"
         if not both:
-            yield Finding(
-                "error", names, f"no document is judged on both; are the labels of one collection? ({counts})", look
-            )
+            text = f"no document is judged on both; are the labels of one collection? ({counts})"
+            yield Finding("error", names, text, look)
             continue
         covered = (view.known & relevant).sum() / max(int(relevant.sum()), 1)
         within = both / view.known.sum()
@@ -271,17 +250,15 @@ def find_unequal_axes(figures: Figures) -> Iterator[Finding]:
         if label in figures.refused or not has_distance(measure) or measure["axes"] != "gains":
             continue
         views = measure.views(figures.judged.judgments)
-        weights = weights_of(measure["weights"], [view.name for view in views])
+        names = [view.name for view in views]
+        weights = weights_of(measure["weights"], names)
         spans = [w * float(v.scale.gains[-1] - v.scale.gains[0]) for v, w in zip(views, weights, strict=True)]
         counted = [span for span in spans if span > 0]
         if len(counted) > 1 and max(counted) > min(counted):
             listed = ", ".join(f"{view.name} {spell(span)}" for view, span in zip(views, spans, strict=True))
-            yield Finding(
-                "warning" if max(counted) >= 2 * min(counted) else "note",
-                ", ".join(view.name for view in views),
-                f"the axes of {label} are of unequal length ({listed}): longer scales have more weight",
-                f"ma.{measure(axes='equal')!r}",
-            )
+            text = f"the axes of {label} are of unequal length ({listed}): longer scales have more weight"
+            severity = "warning" if max(counted) >= 2 * min(counted) else "note"
+            yield Finding(severity, ", ".join(names), text, f"ma.{measure(axes='equal')!r}")
 
 
 def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
@@ -291,13 +268,11 @@ def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
     for label, rows in depends.groupby("measure", sort=False):
         alike.setdefault(", ".join(rows["aspect"]), []).append(str(label))
     for aspects, labels in alike.items():
-        yield Finding(
-            "warning",
-            aspects,
+        text = (
             f"{', '.join(labels)} {'depends' if len(labels) == 1 else 'depend'} on the length of scales that were "
-            "inferred; other qrels, or parts of these, may give other values",
-            changes={},
+            "inferred; other qrels, or parts of these, may give other values"
         )
+        yield Finding("warning", aspects, text, changes={})
 
 
 def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
@@ -311,13 +286,11 @@ def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
             remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{change}"
         where = "the qrels have" if row.where == "qrels" else f"run {row.where} has"
         judged = "" if row.where == "qrels" else "judged "
-        yield Finding(
-            "warning" if row.where == "qrels" else "error",
-            "",
+        text = (
             f"{where} {row.count} {kind} ids that look like other {judged}ones but differ, such as "
-            f"{row.first!r} and {row.second!r}",
-            remedy,
+            f"{row.first!r} and {row.second!r}"
         )
+        yield Finding("warning" if row.where == "qrels" else "error", "", text, remedy)
 
 
 def find_other_collections(figures: Figures) -> Iterator[Finding]:
@@ -351,13 +324,12 @@ def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
     for aspect, rows in at.groupby("aspect", sort=False):
         mean = rows["judged@10"].mean()
         if mean < 0.5:
-            yield Finding(
-                "warning",
-                str(aspect),
+            text = (
                 f"on average {percent(float(mean))} of a run's top 10 is judged on it; the others count as its "
-                "lowest grade",
-                f"ma.describe(qrels, runs=runs).judged_at.query({f'aspect == {str(aspect)!r}'!r})",
+                "lowest grade"
             )
+            look = f"ma.describe(qrels, runs=runs).judged_at.query({f'aspect == {str(aspect)!r}'!r})"
+            yield Finding("warning", str(aspect), text, look)
 
 
 def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
@@ -368,35 +340,27 @@ def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
         share = at[at["aspect"] == view.name].set_index("name")["judged@10"]
         if len(share) > 1 and share.max() - share.min() >= _UNEVEN:
             measure = On(aspect=view.name, aspects=Aspects({view.name: view.aspect})) @ 10
-            yield Finding(
-                "warning",
-                view.name,
+            text = (
                 f"{percent(float(share.min()))} of the top 10 of run {share.idxmin()} is judged on it, and "
-                f"{percent(float(share.max()))} of run {share.idxmax()}: missing labels may decide which is better",
-                f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
+                f"{percent(float(share.max()))} of run {share.idxmax()}: missing labels may decide which is better"
             )
+            yield Finding("warning", view.name, text, f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})")
 
 
 def find_repeated_documents(figures: Figures) -> Iterator[Finding]:
     """Find runs that repeat documents."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["repeated"] > 0]):
         run = f"runs[{row.name!r}]"
-        yield Finding(
-            "warning",
-            "",
-            f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts",
-            f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')",
-        )
+        text = f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts"
+        yield Finding("warning", "", text, f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')")
 
 
 def find_tied_scores(figures: Figures) -> Iterator[Finding]:
     """Find runs with many tied scores."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["tied"] > 0.1]):
         run = f"runs[{row.name!r}]"
-        yield Finding(
-            "note",
-            "",
+        text = (
             f"{percent(row.tied)} of the documents of run {row.name} have tied scores (as 32-bit numbers); ties "
-            "are broken by docno, descending, and not by the order in the run",
-            f"{run}['score'] = -{run}.groupby('qid').cumcount()",
+            "are broken by docno, descending, and not by the order in the run"
         )
+        yield Finding("note", "", text, f"{run}['score'] = -{run}.groupby('qid').cumcount()")
