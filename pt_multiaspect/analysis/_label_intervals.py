@@ -119,9 +119,8 @@ class LabelIntervals:
         labels : ndarray, shape (n_aspects, n_copies, n_documents)
             The labels of their documents in each copy.
         """
-        copies = TopicCopies(self.universe, topics, labels.shape[1])
-        judgments = copies.judgments(dict(zip(self.names, labels, strict=True)))
-        values = [self.measure.evaluate(copies.rankings(run, judgments)) for run in self.rankings]
+        copies = TopicCopies(self.universe, topics, dict(zip(self.names, labels, strict=True)))
+        values = [self.measure.evaluate(copies.rankings(run)) for run in self.rankings]
         return np.stack(values).reshape(len(self.rankings), copies.number, len(topics))
 
     @cached_property

@@ -195,10 +195,6 @@ class Aspects(Named, Mapping[str, Aspect]):
         return fragment([*title, Table([replace(columns[0], shorten=None), *columns[1:]], rows, most=len(rows))])
 
     @property
-    def _content_key(self) -> str:
-        return self._json
-
-    @property
     def _state(self) -> str:
         return json.dumps({key: aspect.declaration() for key, aspect in self.items()})
 

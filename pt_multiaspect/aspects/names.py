@@ -25,9 +25,9 @@ class Named(ABC):
         """Return the content as text."""
 
     @property
-    @abstractmethod
     def _content_key(self) -> str:
-        """A text that is equal for equal content."""
+        """A text that is equal for equal content only."""
+        return self.to_json()
 
     @property
     def _state(self) -> Any:

@@ -213,10 +213,9 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
         spec["gains"] = np.interp(upwards, sign * scale.grades, scale.gains).tolist()
+    spec["probabilities"] = aspect.probabilities
     if not isinstance(aspect.probabilities, str):
         spec["probabilities"] = np.interp(upwards, sign * scale.grades, scale.probabilities).tolist()
-    else:
-        spec["probabilities"] = aspect.probabilities
     if len(scale) > 1:
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)

@@ -210,51 +210,42 @@ class TopicCopies:
 
     Parameters
     ----------
-    judgments : Judgments
+    original : Judgments
         The judged pairs.
     topics : ndarray of int, shape (n_topics,)
         Positions of topics, increasing.
-    number : int
-        The number of copies.
+    labels : mapping of str to ndarray, shape (n_copies, n_rows)
+        The labels of each aspect, one row per copy and one column per element of `rows`.
     """
 
-    def __init__(self, judgments: Judgments, topics: Ints, number: int) -> None:
-        self.original, self.topics, self.number = judgments, topics, number
+    def __init__(self, original: Judgments, topics: Ints, labels: Mapping[str, Floats]) -> None:
+        self.topics, self.number = topics, len(next(iter(labels.values())))
         #: The judged pairs of the topics.
-        self.rows: Ints = np.flatnonzero(np.isin(judgments.pool_query, topics))
+        self.rows: Ints = np.flatnonzero(np.isin(original.pool_query, topics))
+        qids = original.qids[topics].tolist()
+        #: The copies as judgments.
+        self.judgments = original.with_copies(
+            np.tile(self.rows, self.number),
+            self.repeat(np.searchsorted(topics, original.pool_query[self.rows]), len(topics)),
+            np.array([f"{copy:09d}-{qid}" for copy in range(self.number) for qid in qids], dtype=object),
+            {name: values.ravel() for name, values in labels.items()},
+        )
 
     def repeat(self, values: Ints, step: int) -> Ints:
         """Return integers once per copy, each copy `step` above the last."""
         return np.asarray((values + step * np.arange(self.number)[:, None]).ravel(), dtype=np.intp)
 
-    def judgments(self, labels: Mapping[str, Floats]) -> Judgments:
-        """Return the copies as judgments.
-
-        Parameters
-        ----------
-        labels : mapping of str to ndarray, shape (n_copies, n_rows)
-            The labels of each aspect, one row per copy and one column per element of `rows`.
-        """
-        query = np.searchsorted(self.topics, self.original.pool_query[self.rows])
-        qids = self.original.qids[self.topics].tolist()
-        return self.original.with_copies(
-            np.tile(self.rows, self.number),
-            self.repeat(query, len(self.topics)),
-            np.array([f"{copy:09d}-{qid}" for copy in range(self.number) for qid in qids], dtype=object),
-            {name: values.ravel() for name, values in labels.items()},
-        )
-
-    def rankings(self, rankings: Rankings, judgments: Judgments) -> Rankings:
+    def rankings(self, run: Rankings) -> Rankings:
         """Return the rankings of the copies, joined with their judgments."""
-        return _CopiedRankings(self, rankings, judgments)
+        return _CopiedRankings(self, run)
 
 
 class _CopiedRankings(Rankings):
     """The rankings of copies of topics; documents are copied when they are read, which few measures do."""
 
-    def __init__(self, copies: TopicCopies, original: Rankings, judgments: Judgments) -> None:
+    def __init__(self, copies: TopicCopies, original: Rankings) -> None:
         self._copies, self._original = copies, original
-        topics, hits = copies.topics, original.hits
+        topics, hits, judgments = copies.topics, original.hits, copies.judgments
         kept = np.flatnonzero(np.isin(hits.query, topics))
         query = copies.repeat(np.searchsorted(topics, hits.query[kept]), len(topics))
         row = copies.repeat(np.searchsorted(copies.rows, hits.row[kept]), len(copies.rows))

@@ -432,10 +432,6 @@ class Order(Named, TupleOrder):
         flags = "".join(f", {flag}=True" for flag in self._flags)
         return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{flags})"
 
-    @property
-    def _content_key(self) -> str:
-        return self._json
-
     @classmethod
     def _from_state(cls, state: str) -> Order:
         return cls.from_json(state)

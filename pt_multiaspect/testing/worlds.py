@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .._cached import cached_property
+from .._cached import Memo, cached_property
 from .._typing import Bools, Floats, Ints
 from ..aspects import Aspect, Aspects
 from ..collection.columns import KNOWN
@@ -38,7 +38,7 @@ def standard(names: Sequence[str]) -> Aspects:
 
 
 @dataclass(frozen=True)
-class World:
+class World(Memo):
     """Judged documents, and rankings of them; each ranking is a separate query."""
 
     judged: Judged
@@ -64,13 +64,7 @@ class World:
 
     def rankings(self, depth: int | None = None) -> Rankings:
         """Return the rankings, or their first ranks, joined with the judgments once."""
-        if depth not in self._rankings:
-            self._rankings[depth] = Rankings(self.run(depth), self.judgments)
-        return self._rankings[depth]
-
-    @cached_property
-    def _rankings(self) -> dict[int | None, Rankings]:
-        return {}
+        return self.compute_once(("rankings", depth), lambda: Rankings(self.run(depth), self.judgments))
 
     @cached_property
     def separate_rankings(self) -> Rankings:
@@ -79,13 +73,7 @@ class World:
 
     def values(self, measure: Measure) -> Floats:
         """Return the values of a measure, which are computed once."""
-        if measure not in self._values:
-            self._values[measure] = measure.evaluate(self.rankings())
-        return self._values[measure]
-
-    @cached_property
-    def _values(self) -> dict[Measure, Floats]:
-        return {}
+        return self.compute_once(("values", measure), lambda: measure.evaluate(self.rankings()))
 
     @cached_property
     def complete(self) -> Ints:
