@@ -327,11 +327,14 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any
     for label, model_rows in by_measure(model):
         human_rows = by_label[str(label)]
         _check_same(human_rows, model_rows, "name", f"{label}: ")
-        values, names, qids = _matrix(human_rows, "human")
-        labels, _, topics = _matrix(model_rows, "model")
+        with errors_of("human"):
+            values, names, qids, _ = matrix(human_rows, least=1)
+        with errors_of("model"):
+            labels, _, topics, _ = matrix(model_rows, least=1)
         _check_topics(str(label), qids, topics)
         in_order = model_rows["name"].unique().tolist()
         columns, rows = _positions(qids, topics), _positions(in_order, names)
+        values, labels = values[:, :, 0], labels[:, :, 0]
         further = np.delete(labels, columns, axis=1)
         yield label, in_order, (values[rows], labels[np.ix_(rows, columns)], further[rows])
 
@@ -339,13 +342,6 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any
 def _positions(items: list[Any], among: list[Any]) -> Ints:
     position = {str(item): number for number, item in enumerate(among)}
     return np.array([position[str(item)] for item in items], dtype=np.intp)
-
-
-def _matrix(perquery: pd.DataFrame, title: str) -> tuple[Floats, list[Any], list[Any]]:
-    """Return the values of one measure, systems × topics, and the systems and topics, both sorted as text."""
-    with errors_of(title):
-        values, names, qids, _ = matrix(perquery, least=1)
-    return values[:, :, 0], names, qids
 
 
 def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: str = "") -> None:

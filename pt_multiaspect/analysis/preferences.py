@@ -226,7 +226,7 @@ def preference_agreement(
     groups = list(topics_by_group(by, frame, oriented.qids))
     for keys, topics in groups:
         is_in = read["topic"].isin(topics).to_numpy()
-        group = _Agreement.of(read[is_in], differences[is_in])
+        group = _Agreement(read[is_in], differences[is_in])
         tables.append(pd.DataFrame({**keys, "measure": labels, **group.columns(ci)}))
         best.append({**keys, **group.best(labels, ci, seed)})
         pairs.append(group.compare_measures(labels, reference, ci).assign(**keys))
@@ -241,24 +241,18 @@ def preference_agreement(
     )
 
 
-@dataclass(frozen=True)
 class _Agreement:
     """The preferences of a group of topics, and how far the measures share them."""
 
-    preferences: pd.DataFrame
-    #: The differences of the values, preferences × measures.
-    differences: Floats
-    #: The sums of the credits of strict preferences, topics × measures, and their numbers.
-    sums: Floats
-    counts: Floats
-
-    @classmethod
-    def of(cls, preferences: pd.DataFrame, differences: Floats) -> _Agreement:
+    def __init__(self, preferences: pd.DataFrame, differences: Floats) -> None:
+        self.preferences = preferences
+        #: The differences of the values, preferences × measures.
+        self.differences = differences
         sign, topic = (preferences[name].to_numpy() for name in ("sign", "topic"))
         is_strict = sign != 0
         topic, credits = topic[is_strict], credits_of(differences[is_strict], sign[is_strict])
-        counts = sums_by_topic(np.ones((len(topic), 1)), topic)[:, 0]
-        return cls(preferences, differences, sums_by_topic(credits, topic), counts)
+        #: The sums of the credits of strict preferences, topics × measures, and their numbers.
+        self.sums, self.counts = sums_by_topic(credits, topic), sums_by_topic(np.ones((len(topic), 1)), topic)[:, 0]
 
     def columns(self, ci: float) -> dict[str, Any]:
         """Return the columns of the table after the names of the measures."""

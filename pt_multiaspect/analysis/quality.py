@@ -133,15 +133,7 @@ def zero_aspect_documents(
     if last > 1:
         labels.append(f"1-{last}")
         documents, zero = (np.vstack([counts, counts.sum(axis=0)]) for counts in (documents, zero))
-    return pd.DataFrame(
-        {
-            "measure": np.repeat(np.array(best.measures, dtype=object), len(labels)),
-            "ranks": labels * len(best.measures),
-            "n_documents": documents.T.ravel(),
-            "n_zero": zero.T.ravel(),
-            "fraction": zero.T.ravel() / (best.n_topics * last),
-        }
-    )
+    return best.table(labels, n_documents=documents, n_zero=zero, fraction=zero / (best.n_topics * last))
 
 
 def document_quality(
@@ -251,14 +243,8 @@ def document_quality(
     )
     documents, total = best.totals(parts, worth)
     quality = np.divide(total, documents, out=np.full(total.shape, np.nan), where=documents > 0)
-    return pd.DataFrame(
-        {
-            "measure": np.repeat(np.array(best.measures, dtype=object), len(parts)),
-            "ranks": [f"{low}-{high}" if low < high else str(low) for low, high in parts] * len(best.measures),
-            "n_documents": documents.T.ravel(),
-            "quality": quality.T.ravel(),
-        }
-    )
+    ranks = [f"{low}-{high}" if low < high else str(low) for low, high in parts]
+    return best.table(ranks, n_documents=documents, quality=quality)
 
 
 class _Best:
@@ -283,6 +269,12 @@ class _Best:
                 part = np.zeros((self.judgments.n_queries, len(self.measures)))
                 part[queries] = parts[system]
                 self._part[str(names[system])] = part
+
+    def table(self, ranks: list[str], **columns: Floats) -> pd.DataFrame:
+        """Return one row per measure and group of ranks, from columns of ranks × measures."""
+        labels = np.repeat(np.array(self.measures, dtype=object), len(ranks))
+        keys = {"measure": labels, "ranks": ranks * len(self.measures)}
+        return pd.DataFrame({**keys, **{name: column.T.ravel() for name, column in columns.items()}})
 
     def totals(self, ranges: list[tuple[int, int]], worth: Floats) -> tuple[Floats, Floats]:
         """Count documents and sum their worth.

@@ -116,11 +116,13 @@ class Search:
             return _Finding("n/a", reason="no such worlds exist with the declared grades and number of documents")
         try:
             scores = self.questions.scores(bound)
-            order_check = rule.check_order(bound, np.random.default_rng([self._seed, crc32(rule.name.encode())]))
+            rng = np.random.default_rng([self._seed, crc32(rule.name.encode())])
+            tuples = bound.tuple_weights(rng) if rule.checks_order else None
         except MultiAspectError as error:
             return _Finding("n/a", reason=str(error), failed=True)
         violated, tied, trials = self._judge(bound, scores)
         violations, ties = (sum(int(mask.sum()) for mask in masks) for masks in (violated, tied))
+        order_check = None if tuples is None else rule.check_order(bound.space, *tuples)
         if order_check is not None:
             trials, violations = trials + order_check.trials, violations + len(order_check.wrong)
         verdict = "fails" if violations else "ties" if ties else "holds"
@@ -128,8 +130,9 @@ class Search:
         hit = self._smallest(self.blocks, violated if violations else tied)
         if hit is not None:
             example = self._example(bound, self._shrink(bound, hit, verdict), verdict)
-        elif order_check is not None and order_check.wrong:
-            example = self._example_of_tuples(bound, order_check)
+        elif tuples is not None and order_check is not None and order_check.wrong:
+            weight = dict(zip(map(tuple, tuples[0].tolist()), tuples[2].tolist(), strict=True))
+            example = self._example_of_tuples(bound, order_check, weight)
         return _Finding(verdict, trials, violations, ties, "", example)
 
     def _judge(self, bound: Bound, scores: Sequence[Floats]) -> tuple[list[Bools], list[Bools], int]:
@@ -215,10 +218,9 @@ class Search:
             bound.name, rule.name, verdict, space.names, tuple(rankings), rule.shown, figures, sentence
         )
 
-    def _example_of_tuples(self, bound: Bound, order_check: OrderCheck) -> CounterExample:
-        tuples = bound.tuple_weights(np.random.default_rng(self._seed))
-        assert tuples is not None
-        weight = dict(zip(map(tuple, tuples[0].tolist()), tuples[2].tolist(), strict=True))
+    def _example_of_tuples(
+        self, bound: Bound, order_check: OrderCheck, weight: dict[tuple[int, ...], float]
+    ) -> CounterExample:
         pair = min(order_check.wrong, key=lambda pair: (int(sum(map(sum, pair))), *map(tuple, pair)))
         rankings = tuple(
             RankedWorld((self.space.labels(grades),), (), float(weight[tuple(grades.tolist())]), bound.measure)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._numbers import spell
-from ..._typing import Bools, Floats
+from ..._typing import Bools, Floats, Ints
 from ._report import RankedWorld, format_score
 from ._worlds import (
     Alike,
@@ -41,6 +41,7 @@ class PartialOrder(Property):
         "than a tuple that is not better on any aspect."
     )
     source = Multisets()
+    checks_order = True
     relation = (
         "the document of A is better than that of B on one aspect and worse on none. A should not score lower"
     )
@@ -54,13 +55,8 @@ class PartialOrder(Property):
         better, worse = position
         return is_better(worlds, better, worse), [Asked(worlds, (better,)), Asked(worlds, (worse,))]
 
-    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
+    def check_order(self, space: Space, grades: Worlds, tuple_class: Ints, weights: Floats) -> OrderCheck:
         """Check that label tuples do not weigh less than tuples that are worse on one aspect."""
-        tuples = bound.tuple_weights(rng)
-        if tuples is None:
-            return None
-        grades, _, weights = tuples
-        space = bound.space
         # Steps of one grade on one aspect are sufficient: all other pairs follow by transitivity.
         weight_of = np.full(space.n_tuples, np.nan)
         weight_of[space.encode(grades)] = weights
@@ -89,6 +85,7 @@ class InPlace(Property):
     )
     source = Source()
     n_ranks = 2
+    checks_order = True
     shown = (2, 3)
     observed = "does"
 
@@ -115,12 +112,8 @@ class InPlace(Property):
             "B should not score lower"
         )
 
-    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
+    def check_order(self, space: Space, grades: Worlds, tuple_class: Ints, weights: Floats) -> OrderCheck:
         """Check that weights do not decrease along the order of label tuples."""
-        tuples = bound.tuple_weights(rng)
-        if tuples is None:
-            return None
-        grades, tuple_class, weights = tuples
         # The maximum weight of each class or below. Tuples of the same class must have the same weight.
         maxima = np.full(int(tuple_class.max()) + 1, -np.inf)
         np.maximum.at(maxima, tuple_class, weights)

@@ -37,6 +37,8 @@ class Property(ABC):
     least_documents: ClassVar[int] = 2
     #: Number of documents in a ranking beyond those of its world.
     surplus: ClassVar[int] = 0
+    #: Whether `check_order` checks the order of label tuples, too.
+    checks_order: ClassVar[bool] = False
     #: Number of ranks that are compared.
     n_ranks: ClassVar[int] = 0
     source: ClassVar[Source]
@@ -86,6 +88,6 @@ class Property(ABC):
         """Return a verdict and its reason if no search is needed, else None."""
         return None
 
-    def check_order(self, bound: Bound, rng: np.random.Generator) -> OrderCheck | None:
-        """Check the order of label tuples itself, if the measure has one."""
-        return None
+    def check_order(self, space: Space, grades: Worlds, tuple_class: Ints, weights: Floats) -> OrderCheck:
+        """Check the order of label tuples itself, given tuples, their classes in the order, and their weights."""
+        raise NotImplementedError
