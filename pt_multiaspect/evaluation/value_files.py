@@ -380,6 +380,7 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         _refuse_blanks(format, "a label", labels, "label the measure, as in -m LABEL=MEASURE")
         _refuse_blanks(format, "the topic", values["qid"].unique(), "use jsonl")
     by_run = dict(list(values.groupby("name", sort=False)))
+    keys = [key for key, *_ in _KEYS.values()]
     order = [COLUMNS.index(field) for field in _FIELDS.get(format, ())]
     lines = []
     for name, *aggregates in means.itertuples(index=False, name=None):
@@ -391,7 +392,6 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         for row in (*topic_rows, *run_rows):
             cells = (name, *row)
             if format == "jsonl":
-                keys = (key for key, *_ in _KEYS.values())
                 lines.append(json.dumps(dict(zip(keys, cells, strict=True))))
             else:
                 lines.append("\t".join(str(cells[position]) for position in order))
