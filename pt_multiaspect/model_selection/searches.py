@@ -208,11 +208,8 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
     known = searched or {str(name): name for name in results}
     if metrics is None and not searched:
         raise MultiAspectError(f"expected metrics, the columns of the scores; columns: {choices(known)}")
-    if metrics is None:
-        names = list(known)
-    else:
-        several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
-        names = [str(name) for name in (metrics if several else [metrics])]
+    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+    names = list(known) if metrics is None else list(map(str, metrics if several else [metrics]))
     if not set(names) <= set(known) or len(set(names)) < max(len(names), 2):
         raise MultiAspectError(
             f"metrics: expected at least two different ones of {choices(known)}, got {choices(names)}; a search "
