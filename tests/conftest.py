@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sklearn
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from strategies import examples, forget_warnings
@@ -95,7 +94,9 @@ def _names_last_one_test(monkeypatch) -> None:
 
 @pytest.fixture
 def routing() -> Iterator[None]:
-    """Metadata routing of scikit-learn."""
+    """Metadata routing of scikit-learn, which the process that starts the workers need not import."""
+    import sklearn
+
     with sklearn.config_context(enable_metadata_routing=True):
         yield
 

@@ -277,6 +277,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "values.groupby('name', sort=False)",
         "values.groupby('name', sort=True)",
     ): "the groups are found by name",
+    (
+        "collection/long_judgments.py",
+        "len(scale) > 2",
+        "len(scale) >= 2",
+    ): "scales of two grades are those of the condition before",
+    (
+        "io/trec_lines.py",
+        "text.data.index(b'\\n') - 1",
+        "text.data.index(b'\\n') - 0",
+    ): "files with \\r\\n are read like irregular ones, which takes longer",
 }
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {

@@ -969,6 +969,7 @@ def ranking_world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, Aspects]:
     return runs, qrels, Aspects({"relevance": 2, "credibility": 2})
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("mean", [CAM, MM, WHAM, GAM], ids=str)
 @pytest.mark.parametrize("weights", [None, {"relevance": 3, "credibility": 1}, {"relevance": 1, "credibility": 0}])
 def test_combined_values_of_aspects_are_those_of_the_mean(mean: Any, weights: dict[str, float] | None) -> None:

@@ -481,7 +481,7 @@ def test_other_gains_than_those_of_the_target_are_refused(make: Any, params: Any
         AspectRanker(make(**params), target=MANHATTAN).fit(data.X, data.Y, qid=data.qid)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "target",
     [MANHATTAN(weighting="normalized"), CAM(aspects=ASPECTS), MANHATTAN(weighting="exponential")],

@@ -135,6 +135,7 @@ def test_sdcg_gets_the_declared_gains_up_to_its_maximum() -> None:
         value(On(base=SDCG(max_rel=2) @ 4, aspects=GAINS))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("base", [
     SDCG @ 4, ir_measures.INST, ir_measures.INSQ(T=2.0), ir_measures.BPM @ 3, ir_measures.NERR8 @ 3,
     ir_measures.NERR9 @ 3, ir_measures.NERR10, ir_measures.NERR11(min_rel=0),

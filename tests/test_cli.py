@@ -407,13 +407,14 @@ def test_bad_runs(cli, trec_files, runs, part):
 
 
 def test_several_measures_follow_one_option(cli, trec_files):
-    expected = cli("evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", "runs")[:2]
+    run = "runs/beta.run"
+    expected = cli("evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", run)[:2]
     assert expected[0] == 0
     for option in (["-m"], ["--measure"]):
         arguments = [*option, "nDCG@10", "best=AP", "CAM(base=AP)@5"]
-        assert cli("evaluate", *arguments, "--aspects", "scales.json", "runs")[:2] == expected
-        assert cli("evaluate", "--aspects", "scales.json", *arguments, "runs")[:2] == expected
-        assert cli("evaluate", "--aspects", "scales.json", "runs", *arguments)[:2] == expected
+        assert cli("evaluate", *arguments, "--aspects", "scales.json", run)[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", *arguments, run)[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", run, *arguments)[:2] == expected
     assert cli("evaluate", "--measure=nDCG@10", "AP", "runs/beta.run", "new=runs/alpha.run")[1].splitlines()[0] == (
         "name\tnDCG@10\tAP"
     )

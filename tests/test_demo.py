@@ -183,7 +183,7 @@ def test_equality_follows_content_and_hashes_survive_tuning(health: Collection) 
     assert pickle.loads(pickle.dumps(first)) == first
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("plan", ["linear", "tree"])
 @pytest.mark.parametrize("batch_size", [None, 3])
 def test_experiment_gives_the_same_under_every_plan(health: Collection, plan: str, batch_size: int | None) -> None:

@@ -302,6 +302,7 @@ def test_categorical_features_of_catboost() -> None:
     assert plain.predict(frame).shape == (N,)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scoring", [None, ma.ranking_scorer(CAM)], ids=["own score", "scorer"])
 def test_options_of_the_libraries_are_routed_to_fit(scoring: Any) -> None:
     library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -344,6 +345,7 @@ def test_weights_are_for_fit_and_not_for_the_rankers_own_score(routing: bool) ->
     assert search.cv_results_["split0_test_score"][0] == alone.score(X[test], LABELS.iloc[test])
 
 
+@pytest.mark.slow
 def test_successive_halving_takes_iterations() -> None:
     ranker = ma.AspectRanker(RandomForestRegressor(random_state=0), target=CAM)
     search = HalvingGridSearchCV(

@@ -150,7 +150,7 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
 SOME = {"min_aspects": 2, "max_aspects": 2, "grades": (0, 1, 2, 3), "max_queries": 2, "max_judged": 5}
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_contributions_of_every_measure(measure: ma.Measure) -> None:

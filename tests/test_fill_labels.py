@@ -213,6 +213,7 @@ def test_ids_with_blanks_and_aspects_that_are_no_file_names_are_refused(cli: Any
     assert not Path("filled").exists()
 
 
+@pytest.mark.slow
 def test_the_provenance_of_a_report_says_what_was_filled() -> None:
     pytest.importorskip("jinja2")
     filled = ma.fill_labels(QRELS, RUNS, aspects=SCALES)

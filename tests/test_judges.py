@@ -211,6 +211,16 @@ def test_means_that_nearly_all_reach_the_default_threshold_warn() -> None:
         ma.from_long(long(rows), combine="mean", aspects={"trust": 2})
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("label", "grades"), [(np.nan, [1, 2, 3]), (1, [1])])
+def test_means_without_labels_and_of_one_grade_are_not_doubted(label: float, grades: list[int]) -> None:
+    rows = [("q1", f"d{n}", "correct", judge, label) for n in range(12) for judge in "ab"]
+    rows += [("q1", f"d{n}", "trust", judge, n % 3) for n in range(12) for judge in "ab"]
+    declared = {"correct": grades, "trust": ma.Aspect(2, threshold=1)}
+    wide = ma.from_long(long(rows), combine="mean", aspects=declared)
+    assert wide["correct"].tolist() == pytest.approx([label] * 12, nan_ok=True)
+
+
 def test_majorities_of_two_judges_warn() -> None:
     rows = [("q1", f"d{n}", "correct", judge, value) for n in range(2) for judge, value in (("a", n), ("b", 2 + n))]
     with pytest.warns(ma.MultiAspectWarning, match=r"2 of 2 documents.*majority"):

@@ -51,6 +51,14 @@ MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
 # --- scales that were inferred -----------------------------------------------------------------
 
 
+def test_the_lowest_label_of_a_scale_without_zero_is_named() -> None:
+    """It is not the lowest grade of the scale, and need not be 1."""
+    for lowest in (1, 2):
+        qrels = one_topic(label=MIXED, trust=[lowest + n % 2 for n in range(12)])
+        (message,) = value_and_warnings(On(aspect="trust", base="AP"), qrels)[1]
+        assert f"every judged document is positive and {lowest} has a positive gain" in message
+
+
 def test_a_second_collection_with_other_scales_warns_again() -> None:
     first, second = one_topic(label=MIXED, trust=[0, 1] * 6), one_topic(label=MIXED, trust=[0, 3] * 6)
     assert "trust 0, 1" in value_and_warnings(TOMA, first)[1][0]

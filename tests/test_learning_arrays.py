@@ -92,6 +92,7 @@ def test_bagging(data: Data) -> None:
     assert abs(np.corrcoef(predicted, data.Y["credibility"])[0, 1]) < 0.3
 
 
+@pytest.mark.slow
 def test_grid_search_over_arrays(data: Data) -> None:
     grid = {"estimator__alpha": [1.0, 2.0]}
     array, fit_params = data.Y.to_numpy(), {"qid": data.qid, "groups": data.qid}

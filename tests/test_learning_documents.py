@@ -226,7 +226,7 @@ def evaluate_rows(measure: Any, rows: pd.DataFrame, scores: Any, qrels: pd.DataF
     return values.set_index("qid")["value"]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore:.*scales.*inferred")
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_with_qrels_values_are_those_of_evaluate(measure: Any) -> None:

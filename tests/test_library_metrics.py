@@ -104,6 +104,7 @@ def _reversed_rows() -> Any:
     return rows[np.lexsort((-rows, QID[rows]))]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("order", [_shuffled_rows, _reversed_queries, _reversed_rows])
 @pytest.mark.parametrize("door", LIBRARIES)
 def test_rows_in_another_order_than_those_of_the_library(door: str, order: Any) -> None:

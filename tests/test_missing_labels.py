@@ -131,7 +131,7 @@ MEASURES = [
 ]  # fmt: skip
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("enumerating", [True, False])
 @pytest.mark.parametrize("text", MEASURES)
 def test_intervals_are_those_of_enumeration(text: str, enumerating: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,7 +329,7 @@ def value_of(runs: Any, qrels: Any, measure: Any) -> list[float]:
     return list(table.set_index("name")["m"][list(runs)])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("text", ["CAM@3", "TOMA@3", "MM(base='AP')", "NLRE@3", "CAM(base='Bpref')"])
 @pytest.mark.parametrize("seed", [0, 3])
 def test_one_draw_is_that_of_filled_qrels(text: str, seed: int) -> None:

@@ -104,7 +104,7 @@ def grid() -> tuple[pt.Transformer, Readable, dict[Any, Any]]:
     return FIRST >> readable, readable, {readable: {"weight": [0.0, 20.0]}}
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @mark_beside
 def test_experiments(wrap: Any, order: str) -> None:
     names = [str(measure) for measure in MEASURES]
@@ -123,7 +123,7 @@ def test_experiments(wrap: Any, order: str) -> None:
     pd.testing.assert_frame_equal(ma.aggregate(values)[names], expected, check_names=False)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @mark_beside
 def test_warnings_come_once(wrap: Any, order: str) -> None:
     install_beside(wrap, order)
@@ -136,7 +136,7 @@ def test_warnings_come_once(wrap: Any, order: str) -> None:
     assert len([warning for warning in caught if warning.category is ma.MultiAspectWarning]) == 1
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @mark_beside
 def test_grids(wrap: Any, order: str) -> None:
     measure = ma.TOMA(aspects={"relevance": 2, "readability": 3}) @ 10

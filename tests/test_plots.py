@@ -211,6 +211,7 @@ def texts_of(figure) -> list:
     return [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", PLOTS)
 def test_figures_can_be_read_also_on_a_dark_background(name):
     """Marks of no category have the colour of texts; only the ground of cells, points and bars is light."""
@@ -990,7 +991,7 @@ def areas_of(ax) -> dict[str, float]:
     return areas
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("correction", "baseline"), [(None, None), ("holm", None), ("holm", ["run 0", "run 1", "run 2"])]
 )
@@ -1186,6 +1187,7 @@ def test_explanations_name_unjudged_cells_only_if_there_are_some():
         assert others == entries
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["systems", "upper_bounds", "judge_correlations", "specification_curve"])
 def test_titles_are_above_legends(name):
     """Also those that are set later."""

@@ -56,6 +56,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress])
 def test_every_form_is_the_same_run(name, compress, tmp_path):

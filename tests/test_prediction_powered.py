@@ -358,9 +358,15 @@ def test_no_number_of_topics_at_hand_may_halve_the_width() -> None:
     assert np.isnan(row(human, labels, [])["n_to_halve"])
 
 
-def test_fewer_topics_than_four_are_refused_as_estimating_lambda_costs_more_than_it_gains() -> None:
-    """The factor (1 − ρ²)(n − 2)/(n − 3) of the variance of a regression estimate, simulated."""
+def test_four_topics_are_enough() -> None:
     assert LEAST_TOPICS == 4
+    human, model = draw_values(4, 9)
+    assert prediction_powered(human, model).table["n_human"].eq(4).all()
+
+
+@pytest.mark.slow
+def test_estimating_lambda_of_fewer_topics_than_four_costs_more_than_it_gains() -> None:
+    """The factor (1 − ρ²)(n − 2)/(n − 3) of the variance of a regression estimate, simulated."""
     rng = np.random.default_rng(0)
     for n, correlation in ((6, 0.6), (8, 0.8), (12, 0.4)):
         labels = rng.normal(size=(200_000, n))
@@ -369,8 +375,6 @@ def test_fewer_topics_than_four_are_refused_as_estimating_lambda_costs_more_than
         slope = (human * centred).sum(axis=1) / (centred**2).sum(axis=1)
         variance = (human.mean(axis=1) - slope * labels.mean(axis=1)).var() * n
         assert variance == pytest.approx((1 - correlation**2) * (n - 2) / (n - 3), rel=0.02)
-    human, model = draw_values(4, 9)
-    assert prediction_powered(human, model).table["n_human"].eq(4).all()
 
 
 @pytest.mark.slow

@@ -706,6 +706,7 @@ def test_the_page_has_the_recorded_coverage(study: Any) -> None:
             assert row["weights"] >= 0.93  # the level less two standard errors
 
 
+@pytest.mark.slow
 def test_the_study_draws_what_users_prefer(study: Any) -> None:
     """Differences on two aspects are equal, so that all measures agree as users with themselves do."""
     rng = np.random.default_rng(0)

@@ -488,7 +488,7 @@ def test_grid_scan(batch_size: int | None) -> None:
     assert values[OURS] == pytest.approx(expected.loc[0.0, OURS], abs=1e-12)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("batch_size", [None, 2])
 @pytest.mark.parametrize(
     "metric",
@@ -517,7 +517,7 @@ def test_grid_search_settles_elsewhere_when_readability_counts() -> None:
     assert chosen["nDCG@10"] < chosen[OURS]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("n_folds", [2, 3])
 @pytest.mark.parametrize("metric", ["nDCG@10", OURS])
 def test_k_fold_grid_search(metric: str, n_folds: int) -> None:
@@ -553,7 +553,7 @@ PER_QUERY = (
 HIGHEST = "ESL(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @AS_GIVEN
 @pytest.mark.parametrize(
     ("options", "expected"),

@@ -167,7 +167,7 @@ def expected() -> Values:
 # --- the right numbers ------------------------------------------------------------------------
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @AS_FORMS
 @pytest.mark.parametrize(
     "options",
@@ -187,7 +187,7 @@ def test_one_experiment(options: dict[str, Any], qrels: pd.DataFrame, expected: 
             assert experiment(list(PIPELINES.values())) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @AS_FORMS
 def test_evaluate(qrels: pd.DataFrame, expected: Values) -> None:
     assert values_of(ma.evaluate(RUNS, qrels, MEASURES, progress=False)) == pytest.approx(expected, abs=1e-12)
@@ -224,6 +224,7 @@ def test_tables_define_no_measure_by_itself() -> None:
 # --- what answers are not ---------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("column", ["gold_answer", "gold_answers", "golden_answers", "qanswer"])
 @pytest.mark.parametrize("answers", [["1998", "42", "7", "11"], [1, 0, 1, 0], ["yes", "no", "yes", "no"]])
 def test_answers_are_no_aspect(column: str, answers: list[Any]) -> None:

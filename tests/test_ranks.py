@@ -77,6 +77,7 @@ def test_copies_share_all_ranks() -> None:
     assert result.consensus["copeland"].sum() == 0
 
 
+@pytest.mark.slow
 def test_intervals_contain_the_true_ranks() -> None:
     """As often as the documentation says, .998, in a small simulation of runs that are nearly equal."""
     rng = np.random.default_rng(0)

@@ -165,7 +165,7 @@ def test_fronts_are_the_systems_that_no_other_dominates(page, report, perquery):
 # -- rankings ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("label", [label for label in MEASURES if label != "GMAP"])
 def test_contributions_and_labels_are_those_of_explanations(page, label):
     data, (runs, qrels) = page.data, world()

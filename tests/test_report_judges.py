@@ -79,6 +79,7 @@ def test_values_of_labels_are_rounded_to_four_digits() -> None:
     assert "1, 2, 3, 4 became the values 0, 0.3333, 0.6667, 1." in section(report)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["median", "majority"])
 def test_the_combination_is_the_one_that_gives_the_values(method: str) -> None:
     judged = labels("abc", seed=4)

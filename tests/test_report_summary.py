@@ -173,6 +173,7 @@ WORLD = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("baseline", ["c", None])
 @pytest.mark.parametrize("correction", ["holm", None])
 def test_how_far_it_holds_is_the_robustness_of_the_pair(baseline: str | None, correction: str | None) -> None:

@@ -179,6 +179,7 @@ def test_values_of_an_evaluation_keep_their_aspects() -> None:
     assert again._data["fronts"] == report._data["fronts"]
 
 
+@pytest.mark.slow
 def test_pages_are_the_same_again(values: pd.DataFrame) -> None:
     pytest.importorskip("vl_convert")
     first, second = (ma.report(values, baseline="plain", date="2026-01-01").to_html() for _ in range(2))

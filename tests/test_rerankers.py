@@ -237,6 +237,7 @@ def test_copies(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert again(Model()) == own(Model()) == {name: -value for name, value in values.items()}
 
 
+@pytest.mark.every(2)
 @without_last
 @pytest.mark.parametrize("judged", ["judged", "not judged"])
 def test_ids_are_read_as_elsewhere(library: Any, judged: str) -> None:

@@ -64,6 +64,7 @@ def files(directory: Path) -> list[Path]:
 # -- the second call -------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed_runs, n_jobs):
     expected = evaluate(runs, qrels, MEASURES, progress=False)
@@ -134,7 +135,7 @@ def test_the_progress_bar_counts_reused_runs(qrels, runs, tmp_path, capsys):
 # -- what is computed again ------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("as_file", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed_runs, as_file, n_jobs):

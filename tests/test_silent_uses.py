@@ -119,6 +119,7 @@ def linked(folder: Path) -> Path:
     return folder / "link.csv"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("use", SAME_MEANS.values(), ids=SAME_MEANS)
 def test_other_forms_of_the_same_input(use: Callable[[Path], Any], tmp_path: Path, capfd: Any) -> None:
     with warnings.catch_warnings():

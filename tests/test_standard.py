@@ -243,6 +243,7 @@ if shutil.which("perl"):
     TIED += [ERR @ 2, nDCG(dcg="exp-log2") @ 2]
 
 
+@pytest.mark.slow
 def test_values_do_not_depend_on_the_order_of_rows() -> None:
     """Other tools keep the order of rows, or go by docnos ascending, where scores tie."""
     scores = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}

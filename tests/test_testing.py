@@ -45,7 +45,7 @@ def _worlds_are_joined_once():
 # -- what is right passes ----------------------------------------------------------------------------------
 
 
-@pytest.mark.every(9)
+@pytest.mark.every(16)
 @pytest.mark.parametrize("measure", ma.measures.ALL, ids=str)
 def test_every_measure_of_the_package(measure: ma.Measure) -> None:
     check_measure(measure(**REQUIRED.get(measure.NAME, {})))
@@ -78,7 +78,7 @@ def test_parameters(measure: Any) -> None:
     check_measure(measure)
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(14)
 @pytest.mark.parametrize("measure", BASES, ids=str)
 def test_every_base(measure: ir_measures.Measure) -> None:
     check_measure(measure)

@@ -66,7 +66,7 @@ def test_read_qrels_gives_missing_labels() -> None:
     assert ALONE["label"].dtype == np.int64
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("accelerated", [False, True])
 @pytest.mark.parametrize("trust", [TRUST, OTHER_TOPIC])
 @pytest.mark.parametrize("name", BY_NAME)
@@ -151,6 +151,7 @@ def rename_columns(qrels: pd.DataFrame) -> pd.DataFrame:
     return qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
 @pytest.mark.parametrize("perquery", [False, "both"])
 @pytest.mark.parametrize("experiment", [pt.Experiment, inspect.unwrap(pt.Experiment)], ids=["replaced", "original"])

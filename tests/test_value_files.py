@@ -34,7 +34,7 @@ def command_values(*runs: str) -> pd.DataFrame:
     )
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("format", FORMATS)
 def test_own_values_are_read_back_exactly(cli, trec_files, format):
     runs = ["alpha.run"] if format == "trec_eval" else ["alpha.run", "beta.run"]

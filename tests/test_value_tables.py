@@ -52,7 +52,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("qids", [QIDS, ["mean", "z"], ["(mean)", "mean"], ["((mean))", "mean"]], ids=" ".join)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_values_come_back_exactly(suffix: str, qids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
