@@ -287,18 +287,10 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     search.enumerate(search.is_open, *enumerated)
     hook = "has_fixed_weights" if type(measure).label_terms is Measure.label_terms else "`label_terms`"
     ideal = f"ideal_documents={measure.ideal_documents!r}"
+    statement = f"{hook}, {ideal}: extremes over missing labels are those of all completions"
     for interval, expected in zip(stated, enumerated, strict=True):
-        (low, high), (lowest, highest) = interval.ends[:, 0], expected.ends[:, 0]
-        is_bound = np.isnan(low) | ((low <= lowest + TOLERANCE) & (high >= highest - TOLERANCE))
-        is_extreme = equal(low, lowest) & equal(high, highest)
-        wrong = np.flatnonzero(~np.where(interval.exact, is_extreme, is_bound))
-        if len(wrong):
-            index = int(wrong[0])
-            expected_extremes = f"expected {lowest[index]:.6g} to {highest[index]:.6g}"
-            yield (
-                f"{hook}, {ideal}: extremes over missing labels are those of all completions",
-                f"{world.show(index)}: {low[index]:.6g} to {high[index]:.6g}, {expected_extremes}",
-            )
+        for end, extreme in zip(interval.ends[:, 0], expected.ends[:, 0], strict=True):
+            yield from differences(statement, world, np.where(interval.exact, end, extreme), extreme)
 
 
 def _document_gain(measure: Measure, world: World, judgments: Judgments, values: Floats) -> Iterator[Failure]:
