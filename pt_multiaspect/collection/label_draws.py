@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspects import Aspects
-from ..errors import MultiAspectError, choices, refuse_none, tally
+from ..errors import MultiAspectError, choices, errors_of, refuse_none, tally
 from ..strings.texts import Texts
 from .judgments import Judgments
 from .rankings import Rankings
@@ -164,10 +164,8 @@ def labels_of_model(
         raise MultiAspectError(
             f"labels: expected a column of {choices(view.name for view in views)}, got {choices(model.label_names)}"
         )
-    try:
+    with errors_of("labels"):
         by_name = {view.name: view for view in model.views(Aspects(scales))}
-    except MultiAspectError as error:
-        raise MultiAspectError(f"labels: {error}") from None
     topics = model.query_positions(universe.qids)[universe.pool_query]
     row, _ = model.pairs.lookup(topics, Texts.from_strings(universe.docnos))
     result = {}

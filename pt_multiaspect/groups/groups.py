@@ -16,7 +16,7 @@ from .._typing import Floats, Ints, Objects
 from ..aspects.names import Named, NameRegistry
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, shown
+from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_repeated, shown
 from ..kernels.hits import sums
 from ..strings.identifiers import identifiers
 from .files import groups_in_file
@@ -165,10 +165,8 @@ class Groups(Named):
         >>> Groups.from_file(path)
         Groups('curators': gender (f, m; 2 documents))
         """
-        try:
+        with errors_of(path):
             return cls(**groups_in_file(path))
-        except MultiAspectError as error:
-            raise MultiAspectError(f"{path}: {error}") from None
 
     def _make_digest(self) -> str:
         digest = hashlib.sha256()

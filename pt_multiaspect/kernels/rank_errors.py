@@ -77,7 +77,13 @@ def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
     """Return NLRE as 1 minus the errors of adjacent documents, each at the rank of the lower one."""
     cost = ratio(_nlre_errors(hits, epsilons, constants), _nlre_maxima(hits, constants)[hits.query])
     cost = hits.spread(cost)
-    return Breakdown(hits.dense(), 0.0 - cost, discount=_discount(hits), offset=_offset(hits), swap_cost=cost)
+    return Breakdown(
+        hits.dense(),
+        0.0 - cost,
+        discount=_discount(hits),
+        offset=(hits.n_ret > 0).astype(np.float64),
+        swap_cost=cost,
+    )
 
 
 def _pair_divisors(hits: Hits) -> Floats:
@@ -89,10 +95,6 @@ def _discount(hits: Hits) -> Floats:
     """Return the discount of each retrieved document and the one above it; NaN at rank 1."""
     dense = hits.dense()
     return np.where(dense.rank > 1, 1.0 / _pair_divisors(dense), np.nan)
-
-
-def _offset(hits: Hits) -> Floats:
-    return np.where(hits.n_ret > 0, 1.0, 0.0)
 
 
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
@@ -130,7 +132,7 @@ def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
         hits.dense(),
         hits.spread(ratio(above - grown, bound)),
         discount=_discount(hits),
-        offset=_offset(hits),
+        offset=(hits.n_ret > 0).astype(np.float64),
         swap_cost=hits.spread(ratio(end[hits.query] - _growth(without), bound)),
         how=MARGINAL,
     )

@@ -34,12 +34,6 @@ def intents_of(measure: Measure, views: Sequence[AspectView]) -> list[tuple[Aspe
     return [(view, share) for view, share in zip(views, measure.shares(views), strict=True) if share > 0]
 
 
-def _is_intent(measure: Measure, view: AspectView) -> bool:
-    """Return whether an aspect has a positive probability."""
-    weights = measure["weights"]
-    return weights is None or bool(weights[view.name])
-
-
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn about topics without any label of an intent, which the measure nevertheless counts."""
     labelled = {
@@ -58,7 +52,20 @@ def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> No
         )
 
 
-class _IRec(TermMean):
+class _OfIntents(Measure):
+    """A measure of intents with probabilities."""
+
+    CITATION = "Sakai and Song 2011"
+    SOURCES = ("sakai2011",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"weights": PROBABILITIES, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def _is_intent(self, view: AspectView) -> bool:
+        """Return whether an aspect has a positive probability."""
+        weights = self["weights"]
+        return weights is None or bool(weights[view.name])
+
+
+class _IRec(_OfIntents, TermMean):
     """Intent recall: the fraction of the intents that have a relevant document in the ranking.
 
     The aspects are the intents (subtopics, nuggets) of a topic. I-rec@k is the number of aspects on which a
@@ -104,16 +111,13 @@ class _IRec(TermMean):
 
     PRETTY_NAME = "Intent recall (I-rec)"
     SHORT_DESC = "The fraction of the intents (aspects) that have a relevant document in the ranking."
-    CITATION = "Sakai and Song 2011"
-    SOURCES = ("sakai2011",)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"weights": PROBABILITIES, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     @property
     def _success(self) -> Base:
         return as_base(ir_measures.Success).at(self.cutoff)
 
     def depends_on(self, view: AspectView) -> bool:
-        return _is_intent(self, view) and base_depends_on(self._success, view)
+        return self._is_intent(view) and base_depends_on(self._success, view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return success on each intent."""
@@ -148,7 +152,7 @@ def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Float
     return np.asarray(total / denominator, dtype=np.float64)
 
 
-class _DnDCG(JointMeasure):
+class _DnDCG(_OfIntents, JointMeasure):
     """D-nDCG: nDCG of the global gains of documents, the means of their gains on the intents.
 
     The aspects are the intents of a topic. The global gain of a document is Σ_i P(i) g_i(d), where P(i) is the
@@ -192,9 +196,6 @@ class _DnDCG(JointMeasure):
 
     PRETTY_NAME = "D-nDCG"
     SHORT_DESC = "nDCG of the gains on the intents (aspects), weighted by their probabilities."
-    CITATION = "Sakai and Song 2011"
-    SOURCES = ("sakai2011",)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"weights": PROBABILITIES, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
         return as_base(ir_measures.nDCG).at(self.cutoff)
@@ -208,14 +209,14 @@ class _DnDCG(JointMeasure):
         return Joint(np.array(gains), top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
-        return _is_intent(self, view) and base_depends_on(as_base(ir_measures.nDCG), view)
+        return self._is_intent(view) and base_depends_on(as_base(ir_measures.nDCG), view)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         self.warn_if_inferred(self.views(judgments))
         return self.target(judgments).gain
 
 
-class _DSharpnDCG(MeasureMean):
+class _DSharpnDCG(_OfIntents, MeasureMean):
     """D♯-nDCG: the mean γ I-rec + (1 - γ) D-nDCG of the diversity and of the relevance of a ranking.
 
     The aspects are the intents of a topic; see `IRec` and `DnDCG`. Values are between 0 and 1. The maximum
@@ -260,8 +261,6 @@ class _DSharpnDCG(MeasureMean):
 
     PRETTY_NAME = "D♯-nDCG"
     SHORT_DESC = "The weighted mean of I-rec and D-nDCG: of the diversity and the relevance of a ranking."
-    CITATION = "Sakai and Song 2011"
-    SOURCES = ("sakai2011",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "gamma": Param(fraction("gamma"), 0.5, "the weight of I-rec, from 0 to 1"),
         "weights": PROBABILITIES,

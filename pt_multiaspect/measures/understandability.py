@@ -51,6 +51,8 @@ class _Product(_Understandability):
 class _ExponentialProduct(_Product):
     """A measure with the gain 2^(s·P) - 1, where P is the product of the aspects' probabilities."""
 
+    SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
+
     def document_gain(self, judgments: Judgments) -> Floats:
         return power_gain(super().document_gain(judgments), "the exponent s·P of", "choose a smaller s")
 
@@ -60,7 +62,17 @@ class _ExponentialProduct(_Product):
         return np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0)
 
 
-class _uRBP(_Understandability):
+class _OfRBP(_Understandability):
+    """Rank-biased precision of gains from 0 to 1."""
+
+    SOURCES = ("zuccon2016", "moffat2008")
+    SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def base(self) -> Base:
+        return GradedRBP(self["p"], self.cutoff)
+
+
+class _uRBP(_OfRBP):
     """Understandability-biased rank-biased precision: a document counts if it is positive on every aspect.
 
     uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), where u_a(k) is 1 if the grade of the document at rank k is at
@@ -98,11 +110,6 @@ class _uRBP(_Understandability):
 
     PRETTY_NAME = "Understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision of the documents that are positive on every aspect."
-    SOURCES = ("zuccon2016", "moffat2008")
-    SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
-
-    def base(self) -> Base:
-        return GradedRBP(self["p"], self.cutoff)
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         for view in views:
@@ -113,7 +120,7 @@ class _uRBP(_Understandability):
         return view.scale.is_fractional
 
 
-class _uRBPgr(_Product):
+class _uRBPgr(_OfRBP, _Product):
     """Graded uRBP: the gain of a document is the product of its probabilities over the aspects.
 
     uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), where P_a(k) is the probability that aspect a assigns to the
@@ -150,11 +157,6 @@ class _uRBPgr(_Product):
 
     PRETTY_NAME = "Graded understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities as gain."
-    SOURCES = ("zuccon2016", "moffat2008")
-    SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
-
-    def base(self) -> Base:
-        return GradedRBP(self["p"], self.cutoff)
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         product, unjudged = self._product(views)
@@ -207,7 +209,6 @@ class _unDCG(_ExponentialProduct):
     PRETTY_NAME = "Understandability-biased nDCG"
     SHORT_DESC = "nDCG with a gain from the product of the aspects' probabilities."
     SOURCES = ("zuccon2016", "jarvelin2002")
-    SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
         return as_base(ir_measures.nDCG(dcg="exp-log2")).at(self.cutoff)
@@ -262,7 +263,6 @@ class _uERR(_ExponentialProduct):
     PRETTY_NAME = "Understandability-biased ERR"
     SHORT_DESC = "Expected reciprocal rank with the product of the aspects' probabilities."
     SOURCES = ("zuccon2016", "chapelle2009")
-    SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
         return as_base(ir_measures.ERR).at(self.cutoff)
