@@ -235,11 +235,14 @@ def axioms(
     if examples and (inputs.values["output"] is not None or inputs.format not in ("table", "tsv")):
         raise click.UsageError("--examples prints text only: omit --format and --output")
     scales = inputs.aspects
-    settings: dict[str, Any] = {"trials": trials, "seed": seed, "documents": documents}
-    if scales is not None:
-        settings["aspects"] = scales
-    measures = read_measures(inputs.requested, None if inputs.requested.suite is None else scales)
-    check = axiom_checks.check(measures, properties=list(properties) or None, **settings)
+    check = axiom_checks.check(
+        read_measures(inputs.requested, None if inputs.requested.suite is None else scales),
+        properties=list(properties) or None,
+        trials=trials,
+        seed=seed,
+        documents=documents,
+        **({} if scales is None else {"aspects": scales}),
+    )
     if examples:
         shown = [check.example(measure, name) for measure in check.table.index for name in check.table.columns]
         text = "\n\n".join(str(example) for example in shown if example is not None) or "none found"

@@ -62,10 +62,12 @@ def describe(
     """
     if answers and (inputs.values["qrels"] or inputs.values["runs"] or inputs.requested):
         raise MultiAspectError("--answers takes the place of --qrels, runs and measures: omit them")
-    judged, scales = list(answers) or inputs.qrels, inputs.aspects
-    runs = inputs.runs if inputs.values["runs"] else None
-    measures = inputs.measures if inputs.requested else None
-    result = description.describe(judged, scales, runs=runs, measures=measures)
+    result = description.describe(
+        list(answers) or inputs.qrels,
+        inputs.aspects,
+        runs=inputs.runs if inputs.values["runs"] else None,
+        measures=inputs.measures if inputs.requested else None,
+    )
     result.in_shell = True
     if write_aspects is not None:
         _name_scales(result.proposed, write_aspects, result.aspects).to_file(write_aspects)

@@ -142,11 +142,16 @@ def evaluate(
         runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
         see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
-        n_judged = inputs.qrels["qid"].nunique()
-        beside = _judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {}
-        advice = [] if suite is None else [see]
         sheet = means_sheet(
-            inputs, values, means, n_judged, ci=ci, baseline=baseline, by=by, judged=beside, advice=advice
+            inputs,
+            values,
+            means,
+            inputs.qrels["qid"].nunique(),
+            ci=ci,
+            baseline=baseline,
+            by=by,
+            judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
+            advice=[] if suite is None else [see],
         )
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
 
@@ -256,9 +261,18 @@ def means_sheet(
             tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, corrected, averaged)
             _check_new(tests, [*means, *judged], "--baseline")
             columns |= tests
-    digits = decimals_by_label(DECIMALS, heads, known)
-    settings: dict[str, Any] = {"comparisons": comparisons, "differences": True, "n_judged": n_judged, "by": by}
-    table = partial(means_table, means, values, heads, digits, ci=confidence, **settings)
+    table = partial(
+        means_table,
+        means,
+        values,
+        heads,
+        decimals_by_label(DECIMALS, heads, known),
+        ci=confidence,
+        comparisons=comparisons,
+        differences=True,
+        n_judged=n_judged,
+        by=by,
+    )
     shown = _with_fractions(table(), judged)
     shown = replace(shown, notes=[*shown.notes, *map(Sentence, advice)])
     frame = pd.DataFrame(columns | dict(judged))

@@ -157,8 +157,11 @@ def contingency(first: AspectView, second: AspectView) -> pd.DataFrame:
     rows, row = np.unique(first.label, return_inverse=True)  # NaN is last
     columns, column = np.unique(second.label, return_inverse=True)
     counts = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
-    index, head = pd.Index(rows, name=first.name), pd.Index(columns, name=second.name)
-    return pd.DataFrame(counts.reshape(len(rows), len(columns)), index=index, columns=head)
+    return pd.DataFrame(
+        counts.reshape(len(rows), len(columns)),
+        index=pd.Index(rows, name=first.name),
+        columns=pd.Index(columns, name=second.name),
+    )
 
 
 def gap_shares(

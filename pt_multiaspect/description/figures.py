@@ -269,8 +269,13 @@ def _thin_scale(aspect: Aspect) -> Aspect:
     threshold = None
     if scale.threshold < len(scale):
         kept, threshold = np.union1d(kept, [scale.threshold]), scale.grades[scale.threshold]
-    probabilities = None if scale.identity else scale.probabilities[kept]
-    return _aspect(scale.grades[kept], scale.gains[kept], probabilities, threshold, scale.greater_is_better)
+    return _aspect(
+        scale.grades[kept],
+        scale.gains[kept],
+        None if scale.identity else scale.probabilities[kept],
+        threshold,
+        scale.greater_is_better,
+    )
 
 
 def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool) -> Aspect:

@@ -60,11 +60,13 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
         missing = np.flatnonzero(labelled == 0)
         if len(missing):
             topics = given.answers["qid"].iloc[missing].unique().tolist()
-            message = (
+            yield Finding(
+                "error",
+                name,
                 f"no label for {number_of(len(missing), 'answer')} of {len(given.answers)}, such as "
-                f"{answer_title(given.answers, int(missing[0]))}; missing labels are refused"
+                f"{answer_title(given.answers, int(missing[0]))}; missing labels are refused",
+                f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]",
             )
-            yield Finding("error", name, message, f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]")
 
 
 def _division(columns: Sequence[str], name: str) -> str:
@@ -97,8 +99,12 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
         if tops[view.name] < tops[highest]:
             top = spell(tops[highest])
             doubt += f"; labels of {highest} reach {top}, declare that top if the scale is the same"
-        text = f"{text}, and no scale is declared, so they are refused as values{doubt}"
-        yield Finding("error", view.name, text, changes={} if start is None else {view.name: start})
+        yield Finding(
+            "error",
+            view.name,
+            f"{text}, and no scale is declared, so they are refused as values{doubt}",
+            changes={} if start is None else {view.name: start},
+        )
 
 
 def find_missing_answers(figures: Figures) -> Iterator[Finding]:
@@ -110,13 +116,14 @@ def find_missing_answers(figures: Figures) -> Iterator[Finding]:
         name, qid = missing[0]
         runs = missing.get_level_values(0).unique()
         qids, names = figures.column("qid"), figures.column("docno")
-        text = (
+        yield Finding(
+            "warning",
+            "",
             f"{len(missing)} of {number_of(len(grid), 'answer')} of {number_of(len(runs), 'run')} "
             f"({choices(runs)}) are missing, such as {name} on topic {qid}; means over different topics cannot be "
-            "compared"
+            "compared",
+            f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
         )
-        remedy = f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]"
-        yield Finding("warning", "", text, remedy)
 
 
 def find_best_only(figures: Figures) -> Iterator[Finding]:
@@ -124,11 +131,12 @@ def find_best_only(figures: Figures) -> Iterator[Finding]:
     for view in figures.judged.views:
         best = view.label[view.known] == view.scale.grades[-1]
         if len(best) >= _MIN_BEST and _BEST <= best.mean() < 1:
-            text = (
+            yield Finding(
+                "warning",
+                view.name,
                 f"{percent(float(best.mean()))} of the answers have the best label, "
-                f"{spell(float(view.scale.grades[-1]))}, so the criterion hardly distinguishes runs"
+                f"{spell(float(view.scale.grades[-1]))}, so the criterion hardly distinguishes runs",
             )
-            yield Finding("warning", view.name, text)
 
 
 def find_disagreement(figures: Figures) -> Iterator[Finding]:

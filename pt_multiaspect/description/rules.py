@@ -33,11 +33,13 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
     for view in figures.judged.views:
         label, count = used_labels(view)
         if view.scale.identity and len(label) and label[-1] > 1:
-            text = (
+            yield Finding(
+                "error",
+                view.name,
                 f"{int(count[label > 1].sum())} labels are not probabilities, up to {spell(float(label[-1]))}; "
-                "measures that multiply probabilities reject them"
+                "measures that multiply probabilities reject them",
+                changes={view.name: Aspect(label.tolist())},
             )
-            yield Finding("error", view.name, text, changes={view.name: Aspect(label.tolist())})
         off = figures.judged.off_scale.get(view.name)
         if off is None:
             continue
@@ -48,12 +50,14 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
         grades = [*(view.aspect.grades or ()), *labels[~far].tolist()]
         listed = ", ".join(map(spell, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
         changed = label_rules.rescale_aspect(view.label_counts, grades, labels[far].tolist())
-        text = (
+        yield Finding(
+            "error",
+            view.name,
             f"{len(off)} labels are not declared grades ({listed}); the grades are {scale}, and measures reject "
             f"others. Check first that these are the labels of {view.name} and that its top grade is "
-            f"{spell(scale.grades[-1])}"
+            f"{spell(scale.grades[-1])}",
+            changes=None if changed is None else {view.name: changed},
         )
-        yield Finding("error", view.name, text, changes=None if changed is None else {view.name: changed})
 
 
 def find_label_warnings(figures: Figures) -> Iterator[Finding]:
@@ -107,12 +111,13 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
             reason = f"unlike the lower labels, it is unrelated to {', '.join(foreseen['other'])}"
         else:
             if len(lower):
-                text = (
+                yield Finding(
+                    "note",
+                    view.name,
                     f"documents with the highest label, {spell(top)}, are on average less relevant than those with "
-                    f"{spell(below)}; this also happens with valid scales, but check that it is a grade"
+                    f"{spell(below)}; this also happens with valid scales, but check that it is a grade",
+                    f"ma.describe(qrels).contingency({view.name!r}, 'relevance')",
                 )
-                look = f"ma.describe(qrels).contingency({view.name!r}, 'relevance')"
-                yield Finding("note", view.name, text, look)
             continue
         text = f"the highest label, {spell(top)}, may be a code rather than a grade: {reason}"
         lower_grades = [grade for grade in grades if grade <= below]
@@ -125,11 +130,13 @@ def find_missing_positives(figures: Figures) -> Iterator[Finding]:
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
         if row.judged and row.positive >= label_rules.RARELY and row.topics_without_positive > 0.2 * n_topics:
-            text = (
+            yield Finding(
+                "note",
+                row.aspect,
                 f"{row.topics_without_positive} of {n_topics} topics have no positive document: there, the aspect "
-                "is 0 for every run, and so are MM and GAM"
+                "is 0 for every run, and so are MM and GAM",
+                "ma.CAM(empty='drop')",
             )
-            yield Finding("note", row.aspect, text, "ma.CAM(empty='drop')")
 
 
 def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
@@ -140,12 +147,13 @@ def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
     for view in figures.judged.views:
         reason = None if view.name == "relevance" else doubt(view.name, used_labels(view)[0], names)
         if reason:
-            text = (
+            yield Finding(
+                "note",
+                view.name,
                 f"the column is unlikely to contain labels ({reason}), but is evaluated as an aspect, as none were "
-                "selected"
+                "selected",
+                f"ma.describe(qrels, aspects={[name for name in figures.judged.names if name != view.name]!r})",
             )
-            others = [name for name in figures.judged.names if name != view.name]
-            yield Finding("note", view.name, text, f"ma.describe(qrels, aspects={others!r})")
 
 
 def find_text_columns(figures: Figures) -> Iterator[Finding]:
@@ -153,11 +161,13 @@ def find_text_columns(figures: Figures) -> Iterator[Finding]:
     if not figures.judged.all_columns:
         return
     for column, texts in figures.judged.judgments.text_columns.items():
-        text = (
+        yield Finding(
+            "warning",
+            column,
             f"the column contains text ({', '.join(map(repr, texts))}), so it is not evaluated; if the texts "
-            "are labels, map them to numbers, the lowest grade to 0"
+            "are labels, map them to numbers, the lowest grade to 0",
+            f"qrels[{column!r}] = {text_mapping(column, texts)}",
         )
-        yield Finding("warning", column, text, f"qrels[{column!r}] = {text_mapping(column, texts)}")
 
 
 def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
@@ -169,35 +179,43 @@ def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
         view = figures.judged.view(name)
         assert view is not None
         # Gains, probabilities and a threshold that were declared do not apply to the reversed scale.
-        grades = None if view.inferred else sorted(view.scale.grades.tolist())
-        turned = Aspect(grades, greater_is_better=not view.scale.greater_is_better, unjudged=view.aspect.unjudged)
-        sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
-        text = (
-            f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
-            f"{number_of(row.topics, 'topic')} {fixed_point(row.tau, 2)})"
+        turned = Aspect(
+            None if view.inferred else sorted(view.scale.grades.tolist()),
+            greater_is_better=not view.scale.greater_is_better,
+            unjudged=view.aspect.unjudged,
         )
-        look = f"ma.describe(qrels).contingency('relevance', {name!r})"
-        yield Finding("warning" if sure else "note", name, text, look, {name: turned} if sure else None)
+        sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
+        yield Finding(
+            "warning" if sure else "note",
+            name,
+            f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
+            f"{number_of(row.topics, 'topic')} {fixed_point(row.tau, 2)})",
+            f"ma.describe(qrels).contingency('relevance', {name!r})",
+            {name: turned} if sure else None,
+        )
 
 
 def find_copied_labels(figures: Figures) -> Iterator[Finding]:
     """Find aspects whose labels are those of another aspect."""
     distinct = dict(zip(figures.per_aspect["aspect"], figures.per_aspect["distinct"], strict=True))
     for row in records(figures.between):
-        several = min(distinct[row.first], distinct[row.second]) > 1
+        if row.both < 10 or min(distinct[row.first], distinct[row.second]) <= 1:
+            continue
         names, copied = f"{row.first}, {row.second}", row.second if row.first == "relevance" else row.first
         on_both = f"on all {row.both} documents judged on both; one may be a"
-        if row.same == "equal" and row.both >= 10 and several:
+        if row.same == "equal":
             yield Finding("error", names, f"the labels are the same {on_both} copy", changes={copied: None})
-        elif row.same and row.both >= 10 and several:
+        elif row.same:
             text = f"each label of one corresponds to one of the other {on_both} recoded copy"
             yield Finding("warning", names, text, changes={copied: None})
-        elif row.tau >= 0.95 and several and row.both >= 10:
-            text = (
+        elif row.tau >= 0.95:
+            yield Finding(
+                "note",
+                names,
                 f"both rank documents nearly alike (mean tau-b within {number_of(row.topics, 'topic')} "
-                f"{fixed_point(row.tau, 2)})"
+                f"{fixed_point(row.tau, 2)})",
+                f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})",
             )
-            yield Finding("note", names, text, f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})")
 
 
 def find_different_documents(figures: Figures) -> Iterator[Finding]:
@@ -218,8 +236,9 @@ def find_different_documents(figures: Figures) -> Iterator[Finding]:
         names = f"{reference.name}, {view.name}"
         look = f"ma.describe(qrels).contingency({reference.name!r}, {view.name!r})"
         if not both:
-            text = f"no document is judged on both; are the labels of one collection? ({counts})"
-            yield Finding("error", names, text, look)
+            yield Finding(
+                "error", names, f"no document is judged on both; are the labels of one collection? ({counts})", look
+            )
             continue
         covered = (view.known & relevant).sum() / max(int(relevant.sum()), 1)
         within = both / view.known.sum()
@@ -256,9 +275,12 @@ def find_unequal_axes(figures: Figures) -> Iterator[Finding]:
         counted = [span for span in spans if span > 0]
         if len(counted) > 1 and max(counted) > min(counted):
             listed = ", ".join(f"{view.name} {spell(span)}" for view, span in zip(views, spans, strict=True))
-            text = f"the axes of {label} are of unequal length ({listed}): longer scales have more weight"
-            severity = "warning" if max(counted) >= 2 * min(counted) else "note"
-            yield Finding(severity, ", ".join(names), text, f"ma.{measure(axes='equal')!r}")
+            yield Finding(
+                "warning" if max(counted) >= 2 * min(counted) else "note",
+                ", ".join(names),
+                f"the axes of {label} are of unequal length ({listed}): longer scales have more weight",
+                f"ma.{measure(axes='equal')!r}",
+            )
 
 
 def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
@@ -268,11 +290,13 @@ def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
     for label, rows in depends.groupby("measure", sort=False):
         alike.setdefault(", ".join(rows["aspect"]), []).append(str(label))
     for aspects, labels in alike.items():
-        text = (
+        yield Finding(
+            "warning",
+            aspects,
             f"{', '.join(labels)} {'depends' if len(labels) == 1 else 'depend'} on the length of scales that were "
-            "inferred; other qrels, or parts of these, may give other values"
+            "inferred; other qrels, or parts of these, may give other values",
+            changes={},
         )
-        yield Finding("warning", aspects, text, changes={})
 
 
 def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
@@ -286,11 +310,13 @@ def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
             remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{change}"
         where = "the qrels have" if row.where == "qrels" else f"run {row.where} has"
         judged = "" if row.where == "qrels" else "judged "
-        text = (
+        yield Finding(
+            "warning" if row.where == "qrels" else "error",
+            "",
             f"{where} {row.count} {kind} ids that look like other {judged}ones but differ, such as "
-            f"{row.first!r} and {row.second!r}"
+            f"{row.first!r} and {row.second!r}",
+            remedy,
         )
-        yield Finding("warning" if row.where == "qrels" else "error", "", text, remedy)
 
 
 def find_other_collections(figures: Figures) -> Iterator[Finding]:
@@ -324,12 +350,13 @@ def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
     for aspect, rows in at.groupby("aspect", sort=False):
         mean = rows["judged@10"].mean()
         if mean < 0.5:
-            text = (
+            yield Finding(
+                "warning",
+                str(aspect),
                 f"on average {percent(float(mean))} of a run's top 10 is judged on it; the others count as its "
-                "lowest grade"
+                "lowest grade",
+                f"ma.describe(qrels, runs=runs).judged_at.query({f'aspect == {str(aspect)!r}'!r})",
             )
-            look = f"ma.describe(qrels, runs=runs).judged_at.query({f'aspect == {str(aspect)!r}'!r})"
-            yield Finding("warning", str(aspect), text, look)
 
 
 def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
@@ -340,27 +367,35 @@ def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
         share = at[at["aspect"] == view.name].set_index("name")["judged@10"]
         if len(share) > 1 and share.max() - share.min() >= _UNEVEN:
             measure = On(aspect=view.name, aspects=Aspects({view.name: view.aspect})) @ 10
-            text = (
+            yield Finding(
+                "warning",
+                view.name,
                 f"{percent(float(share.min()))} of the top 10 of run {share.idxmin()} is judged on it, and "
-                f"{percent(float(share.max()))} of run {share.idxmax()}: missing labels may decide which is better"
+                f"{percent(float(share.max()))} of run {share.idxmax()}: missing labels may decide which is better",
+                f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
             )
-            yield Finding("warning", view.name, text, f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})")
 
 
 def find_repeated_documents(figures: Figures) -> Iterator[Finding]:
     """Find runs that repeat documents."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["repeated"] > 0]):
         run = f"runs[{row.name!r}]"
-        text = f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts"
-        yield Finding("warning", "", text, f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')")
+        yield Finding(
+            "warning",
+            "",
+            f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts",
+            f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')",
+        )
 
 
 def find_tied_scores(figures: Figures) -> Iterator[Finding]:
     """Find runs with many tied scores."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["tied"] > 0.1]):
         run = f"runs[{row.name!r}]"
-        text = (
+        yield Finding(
+            "note",
+            "",
             f"{percent(row.tied)} of the documents of run {row.name} have tied scores (as 32-bit numbers); ties "
-            "are broken by docno, descending, and not by the order in the run"
+            "are broken by docno, descending, and not by the order in the run",
+            f"{run}['score'] = -{run}.groupby('qid').cumcount()",
         )
-        yield Finding("note", "", text, f"{run}['score'] = -{run}.groupby('qid').cumcount()")

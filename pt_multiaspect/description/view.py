@@ -100,10 +100,15 @@ def _aspect(figures: Figures, row: Any) -> list[Block]:
             facts.append(f"{number_of(count, 'label')} {what}")
     drawn = _ranges(figures.labels[figures.labels["aspect"] == row.aspect])
     most = max((share for _, _, share, _ in drawn), default=0.0) or 1.0
-    labels: list[Cells] = []
-    for text, count, share, kind in drawn:
-        bar = Bar(share / most, label=f"{text}: {percent(share)}")
-        labels.append([text if kind == "grade" else f"{text} ({kind})", bar, str(count), percent(share)])
+    labels: list[Cells] = [
+        [
+            text if kind == "grade" else f"{text} ({kind})",
+            Bar(share / most, label=f"{text}: {percent(share)}"),
+            str(count),
+            percent(share),
+        ]
+        for text, count, share, kind in drawn
+    ]
     return [
         Heading(row.aspect),
         Sentence(f"{row.scale} scale {row.grades}{threshold}"),
@@ -145,10 +150,17 @@ def _pairs(between: pd.DataFrame, noun: str) -> list[Block]:
     if between.empty:
         return []
     heads = ["both", "first only", "second only", "tau-b (topics)"]
-    rows = []
-    for row in records(between):
-        tau = "-" if np.isnan(row.tau) else f"{fixed_point(row.tau, 2)} ({row.topics})"
-        rows.append([row.first, row.second, str(row.both), str(row.only_first), str(row.only_second), tau])
+    rows = [
+        [
+            row.first,
+            row.second,
+            str(row.both),
+            str(row.only_first),
+            str(row.only_second),
+            "-" if np.isnan(row.tau) else f"{fixed_point(row.tau, 2)} ({row.topics})",
+        ]
+        for row in records(between)
+    ]
     return [
         Heading("Between aspects"),
         Sentence(

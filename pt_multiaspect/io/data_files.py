@@ -110,8 +110,13 @@ class DataFile:
         level = logger.level
         logger.setLevel(logging.WARNING)  # it would print the checksum of the bytes
         try:
-            downloader = pooch.HTTPDownloader(timeout=_TIMEOUT)
-            pooch.retrieve(self.url, known_hash=None, fname=path.name, path=path.parent, downloader=downloader)
+            pooch.retrieve(
+                self.url,
+                known_hash=None,
+                fname=path.name,
+                path=path.parent,
+                downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
+            )
         except (OSError, ValueError) as error:  # errors of requests are OSErrors
             raise MultiAspectError(
                 f"{self.url} cannot be downloaded: {error}. Without a network, save the file as {path} (or set "

@@ -313,8 +313,11 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     text = os.fspath(path)
     expanded = os.path.expanduser(text)
     if os.path.isdir(expanded) and not dataset_files(expanded):
-        files = [file for file in Path(expanded).iterdir() if file.is_file()]
-        inside = sorted(str(file) for file in files if file.name[0] != "." and file.name not in _TABLES)
+        inside = sorted(
+            str(file)
+            for file in Path(expanded).iterdir()
+            if file.is_file() and file.name[0] != "." and file.name not in _TABLES
+        )
         if not inside:
             raise MultiAspectError(f"the directory {text} contains no files; give a directory of runs")
         return inside

@@ -17,7 +17,7 @@ from ..collection.run import Run, name_run_in_errors
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 from .file_contents import Text
-from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_regular_lines
+from .trec_lines import WHOLE_NUMBER, LineFormat, excerpt, read_regular_lines
 
 #: The first bytes of files.
 _FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff", "Feather 1": b"FEA1"}
@@ -210,9 +210,6 @@ def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -
     return values
 
 
-_LABEL = NumberField("a whole number", is_whole)
-
-
 def first_line(text: Text) -> str:
     """Return the first line that is not empty."""
     return re.match(rb"[\r\n]*([^\r\n]*)", text.data)[1].decode()  # type: ignore[index]  # matches any text
@@ -241,7 +238,7 @@ def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | No
     if sorted(fields) != sorted((query, document, "score")) or fields[0] == "score" or b'"' in text.data:
         return None
     ids = {fields.index(query): "qid", fields.index(document): "docno"}
-    layout = LineFormat(tuple(fields), ids, {fields.index("score"): ("score", _LABEL)})
+    layout = LineFormat(tuple(fields), ids, {fields.index("score"): ("score", WHOLE_NUMBER)})
     lines = read_regular_lines(text.rest(end), layout)
     return None if lines is None else lines.frame().rename(columns={"qid": query, "docno": document})
 

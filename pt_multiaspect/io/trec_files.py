@@ -21,7 +21,7 @@ from ..errors import MultiAspectError, choices, refuse_none, shown, warn_of_run,
 from .file_contents import Source, Text, as_text, load
 from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
 from .table_files import frame_of_run, labels_of_table, read_arrow, read_beir, run_of_table
-from .trec_lines import Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
+from .trec_lines import WHOLE_NUMBER, Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
 
 #: The remedy for a file with more label columns than aspects; the command line has a different one.
 NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
@@ -363,7 +363,7 @@ _RUN = LineFormat(
     fields=("qid", "Q0", "docno", "rank", "score", "tag"),
     ids={0: "qid", 2: "docno", 5: "name"},
     numbers={
-        3: ("rank", NumberField("a whole number", is_whole)),
+        3: ("rank", WHOLE_NUMBER),
         4: ("score", NumberField("a number other than nan", lambda values: ~np.isnan(values))),
     },
     lookalike=(4, "; this looks like qrels, not a run"),
@@ -374,7 +374,7 @@ _RUN = LineFormat(
 _RANKING = LineFormat(
     fields=("qid", "docno", "rank"),
     ids={0: "qid", 1: "docno"},
-    numbers={2: ("rank", NumberField("a whole number", is_whole))},
+    numbers={2: ("rank", WHOLE_NUMBER)},
 )
 
 

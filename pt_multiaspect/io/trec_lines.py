@@ -57,6 +57,9 @@ class NumberField:
     accepts: Callable[[Floats], Bools]
 
 
+WHOLE_NUMBER = NumberField("a whole number", is_whole)
+
+
 @dataclass(frozen=True)
 class LineFormat:
     """The fields of a line: `ids` and `numbers` by position, all others are ignored."""

@@ -210,9 +210,14 @@ def report(
     if human is not None:
         by_people = Judgments.of(human)
         judged[f"human {', '.join(by_people.label_names)}"] = by_people
-    known = {label: measure for label, measure in measures_by_label(perquery).items() if measure is not None}
-    tested = {"name": test_name(test, None), "correction method": options.family_correction or "none"}
-    record = provenance(named, judged, judgments, known, baseline=baseline, test=tested)
+    record = provenance(
+        named,
+        judged,
+        judgments,
+        {label: measure for label, measure in measures_by_label(perquery).items() if measure is not None},
+        baseline=baseline,
+        test={"name": test_name(test, None), "correction method": options.family_correction or "none"},
+    )
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
@@ -374,13 +379,16 @@ class Report(View):
 
     def _blocks(self) -> list[Block]:
         figures = self._figures
-        table = figures.overall.drop(columns="group", errors="ignore")
-        digits = decimals_by_label(4, figures.heads, figures.measures)
         return [
             Heading(self.title),
             Sentence(self.summary),
             *([] if self.robustness is None else [Sentence(f"How far it holds: {self.robustness.summary}")]),
-            means_table(table, self.perquery, figures.heads, digits),
+            means_table(
+                figures.overall.drop(columns="group", errors="ignore"),
+                self.perquery,
+                figures.heads,
+                decimals_by_label(4, figures.heads, figures.measures),
+            ),
             *map(Sentence, self.notes),
             Sentence("Write the page with to_html(path) to sort, test and explain these values."),
         ]

@@ -209,8 +209,11 @@ def _compare_all_pairs(
         correlations = correlation(perquery, measures=words)
     names = list(map(str, perquery["name"].unique()))
     comparisons = _compare_with_each({ALL: power.pairs}, names, options)
-    parts = rows_by_group(perquery, groups)
-    pairs = {group: power_on(topics).pairs for group, topics in parts if topics["qid"].nunique() > 1}
+    pairs = {
+        group: power_on(topics).pairs
+        for group, topics in rows_by_group(perquery, groups)
+        if topics["qid"].nunique() > 1
+    }
     if pairs:
         comparisons = pd.concat([_compare_with_each(pairs, names, options), comparisons], ignore_index=True)
     comparisons = add_verdicts(comparisons, lower)
@@ -362,9 +365,12 @@ def figures_of_values(
         by_human = rows_of_measures(read_named_values(human), labels)
         record_measures(by_human, by_label)
     groups = {} if by is None else read_topic_groups(by, perquery)
-    frames = {"values": perquery[COLUMNS]} | ({} if by_human is None else {"human values": by_human[COLUMNS]})
-    printed = {label: str(measure or label) for label, measure in by_label.items()}
-    record = provenance_of_values(frames, printed, scales)
+    frames = {"values": perquery} | ({} if by_human is None else {"human values": by_human})
+    record = provenance_of_values(
+        {name: frame[COLUMNS] for name, frame in frames.items()},
+        {label: str(measure or label) for label, measure in by_label.items()},
+        scales,
+    )
     aspects = labels_of_aspects(by_label)
     return Figures(
         title, None, perquery, main, aspects, baseline, options, groups, as_yaml(record), by_human,
