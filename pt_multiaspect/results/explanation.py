@@ -503,7 +503,9 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
     positions = [{docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)]
     singles = [single["contribution"].tolist() for single in _single_ranks(a, b)]
-    columns: dict[str, Any] = {"docno": docnos, **_labels(a, b, docnos)}
+    known = pd.concat([a.ranks, b.ranks]).dropna(subset=["docno"]).drop_duplicates("docno").set_index("docno")
+    labels = {column: known[column].reindex(docnos).to_numpy() for column in a.labels}
+    columns: dict[str, Any] = {"docno": docnos, **labels}
     contributions, notes = [], [""] * len(docnos)
     for side, position_of, single, name in zip("ab", positions, singles, ("first", "second"), strict=True):
         ranked = [position_of.get(docno) for docno in docnos]
@@ -515,12 +517,6 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     documents = pd.DataFrame({**columns, **_sides(*contributions), "note": notes})
     order = np.argsort(-documents["difference"].abs().to_numpy(), kind="stable")
     return _with_rest(documents.iloc[order].reset_index(drop=True), a, b)
-
-
-def _labels(a: Explanation, b: Explanation, docnos: list[str]) -> dict[str, Any]:
-    ranks = pd.concat([a.ranks, b.ranks])
-    known = ranks[ranks["docno"].notna()].drop_duplicates("docno").set_index("docno")
-    return {column: known[column].reindex(docnos).to_numpy() for column in a.labels}
 
 
 def _sides(a: Any, b: Any) -> dict[str, Any]:

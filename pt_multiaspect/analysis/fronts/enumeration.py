@@ -15,7 +15,7 @@ from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, silence_warnings
 from ...kernels.hits import positions
 from ...kernels.pareto import TOLERANCE, front_of, staircases
-from ...kernels.progress import Counts, Progress, Progression
+from ...kernels.progress import Counts, Progression
 from ...measures import Measure
 from ...measures.best_rank import ranks_by_keys
 from ..upper_bounds.upper_bound import rankings_at
@@ -93,13 +93,15 @@ class _RankedSearch:
         """
         rows = np.flatnonzero(self.judgments.pool_query == query)
         gains = np.stack([progression.gain[rows] for part in self.parts for progression in part.progressions])
-        types, document_types, totals = np.unique(-gains, axis=1, return_inverse=True, return_counts=True)
+        types, document_types, times = np.unique(-gains, axis=1, return_inverse=True, return_counts=True)
         document_types = document_types.ravel()
-        state = _States(self.parts, -types, totals.astype(np.int32), query)
+        totals: Counts = times.astype(np.int32)
+        by_part = np.split(-types, np.cumsum([len(part.terms) for part in self.parts])[:-1])
+        begun = [_Begun(part, gain, totals, query) for part, gain in zip(self.parts, by_part, strict=True)]
         known = self.known[:, :, query]
         best = front_of(known)
         ranked = [document_types[np.argsort(self.known_ranks[index][rows])] for index in best.tolist()]
-        sequences = state.search(known[best], limit)
+        sequences = _search(begun, -types, totals, known[best], limit)
         if sequences is None:
             raise MultiAspectError(
                 f"kind='all': topic {self.judgments.qids[query]} has more than {limit} partial rankings of its "
@@ -133,80 +135,73 @@ def _values(parts: list[_Part], judgments: Judgments, rank: Ints) -> Floats:
     return np.array(values)
 
 
-class _States:
-    """Partial rankings of a topic, rank by rank."""
+class _Begun:
+    """A measure on a topic, rank by rank: the values of its terms, or their sum if it is a weighted one."""
 
-    def __init__(self, parts: list[_Part], types: Floats, totals: Counts, query: int) -> None:
-        self._parts, self._types, self._totals = parts, types, totals
-        self._begun: list[list[Progress]] = []
-        self._weights: list[Floats] = []
-        first = 0
-        for part in parts:
-            rows = range(first, first + len(part.terms))
-            pairs = zip(part.progressions, rows, strict=True)
-            self._begun.append([progression.begin(types[row], totals, query) for progression, row in pairs])
-            self._weights.append(np.array([term.weight[query] for term in part.terms]))
-            first += len(part.terms)
-        self._depth = max(progress.depth for begun in self._begun for progress in begun)
+    def __init__(self, part: _Part, types: Floats, totals: Counts, query: int) -> None:
+        pairs = zip(part.progressions, types, strict=True)
+        self._progress = [progression.begin(row, totals, query) for progression, row in pairs]
+        self._weights = np.array([term.weight[query] for term in part.terms])
+        self._combine = None if part.measure.IS_WEIGHTED_SUM else part.measure.combine
+        self.n_values = 1 if part.measure.IS_WEIGHTED_SUM else len(part.terms)
+        self.depth = max(progress.depth for progress in self._progress)
 
-    def search(self, known: Floats, limit: int) -> npt.NDArray[np.int16] | None:
-        """Return the sequences of types of non-dominated rankings; None if there are too many partial ones.
-
-        Rankings whose values equal those of known points may be omitted.
-        """
-        n_types, length = len(self._totals), int(self._totals.sum())
-        precedes = _precedence(self._types)
-        counts: Counts = np.zeros((1, n_types), dtype=np.int32)
-        values = [
-            np.zeros((len(weights) if self._is_mean(index) else 1, 1))
-            for index, weights in enumerate(self._weights)
-        ]
-        sequences: npt.NDArray[np.int16] = np.zeros((1, 0), dtype=np.int16)
-        for rank in range(1, min(length, self._depth) + 1):
-            is_left = counts < self._totals
-            state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ precedes) == 0))
-            steps = [self._gains(index, rank, counts)[:, state, chosen] for index in range(len(values))]
-            values = [value[:, state] + step for value, step in zip(values, steps, strict=True)]
-            counts = counts[state]
-            counts[np.arange(len(state)), chosen] += 1
-            sequences = np.column_stack([sequences[state], chosen.astype(np.int16)])
-            _, group = np.unique(counts, axis=0, return_inverse=True)
-            kept = staircases(np.vstack(values).T, group.ravel())
-            kept = kept[self._may_exceed(known, [value[:, kept] for value in values], rank, counts[kept])]
-            if len(kept) > limit:
-                return None
-            values = [value[:, kept] for value in values]
-            counts, sequences = counts[kept], sequences[kept]
-        left = np.repeat(np.tile(np.arange(n_types), len(counts)), (self._totals - counts).ravel())
-        return np.column_stack([sequences, left.reshape(len(counts), length - sequences.shape[1])]).astype(np.int16)
-
-    def _is_mean(self, index: int) -> bool:
-        """Return whether a measure is not a weighted sum, so that each of its terms is kept."""
-        return not self._parts[index].measure.IS_WEIGHTED_SUM
-
-    def _gains(self, index: int, rank: int, counts: Counts) -> Floats:
+    def gains(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of each type at a rank, by term or in the sum, shape (n_values, n_states, n_types)."""
-        steps = np.stack([progress.step(rank, counts) for progress in self._begun[index]])
-        return steps if self._is_mean(index) else np.tensordot(self._weights[index], steps, axes=1)[None]
+        steps = np.stack([progress.step(rank, counts) for progress in self._progress])
+        return np.tensordot(self._weights, steps, axes=1)[None] if self._combine is None else steps
 
-    def _may_exceed(self, known: Floats, values: list[Floats], rank: int, counts: Counts) -> Bools:
-        """Return a mask of the states with a bound that no known point reaches in all measures."""
-        bounds = []
-        for index, value in enumerate(values):
-            rest = np.stack([progress.rest(rank, counts) for progress in self._begun[index]])
-            weights = np.broadcast_to(self._weights[index][:, None], rest.shape)
-            if self._is_mean(index):
-                bounds.append(self._parts[index].measure.combine(value + rest, weights))
-            else:
-                bounds.append(value[0] + (weights * rest).sum(axis=0))
-        bound = np.array(bounds).T
-        near = TOLERANCE * np.maximum(np.abs(known).max(axis=0), 1.0)
-        result = np.ones(len(bound), dtype=np.bool_)
-        at_once = max(1, _MOST_PAIRS // len(known))
-        for start in range(0, len(bound), at_once):
-            some = bound[start : start + at_once]
-            result[start : start + at_once] = ~(known[:, None] >= some - near).all(axis=2).any(axis=0)
-        return result
+    def bound(self, values: Floats, rank: int, counts: Counts) -> Floats:
+        """Return upper bounds of the measure, given the values of states."""
+        rest = np.stack([progress.rest(rank, counts) for progress in self._progress])
+        weights = np.broadcast_to(self._weights[:, None], rest.shape)
+        if self._combine is None:
+            return np.asarray(values[0] + (weights * rest).sum(axis=0))
+        return self._combine(values + rest, weights)
+
+
+def _search(
+    measures: list[_Begun], types: Floats, totals: Counts, known: Floats, limit: int
+) -> npt.NDArray[np.int16] | None:
+    """Return the sequences of types of non-dominated rankings; None if there are too many partial ones.
+
+    Rankings whose values equal those of known points may be omitted.
+    """
+    n_types, length = len(totals), int(totals.sum())
+    precedes = _precedence(types)
+    counts: Counts = np.zeros((1, n_types), dtype=np.int32)
+    values = [np.zeros((measure.n_values, 1)) for measure in measures]
+    sequences: npt.NDArray[np.int16] = np.zeros((1, 0), dtype=np.int16)
+    for rank in range(1, min(length, max(measure.depth for measure in measures)) + 1):
+        is_left = counts < totals
+        state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ precedes) == 0))
+        steps = [measure.gains(rank, counts)[:, state, chosen] for measure in measures]
+        values = [value[:, state] + step for value, step in zip(values, steps, strict=True)]
+        counts = counts[state]
+        counts[np.arange(len(state)), chosen] += 1
+        sequences = np.column_stack([sequences[state], chosen.astype(np.int16)])
+        _, group = np.unique(counts, axis=0, return_inverse=True)
+        kept = staircases(np.vstack(values).T, group.ravel())
+        pairs = zip(measures, values, strict=True)
+        bounds = np.array([measure.bound(value[:, kept], rank, counts[kept]) for measure, value in pairs])
+        kept = kept[_exceed(bounds.T, known)]
+        if len(kept) > limit:
+            return None
+        values = [value[:, kept] for value in values]
+        counts, sequences = counts[kept], sequences[kept]
+    left = np.repeat(np.tile(np.arange(n_types), len(counts)), (totals - counts).ravel())
+    return np.column_stack([sequences, left.reshape(len(counts), length - sequences.shape[1])]).astype(np.int16)
+
+
+def _exceed(bound: Floats, known: Floats) -> Bools:
+    """Return a mask of the states with a bound that no known point reaches in all measures."""
+    near = TOLERANCE * np.maximum(np.abs(known).max(axis=0), 1.0)
+    result = np.ones(len(bound), dtype=np.bool_)
+    at_once = max(1, _MOST_PAIRS // len(known))
+    for start in range(0, len(bound), at_once):
+        some = bound[start : start + at_once]
+        result[start : start + at_once] = ~(known[:, None] >= some - near).all(axis=2).any(axis=0)
+    return result
 
 
 def _precedence(types: Floats) -> Floats:
