@@ -15,7 +15,14 @@ from ir_measures import Measure as AnyMeasure
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats
-from ..bases import delegated
+from ..bases.delegated import (
+    check_functions,
+    first_fraction,
+    function_of,
+    qrels_inputs,
+    reads_relevance,
+    run_inputs,
+)
 from ..bases.pickling import pickle_with_code
 from ..bases.standard import DiversityMeasures, StandardMeasures, is_diversity_measure
 from ..collection.judgments import Judgments
@@ -78,7 +85,7 @@ class Plan:
         self.judgments = judgments
         self.labels = list(labelled)
         self.measures: list[AnyMeasure] = list(labelled.values())
-        delegated.check_functions(self.measures)
+        check_functions(self.measures)
         for measure in filter(supports, self.measures):
             measure.validate_params()
         others = {measure for measure in self.measures if not supports(measure)}
@@ -86,7 +93,7 @@ class Plan:
         self._standard = _standard(others - diverse, judgments)
         self._diverse = DiversityMeasures(diverse, judgments) if diverse else None
         #: The columns of runs that measures read besides queries, documents and scores.
-        self.run_columns = delegated.run_inputs(others)
+        self.run_columns = run_inputs(others)
         self.average_over = average_over
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
         self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, average_over).values()))
@@ -128,7 +135,7 @@ class Plan:
         labelled = {
             label: measure
             for label, measure in zip(self.labels, self.measures, strict=True)
-            if delegated.function_of(measure) is None and not is_diversity_measure(measure)
+            if function_of(measure) is None and not is_diversity_measure(measure)
         }
         for run in islice(documents, _MOST_COMPARED):
             if not labelled:
@@ -205,10 +212,10 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
     if not others:
         return None
     for measure in sorted(others, key=str):
-        refuse_unknown(delegated.qrels_inputs([measure]), judgments.columns, "columns of the qrels", str(measure))
-    reads = any(map(delegated.reads_relevance, others))
+        refuse_unknown(qrels_inputs([measure]), judgments.columns, "columns of the qrels", str(measure))
+    reads = any(map(reads_relevance, others))
     labels = judgments.labels("relevance") if reads else np.full(len(judgments), np.nan)
-    fraction = delegated.first_fraction(labels)
+    fraction = first_fraction(labels)
     if fraction is not None:
         raise MultiAspectError(
             f"ir-measures supports integer relevance labels only, got {fraction:g}; use On(base=...) to compute "
