@@ -123,9 +123,7 @@ class Topic:
             Computed on collections of limited size that repeat the topic.
         """
         if self.judgments.n_queries > 1:
-            qids = [self.judgments.qids[self.query]]
-            runs = [self._join(self.judgments, qids, [length]) for length in range(n_ranks + 1)]
-            return np.stack([evaluate(self.judgments, run) for run in runs], axis=-1)
+            return Prefixes(self.rankings, n_ranks).prefix_values(evaluate, n_ranks)
         at_once = max(1, _MOST_JUDGED // max(len(self.judgments), 1))
         parts = []
         for start in range(0, n_ranks + 1, at_once):
