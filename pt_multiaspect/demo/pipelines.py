@@ -164,11 +164,8 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         # pt.Experiment(plan="tree") runs equal prefixes of pipelines once.
         if not isinstance(other, TfidfRetriever):
             return NotImplemented
-        return (
-            self._analyzer == other._analyzer
-            and self.num_results == other.num_results
-            and (self._documents is other._documents or self._documents.equals(other._documents))
-        )
+        same_options = (self._analyzer, self.num_results) == (other._analyzer, other.num_results)
+        return same_options and self._documents.equals(other._documents)
 
     def __hash__(self) -> int:
         # Not a hash of num_results, which GridSearch changes while the transformer is a dictionary key.
@@ -260,9 +257,7 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReadabilityReranker):
             return NotImplemented
-        return self.weight == other.weight and (
-            self._documents is other._documents or self._documents.equals(other._documents)
-        )
+        return self.weight == other.weight and self._documents.equals(other._documents)
 
     def __hash__(self) -> int:
         # Not a hash of the weight, which GridSearch changes while the transformer is a dictionary key.
