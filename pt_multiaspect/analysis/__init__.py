@@ -3,14 +3,13 @@
 from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
-from .detectable import DetectableDifference, detectable_difference
-from .discriminative import DiscriminativePower, discriminative_power
 from .fitted_weights import FittedWeights, fit_weights
 from .fronts import AttainableFront, attainable_front
 from .intuitiveness import intuitiveness, unanimity
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .missing_labels import MissingLabels, missing_labels
 from .multiverse import Multiverse, multiverse
+from .power import DetectableDifference, DiscriminativePower, detectable_difference, discriminative_power
 from .prediction_powered import PredictionPowered, prediction_powered
 from .preferences import PreferenceAgreement, preference_agreement
 from .quality import document_quality, zero_aspect_documents

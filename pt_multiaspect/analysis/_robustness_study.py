@@ -28,10 +28,10 @@ from ..views import decimals, percent
 from ._frames import Direction, rows_of_measures, select_measures
 from ._pairs import read_baselines, rows_of_all
 from .baseline import compare_with_baseline
-from .detectable import detectable_difference
 from .judges import judge_sensitivity
 from .missing_labels import missing_labels
 from .multiverse import multiverse
+from .power import detectable_difference
 from .preferences import preference_agreement
 from .weightings import measures_of_aspects, weightings
 

@@ -14,7 +14,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from ..analysis._frames import Direction, by_measure, directions_from_words, topics_differ
 from ..analysis.baseline import compare_with_baseline
-from ..analysis.detectable import detectable_difference
+from ..analysis.power import detectable_difference
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
