@@ -72,6 +72,7 @@ TESTS = {
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
     "early_stopping fusion search_front rerankers learning_documents learning_arrays library_metrics repeats",
     "orders": "values orders reference testing bounds",
+    "results": "explanations html_views",
     "strings": "join strings nul_ids",
 }
 
@@ -287,6 +288,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "text.data.index(b'\\n') - 1",
         "text.data.index(b'\\n') - 0",
     ): "files with \\r\\n are read like irregular ones, which takes longer",
+    (
+        "evaluation/evaluating.py",
+        "len(task) >= _n_runs(done, runs.total, n_workers)",
+        "len(task) > _n_runs(done, runs.total, n_workers)",
+    ): "tasks of one run more",
 }
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {

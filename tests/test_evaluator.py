@@ -232,6 +232,20 @@ def test_what_is_lost_is_noticed(qrels, runs, by, change, message):
         ev.complete(change(ev(runs)), names=["a", "b", "c", "d"])
 
 
+@pytest.mark.parametrize("wrong", [None, "values.csv", pd.DataFrame({"name": ["a"], "qid": ["q0"]})], ids=str)
+def test_what_is_no_result_is_refused(qrels, wrong):
+    with pytest.raises(MultiAspectError, match="expected the results of the parts, with the columns name, qid, "):
+        evaluator(qrels, MEASURES).complete(wrong)
+
+
+def test_topics_without_a_positive_document_count():
+    """As for `evaluate`, where the user can leave them out."""
+    qrels = pd.DataFrame({"qid": ["q0", "q1"], "docno": ["d0", "d0"], "relevance": [1, 0], "credibility": [1, 0]})
+    run = qrels[["qid", "docno"]].assign(name="a", score=1.0)
+    ev = evaluator(qrels, {"CAM": CAM(aspects={"relevance": 1, "credibility": 1}) @ 5})
+    assert ev.complete(ev(run))["value"].tolist() == [1, 0]
+
+
 def test_completed_runs_are_in_the_order_of_their_names(qrels, runs):
     ev = evaluator(qrels, MEASURES, by="query")
     names = ["d", "b", "a", "c"]

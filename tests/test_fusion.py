@@ -42,6 +42,13 @@ def fusion() -> AspectFusion:
     return AspectFusion(Ridge(), aspects=GRADES).fit(X, Y, qid=QID)
 
 
+def test_what_fit_and_predict_use_is_requested() -> None:
+    """In a pipeline or search with metadata routing, what is not requested is not passed on, or refused."""
+    requests = AspectFusion(Ridge()).get_metadata_routing()
+    assert requests.fit.requests == dict.fromkeys(("qid", "sample_weight", "eval_set", "eval_fraction"), True)
+    assert requests.predict.requests == {"qid": True}
+
+
 def fuse_predictions(weights: dict[str, float]) -> Any:
     """Predictions of models of each aspect, standardised query by query, summed."""
     total = np.zeros(N)

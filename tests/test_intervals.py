@@ -14,6 +14,7 @@ from ir_measures.measures import MeanAgg
 from scipy import stats
 
 import pt_multiaspect as ma
+from pt_multiaspect.evaluation.long_frames import RECORD, UNIT_SCORE
 from pt_multiaspect.kernels import intervals
 
 VALUES = [0.2, 0.4, 0.1, 0.35, 0.3]
@@ -98,6 +99,12 @@ def test_measures_without_a_known_range_are_not_cut_off() -> None:
     with pytest.warns(ma.MultiAspectWarning, match="my own names no known measure.*values are averaged"):
         table = ma.aggregate(long_frame({"a": [0.0, 5.0]}, "my own"), ci=0.95)
     assert table["my own 95% low"][0] < 0
+    within = ma.aggregate(long_frame({"a": [0.0, 1.0]}, "my own"), ci=0.95)
+    assert within["my own 95% low"][0] < 0
+    assert within["my own 95% high"][0] > 1
+    scores = long_frame({"a": [0.0, 1.0]}, "my own")
+    scores.attrs[RECORD] = {"my own": UNIT_SCORE}  # as of answers
+    assert ma.aggregate(scores, ci=0.95).iloc[0].tolist() == ["a", 0.5, 0, 1]
 
 
 def test_geometric_and_harmonic_means_are_transformed_back() -> None:

@@ -18,6 +18,7 @@ from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import AspectRanker, MultiAspectError, MultiAspectWarning
+from pt_multiaspect.model_selection.arrays import label_frame
 
 #: In another order than the columns of the labels, which `pivot_table` sorts. Both scales fit both columns.
 ASPECTS = ma.Aspects({"relevance": 3, "credibility": 3})
@@ -52,6 +53,13 @@ class Data:
 @pytest.fixture(scope="module")
 def data() -> Data:
     return Data()
+
+
+@pytest.mark.parametrize(
+    ("name", "aspect"), [("credibility", "credibility"), ("", "relevance"), (5, "relevance"), (None, "relevance")]
+)
+def test_a_series_without_a_name_in_words_has_labels_of_relevance(name: object, aspect: str) -> None:
+    assert list(label_frame(pd.Series([0, 1], name=name), None)) == [aspect]
 
 
 def lightgbm(**params: Any) -> Any:

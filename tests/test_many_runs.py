@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import signal
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,7 @@ from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarn
 from pt_multiaspect.collection.run import Run
 from pt_multiaspect.evaluation import plan as plans
 from pt_multiaspect.evaluation.digests import digest_of
+from pt_multiaspect.evaluation.evaluating import _start_of_workers
 from pt_multiaspect.strings.texts import Texts
 
 SCALES = Aspects({"relevance": 2, "credibility": 2})
@@ -84,6 +86,13 @@ def test_no_run_is_kept(qrels):
 
     assert len(evaluate(runs(), qrels, "AP", progress=False)) == 6 * 4
     assert most == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows does not block signals")
+def test_workers_start_with_ctrl_c_blocked():
+    with _start_of_workers():
+        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.slow

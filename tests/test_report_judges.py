@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -48,14 +49,19 @@ def said(judged: pd.DataFrame, values: pd.DataFrame, **options: Any) -> str:
     return section(ma.report(values, answers=judged, aspects=SCALES, baseline="short", **options))
 
 
+@functools.cache
+def plain_report() -> Any:
+    """The report of the labels of two judges, which several tests read."""
+    return ma.report(scores(labels()), answers=labels(), aspects=SCALES, baseline="short")
+
+
 def scores(judged: pd.DataFrame, combine: str = "mean") -> pd.DataFrame:
     return ma.answers.combine(ma.answers.from_criteria(judged, aspects=SCALES, combine_judges=combine), CAM)
 
 
 def test_labels_judges_agreement_and_each_judge_alone() -> None:
     pytest.importorskip("krippendorff")
-    judged = labels()
-    report = ma.report(scores(judged), answers=judged, aspects=SCALES, baseline="short")
+    judged, report = labels(), plain_report()
     text = section(report)
     assert "faithful and complete: the labels 1, 2, 3, 4, 5 became the values 0, 0.25, 0.5, 0.75, 1." in text
     assert "96 labels of 24 answers by 2 judges (a, b)." in text
@@ -186,14 +192,14 @@ def test_repetitions_are_said_to_count_as_judges() -> None:
     judged = labels("a")
     several = pd.concat([judged.assign(repetition=number) for number in (1, 2)])
     assert "Each repetition counts as a judge." in said(several, scores(several))
-    assert "repetition" not in said(labels(), scores(labels()))
+    assert "repetition" not in section(plain_report())
 
 
 def test_pages_of_nuggets_and_values_without_answers_have_no_such_section(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     values = scores(labels())
     assert 'id="answers"' not in ma.report(values, baseline="short").to_html()
-    assert 'id="answers"' in ma.report(values, answers=labels(), aspects=SCALES, baseline="short").to_html()
+    assert 'id="answers"' in plain_report().to_html()
     nuggets = [
         {"qid": f"q{topic}", "run_id": name, "nuggets": [{"text": "a", "importance": "vital", "assignment": given}]}
         for topic in range(3)

@@ -41,6 +41,11 @@ def values() -> pd.DataFrame:
     return ma.answers.nugget_scores(judged())
 
 
+@pytest.fixture(scope="module")
+def of_answers(values: pd.DataFrame) -> ma.Report:
+    return ma.report(values, answers=judged())
+
+
 def test_figures_are_those_of_the_tables(values: pd.DataFrame) -> None:
     pytest.importorskip("vl_convert")
     report = ma.report(
@@ -64,10 +69,9 @@ def test_figures_are_those_of_the_tables(values: pd.DataFrame) -> None:
     assert "all" not in str(report).splitlines()
 
 
-def test_answers_are_shown_as_texts(values: pd.DataFrame) -> None:
+def test_answers_are_shown_as_texts(of_answers: ma.Report) -> None:
     pytest.importorskip("vl_convert")
-    text = ma.report(values, answers=judged()).to_html()
-    page = Page(text)
+    page = Page(of_answers.to_html())
     answer = page.data["answers"][1][2]
     source = judged()[len(TOPICS) + 2]
     assert answer["text"] == source["answer_text"]
@@ -77,11 +81,13 @@ def test_answers_are_shown_as_texts(values: pd.DataFrame) -> None:
     assert not {"b", "img"} & {tag for tag, _ in page.elements}
 
 
-def test_answers_are_read_from_files_and_from_several_rows(values: pd.DataFrame, tmp_path) -> None:
+def test_answers_are_read_from_files_and_from_several_rows(
+    values: pd.DataFrame, of_answers: ma.Report, tmp_path
+) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_text("\n".join(map(json.dumps, judged())), encoding="utf-8")
     by_file = ma.report(values, answers=path)
-    assert by_file._data["answers"] == ma.report(values, answers=judged())._data["answers"]
+    assert by_file._data["answers"] == of_answers._data["answers"]
     questions = pd.DataFrame(
         [(qid, name, f"q{n}", n, n % 2 == 0) for name in RUNS for qid in TOPICS for n in (1, 2)],
         columns=["qid", "name", "question", "weight", "met"],
