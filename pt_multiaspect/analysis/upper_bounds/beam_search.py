@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,47 +99,34 @@ def search(
         useful, others = documents[is_useful], documents[~is_useful]
         if not len(useful):
             continue
-        types, type_index, totals = np.unique(
+        negative, type_index, times = np.unique(
             -worths[np.ix_(active, useful)], axis=1, return_inverse=True, return_counts=True
         )
-        pool = _Pool(-types, totals.astype(np.int32))
-        parts = [progressions[term].begin(pool.types[row], pool.totals, index) for row, term in enumerate(active)]
+        # The gain of each type for each measure, and the number of documents of each type.
+        types: Floats = -negative
+        totals: Counts = times.astype(np.int32)
+        parts = [progressions[term].begin(types[row], totals, index) for row, term in enumerate(active)]
         aim: _Aim
         if mean is None:
-            aim = _WeightedSum(parts, weights[active, index], pool)
+            aim = _WeightedSum(parts, weights[active, index], totals)
         else:
-            effort = len(pool.totals) ** 1.5 * max(part.depth for part in parts)
+            effort = len(totals) ** 1.5 * max(part.depth for part in parts)
             if effort > _MOST_EFFORT or mean.bound[index] <= floor[index] + _TOLERANCE:
                 bound[index] = mean.bound[index]
                 continue
-            aim = _Mean(parts, weights[active, index], mean.slope[active, index], mean.combine, pool)
-        sequence, bound[index] = _beam(aim, pool, floor[index], width)
+            aim = _Mean(parts, weights[active, index], mean.slope[active, index], mean.combine, totals)
+        sequence, bound[index] = _beam(aim, types, totals, floor[index], width)
         if sequence is not None:
             rank[useful[np.argsort(type_index.ravel(), kind="stable")]] = np.argsort(sequence, kind="stable") + 1
             rank[others] = np.arange(len(useful) + 1, len(documents) + 1)
     return rank, bound
 
 
-@dataclass(frozen=True, eq=False)
-class _Pool:
-    """The judged documents of a query."""
-
-    #: The gain of each type for each measure, shape (n_terms, n_types).
-    types: Floats
-    #: The number of documents of each type.
-    totals: Counts
-
-    @property
-    def length(self) -> int:
-        """The number of documents."""
-        return int(self.totals.sum())
-
-
 class _Aim(ABC):
     """The function to maximise, for states with `values` of shape (n_terms, n_states)."""
 
-    def __init__(self, parts: list[Progress], pool: _Pool) -> None:
-        self.parts, self._totals = parts, pool.totals
+    def __init__(self, parts: list[Progress], totals: Counts) -> None:
+        self.parts, self._totals = parts, totals
 
     @abstractmethod
     def value(self, values: Floats) -> Floats:
@@ -155,9 +142,9 @@ class _Aim(ABC):
 
 
 class _WeightedSum(_Aim):
-    def __init__(self, parts: list[Progress], weights: Floats, pool: _Pool) -> None:
-        super().__init__(parts, pool)
-        self._weights, self._outlook = weights, _Outlook(parts, weights, pool)
+    def __init__(self, parts: list[Progress], weights: Floats, totals: Counts) -> None:
+        super().__init__(parts, totals)
+        self._weights, self._outlook = weights, _Outlook(parts, weights, totals)
 
     def value(self, values: Floats) -> Floats:
         return self._weights @ values
@@ -181,11 +168,11 @@ class _Mean(_Aim):
         weights: Floats,
         slope: Floats,
         combine: Callable[[Floats, Floats], Floats],
-        pool: _Pool,
+        totals: Counts,
     ) -> None:
-        super().__init__(parts, pool)
+        super().__init__(parts, totals)
         self._weights, self._combine = weights, combine
-        self._bounding = _WeightedSum(parts, slope, pool)
+        self._bounding = _WeightedSum(parts, slope, totals)
 
     def value(self, values: Floats) -> Floats:
         return self._combine(values, np.broadcast_to(self._weights[:, None], values.shape))
@@ -206,16 +193,16 @@ class _Mean(_Aim):
         return np.asarray(order[~surpassed], dtype=np.intp)
 
 
-def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None, float]:
+def _beam(aim: _Aim, types: Floats, totals: Counts, floor: float, width: int) -> tuple[Ints | None, float]:
     """Return the best sequence of types, if its value exceeds `floor`, and the upper bound."""
-    n_types, length = len(pool.totals), pool.length
+    n_types, length = len(totals), int(totals.sum())
     width = min(width, max(_LEAST_WIDTH, int(_MOST_CELLS / n_types**1.5)))
-    dominates = _dominates(pool.types)
+    dominates = _dominates(types)
     counts, values = np.zeros((1, n_types), dtype=np.int32), np.zeros((len(aim.parts), 1))
     back: list[tuple[Ints, Ints]] = []
     dropped = -np.inf
     for rank in range(1, length + 1):
-        is_left = counts < pool.totals
+        is_left = counts < totals
         state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ dominates) == 0))
         gained = np.stack([part.step(rank, counts)[state, chosen] for part in aim.parts])
         values, counts = values[:, state] + gained, counts[state]
@@ -238,7 +225,7 @@ def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None
     best = int(np.argmax(final))
     bound = max(float(final[best]), floor, dropped)
     sequence = np.empty(length, dtype=np.intp)
-    sequence[len(back) :] = np.repeat(np.arange(n_types), pool.totals - counts[best])
+    sequence[len(back) :] = np.repeat(np.arange(n_types), totals - counts[best])
     for position in range(len(back) - 1, -1, -1):
         states, choices = back[position]
         sequence[position], best = choices[best], int(states[best])
@@ -248,26 +235,20 @@ def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None
 class _Outlook:
     """Upper bounds of the contribution of the remaining documents to a weighted sum."""
 
-    def __init__(self, parts: list[Progress], weights: Floats, pool: _Pool) -> None:
+    def __init__(self, parts: list[Progress], weights: Floats, totals: Counts) -> None:
         weighted = list(zip(weights.tolist(), parts, strict=True))
         self._convex = [(weight, part) for weight, part in weighted if isinstance(part, ConvexProgress)]
         self._others = [(weight, part) for weight, part in weighted if not isinstance(part, ConvexProgress)]
-        self._later = _later_worth(self._convex, pool.totals) if len(self._convex) > 1 else None
+        self._later = _later_worth(self._convex, totals) if len(self._convex) > 1 else None
 
     def rest(self, rank: int, counts: Counts) -> Floats:
         """Return the bound for partial rankings of `rank` documents, shape (n_states,)."""
-        rest = _sum(((weight, part.rest(rank, counts)) for weight, part in self._convex), len(counts))
+        nothing = np.zeros(len(counts))
+        rest = sum((weight * part.rest(rank, counts) for weight, part in self._convex), nothing)
         if self._later is not None:
-            placed = ((weight * part.factor[rank], part.level(counts)) for weight, part in self._convex)
-            rest = np.minimum(rest, self._later[rank] - _sum(placed, len(counts)))
-        return rest + _sum(((weight, part.rest(rank, counts)) for weight, part in self._others), len(counts))
-
-
-def _sum(weighted: Iterable[tuple[float, Floats]], length: int) -> Floats:
-    total = np.zeros(length)
-    for weight, values in weighted:
-        total += weight * values
-    return total
+            placed = (weight * (part.factor[rank] * part.level(counts)) for weight, part in self._convex)
+            rest = np.minimum(rest, self._later[rank] - sum(placed, nothing))
+        return rest + sum((weight * part.rest(rank, counts) for weight, part in self._others), nothing)
 
 
 def _later_worth(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats | None:
