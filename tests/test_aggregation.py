@@ -159,6 +159,8 @@ def test_equal_seeds_have_no_spread() -> None:
         (pd.concat([seeds(), seeds()]), {"over": "seed"}, "one value of AP for a on topic q0, seed 1, got several"),
         (seeds().query("name == 'a' or seed < 5"), {"over": "seed"}, "got no AP of b for seed 5"),
         (seeds().query("qid != 'q1' or seed < 5"), {"over": "seed"}, "for a, seed 1 and 5 share only some topics"),
+        (seeds().assign(qid=lambda rows: rows["qid"].where(rows["seed"] < 5, "other " + rows["qid"])),
+         {"over": "seed"}, "for a, seed 1 and 5 have different topics"),
         (seeds(), {"over": "seed", "ci": 0.95}, "ci= is defined for topics of equal weight"),
         (seeds().query("seed == 1"), {"weights": WEIGHTS, "ci": 0.95}, "ci= is defined for topics of equal weight"),
         (pd.concat([seeds(), seeds("AP sd")]), {"over": "seed"}, "the label .AP sd. of a measure is the name"),

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from os import PathLike
 from typing import Any
 
@@ -442,13 +443,12 @@ def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
             )
         distinct = set(topics.values())
         if len(distinct) > 1 and sum(map(len, topics.values())) > len(frozenset().union(*distinct)):
-            first, second = next(
-                (first, second) for first in topics for second in topics
-                if topics[first] & topics[second] and topics[first] != topics[second]
-            )  # fmt: skip
+            different = (pair for pair in combinations(topics, 2) if topics[pair[0]] != topics[pair[1]])
+            first, second = max(different, key=lambda pair: bool(topics[pair[0]] & topics[pair[1]]))
+            share = "share only some topics" if topics[first] & topics[second] else "have different topics"
             raise MultiAspectError(
                 f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but for "
-                f"{name}, {over} {first} and {second} share only some topics. Evaluate all of them on the same "
+                f"{name}, {over} {first} and {second} {share}. Evaluate all of them on the same "
                 "topics"
             )
 
