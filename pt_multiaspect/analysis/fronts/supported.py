@@ -31,24 +31,16 @@ _MOST_KEYS = 400_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class _LinearTopic:
-    """A topic, and measures that are sums over ranks there."""
+class _SortedTopic:
+    """A topic, and measures for whose weighted sums sorting its documents by weighted gains is optimal."""
 
-    #: The factor of each measure, see `_Sum`, and its maximum.
-    factor: Floats
+    #: The maximum of each measure, and its factor, see `_Sum`.
     ceiling: Floats
-    #: If sorting documents by weighted gains is optimal: the gains, shape (n_measures, n_documents), their norms,
-    #: and the discounts of the ranks, shape (n_documents,).
-    gain: Floats | None = None
-    norm: Floats | None = None
-    discount: Floats | None = None
-    #: Otherwise, the worth of each document at each rank, shape (n_measures, n_documents, n_ranks).
-    worth: Floats | None = None
-
-    @property
-    def n_measures(self) -> int:
-        """The number of measures."""
-        return len(self.factor)
+    factor: Floats
+    #: The gains, shape (n_measures, n_documents), their norms, and the discounts of the ranks.
+    gain: Floats
+    norm: Floats
+    discount: Floats
 
     def best(self, weights: Floats) -> Floats:
         """Return the values of the best ranking for each weighted sum.
@@ -63,16 +55,10 @@ class _LinearTopic:
         ndarray of float, shape (n, n_measures)
             The values of the measures, of one of the best rankings.
         """
-        if self.gain is None or self.norm is None:
-            return self._by_assignment(weights)
-        scale = ratio(self.factor, self.norm)
-        return self.sorted_values(weights * scale)
+        return self.sorted_values(weights * ratio(self.factor, self.norm))
 
     def sorted_values(self, weights: Floats) -> Floats:
         """Return the values of rankings by Σ weight · gain, as `best` does; ties by the sum of the gains."""
-        assert self.gain is not None
-        assert self.norm is not None
-        assert self.discount is not None
         n_documents = self.gain.shape[1]
         ties = ratio(self.gain.ravel(), np.repeat(self.norm, n_documents)).reshape(self.gain.shape).sum(axis=0)
         at_once = max(1, _MOST_CELLS // max(n_documents, 1))
@@ -90,10 +76,20 @@ class _LinearTopic:
             parts.append(np.minimum(values * self.factor[:, None], self.ceiling[:, None]).T)
         return np.concatenate(parts)
 
-    def _by_assignment(self, weights: Floats) -> Floats:
+
+@dataclass(frozen=True, eq=False)
+class _AssignedTopic:
+    """A topic, and measures that are other sums over ranks there."""
+
+    #: The maximum of each measure.
+    ceiling: Floats
+    #: The worth of each document at each rank, shape (n_measures, n_documents, n_ranks).
+    worth: Floats
+
+    def best(self, weights: Floats) -> Floats:
+        """Return the values of the best ranking for each weighted sum, as that of `_SortedTopic`."""
         from scipy.optimize import linear_sum_assignment
 
-        assert self.worth is not None
         values = np.empty(weights.shape)
         for row, weight in enumerate(weights):
             rows, ranks = linear_sum_assignment(np.tensordot(weight, self.worth, axes=1), maximize=True)
@@ -132,7 +128,7 @@ class _Sum:
         return np.asarray(total * self.factor[query], dtype=np.float64)
 
 
-def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iterator[_LinearTopic]:
+def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iterator[_SortedTopic | _AssignedTopic]:
     """Yield the topics of judgments, with measures that are sums over ranks.
 
     Parameters
@@ -144,7 +140,7 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
 
     Yields
     ------
-    _LinearTopic
+    _SortedTopic or _AssignedTopic
         One per query.
 
     Raises
@@ -158,16 +154,16 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
     for query in range(judgments.n_queries):
         rows = np.arange(bounds[query], bounds[query + 1])
         ranks = np.arange(1, len(rows) + 1)
-        factor = np.array([measure.factor[query] for measure in sums])
         ceiling = np.array([measure.ceiling[query] for measure in sums])
         if by_sorting:
             gains, norms = zip(*(measure.gains(rows, query) for measure in sums), strict=True)
             form = sums[0].linear[0]
             discount = form.discounts(ranks, np.full(len(ranks), query))
-            yield _LinearTopic(factor, ceiling, np.stack(gains), np.array(norms), discount)
+            factor = np.array([measure.factor[query] for measure in sums])
+            yield _SortedTopic(ceiling, factor, np.stack(gains), np.array(norms), discount)
         else:
             worth = np.stack([measure.worth(rows, ranks, query) for measure in sums])
-            yield _LinearTopic(factor, ceiling, worth=worth)
+            yield _AssignedTopic(ceiling, worth)
 
 
 def _as_sum(label: str, measure: Measure, judgments: Judgments) -> _Sum:
@@ -202,12 +198,12 @@ def _value_and_sum(
     return measure.evaluate(rankings), np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 
-def supported_points(topic: _LinearTopic, limit: int) -> tuple[Floats, float]:
+def supported_points(topic: _SortedTopic | _AssignedTopic, limit: int) -> tuple[Floats, float]:
     """Return the corners of the hull of the values that rankings of a topic attain.
 
     Parameters
     ----------
-    topic : _LinearTopic
+    topic : _SortedTopic or _AssignedTopic
         The topic.
     limit : int
         The number of points at which refinement of the hull stops, unless it is computed from all critical weights.
@@ -218,11 +214,12 @@ def supported_points(topic: _LinearTopic, limit: int) -> tuple[Floats, float]:
     gap : float
         The maximum by which a weighted mean, with weights summing to 1, can exceed that of the points.
     """
-    if topic.gain is not None and topic.n_measures == 2:
+    n_measures = len(topic.ceiling)
+    if isinstance(topic, _SortedTopic) and n_measures == 2:
         types = np.unique(topic.gain, axis=1)
         if types.shape[1] ** 2 * topic.gain.shape[1] <= _MOST_KEYS:
             return corners(topic.sorted_values(_critical_weights(types))), 0.0
-    return refine_hull(topic.best, topic.n_measures, limit)
+    return refine_hull(topic.best, n_measures, limit)
 
 
 def _critical_weights(types: Floats) -> Floats:
