@@ -175,7 +175,8 @@ class _Search:
     """The search for the maxima of several problems, in which the documents `weighted` are open."""
 
     def __init__(self, weights: Floats, weighted: Ints, gains: AttainableGains) -> None:
-        self.weights, self.gains, self.level = weights, gains, np.arange(1, len(gains.levels))
+        self.weights, self.weighted, self.gains = weights, weighted, gains
+        self.level = np.arange(1, len(gains.levels))
         # The heaviest first: those that may have positive or negative weights.
         of_weighted = weights[:, weighted]
         order = np.argsort(-of_weighted, axis=1, kind="stable")
@@ -199,8 +200,14 @@ class _Search:
         if any(len(np.unique(end[gains.open])) > 1 for end in (gains.lowest, gains.highest)):
             for problem in np.flatnonzero(self.best < 0).tolist():
                 self._assign(problem)
+        positive = np.flatnonzero(self.best >= 0)
         if self.documents.shape[1]:
-            self._branch(np.flatnonzero(self.best >= 0))
+            low, high = gains.lowest[self.weighted[0]], gains.highest[self.weighted[0]]
+            chain = (np.arange(len(gains.levels)) >= low) & (np.arange(len(gains.levels)) <= high)
+            if (gains.allowed[self.weighted] == chain).all():
+                self._raise(positive, slice(low, high))
+            else:
+                self._branch(positive)
         if not self.exact.all():
             bounded = ~self.exact
             relaxed = highest_ratios(self.weights[bounded], gains.without_gaps())
@@ -224,6 +231,23 @@ class _Search:
         more = np.zeros((*totals.shape, len(self.level)), dtype=np.intp)
         np.cumsum((low < self.level) & (self.level <= high), axis=1, out=more[:, 1:])
         return ratio(totals, self.gains.ideal(counts + more))
+
+    def _raise(self, problem: Ints, free: slice) -> None:
+        """Maximise ratios of at least 0 if all open documents with a weight have the same gains, without gaps."""
+        gains, sure = self.gains, self.base_counts[free]
+        total = np.append(np.zeros((len(problem), 1)), np.cumsum(self.heavy[problem], axis=1), axis=1)
+        cost = gains.cumulated[sure + np.arange(total.shape[1])[:, None]] - gains.cumulated[sure]
+        ideal, column = gains.ideal(self.base_counts), np.arange(len(sure))
+        while len(problem):
+            gained = total[:, :, None] - self.best[problem, None, None] * cost
+            largest = np.maximum(self.heavy[problem, 0], self.best[problem] * gains.discounts[0])
+            enough = gained.max(axis=1) - _TIE * largest[:, None]
+            first = np.minimum.accumulate((gained >= enough[:, None]).argmax(axis=1), axis=1)
+            numerator = self.base_sum[problem] + np.take_along_axis(total, first, axis=1) @ gains.steps[free]
+            value = ratio(numerator, ideal + cost[first, column] @ gains.steps[free])
+            better = value > self.best[problem]
+            problem, total = problem[better], total[better]
+            self.best[problem] = value[better]
 
     def _assign(self, problem: int) -> None:
         """Maximise a negative ratio, whose parametric problem is convex: each document has one of its ends."""
