@@ -80,6 +80,44 @@ def _register_measures():
         ir_measures.measures.registry.pop(measure.NAME)
 
 
+# -- what is printed -------------------------------------------------------------------------------------------
+
+SHORT = {"a": 3, "b": 2}
+
+
+def ranked_labels(n_documents: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, dict[str, int]]]]:
+    """A run and judgments of one topic, with names of many lengths."""
+    labels = {f"d{10**n}": {"a": n % 4, "b": n % 3} for n in range(n_documents)}
+    return {"q": {docno: -float(n) for n, docno in enumerate(labels)}}, {"q": labels}
+
+
+@pytest.mark.parametrize(
+    ("measure", "columns"),
+    [
+        (TOMA(aspects=SHORT), "a b class distance discount"),
+        (TOMA(base="P", aspects=SHORT) @ 3, "a b class distance gain"),  # of one discount
+        (On(aspect="a", base="DCG", aspects=SHORT), "a gain discount"),
+        (CAM(aspects=SHORT), "a b a part b part"),
+    ],
+    ids=str,
+)
+def test_columns_are_those_that_tell_something(measure: ma.Measure, columns: str) -> None:
+    lines = str(measure.explain(*ranked_labels(6), "q")).split("\n")
+    head = next(" ".join(line.split()) for line in lines if line.startswith("rank "))
+    assert head == f"rank docno {columns} contribution running"
+
+
+def test_the_five_costliest_errors_are_printed() -> None:
+    explained = ma.NLRE(aspects=SHORT).explain(*ranked_labels(14), "q")
+    assert len(explained.swaps) > 5
+    text = str(explained)
+    head, *rows = text[text.index("ranks  above") :].split("\n")
+    assert len(rows) == 5
+    for column, names in {"above": "docno", "below": "next_docno"}.items():
+        for row, name in zip(rows, explained.swaps[names], strict=False):
+            assert row[head.index(column) :].startswith(f"{name} ")
+
+
 # -- the sums --------------------------------------------------------------------------------------------------
 
 

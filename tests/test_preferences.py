@@ -494,6 +494,9 @@ def test_fitted_weights() -> None:
     for row in table.to_dict("records"):
         found = fitted.agreement.set_index("weights").loc[row["measure"]]
         assert [row[key] for key in ("agreement", "low", "high")] == pytest.approx(found.tolist())
+    # Few weights are fitted to many topics: on others, they agree about as often.
+    agreement = fitted.agreement.set_index("weights")["agreement"]
+    assert agreement["cross-validated"] == pytest.approx(agreement["fitted"], abs=0.02)
     assert "confidence set" in str(fitted)
 
 
