@@ -84,6 +84,13 @@ def test_measures_of_ir_measures_have_variants() -> None:
     ] == ir_measures.nDCG(cutoff=5, dcg="exp-log2")
 
 
+def test_measures_of_ir_measures_without_a_cutoff_have_none_among_options() -> None:
+    """ir-measures marks parameters that are not given by an object without a name."""
+    measures = [ir_measures.RR, ir_measures.RR @ 1]
+    result = multiverse(ma.evaluate(*world(), measures, progress=False))
+    assert result.options["cutoff"].to_dict() == {"RR": "none", "RR@1": "1"}
+
+
 def test_impossible_combinations_are_left_out() -> None:
     with pytest.warns(ma.MultiAspectWarning, match="1 of 4 combinations are impossible.*requires a base"):
         measures = ma.variants(CAM, base=["nDCG@5", "RR"], normalized=[False, True], empty=["zero"])

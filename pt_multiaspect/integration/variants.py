@@ -147,8 +147,10 @@ def _shared_params(measure: ir_measures.Measure, kind: Any, changed: Mapping[str
 
 def option_name(option: object) -> str:
     """Return the name of an option of a parameter, as labels and tables show it."""
-    if isinstance(option, bool) or option is None:
+    if isinstance(option, bool):
         return str(option).lower()
+    if option is None or type(option) is object:  # the mark of ir-measures for a parameter that is not given
+        return "none"
     if isinstance(option, int | float):
         return f"{option:g}"
     if isinstance(option, Aspects):
