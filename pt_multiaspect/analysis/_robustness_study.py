@@ -258,9 +258,7 @@ class Study:
         keys = [key for key in ("group", "a", "b") if key in tests]
         return tests[[*keys, "measure", "difference", "low", "high", "p"]].reset_index(drop=True)
 
-    def _answer(
-        self, question: str, frame: pd.DataFrame, judge: Callable[[Any, list[Any]], dict[str, Any]]
-    ) -> Rows:
+    def _answer(self, question: str, frame: pd.DataFrame, judge: Judge) -> Rows:
         """Return one row per claim that the frame has rows of; rows without a group are those of all topics."""
         by_keys: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
         for row in frame.to_dict("records"):

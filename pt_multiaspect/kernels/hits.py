@@ -111,7 +111,7 @@ def running_product(factors: Floats, query: Ints) -> Floats:
     return product
 
 
-def best_of_queries(query: Ints, values: Floats, n_queries: int, tie: Ints | None = None) -> Ints:
+def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = None) -> Ints:
     """Return the index of the maximum of each query; of values equal but for rounding, that of the highest tie."""
     highest = np.zeros(n_queries)
     np.maximum.at(highest, query, values)

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from .._typing import Floats
-from .hits import Hits, best_of_queries, positions
+from .hits import Hits, best_rows, positions
 
 
 def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
@@ -83,7 +83,7 @@ def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float
         query = hits.pool_query[kind]
         reduced = _reduce_gain(themes[:, kind], cumulated[:, query], overlap)
         worth = usability[kind] * reduce(np.add, reduced)
-        chosen = best_of_queries(query, worth, hits.n_queries)
+        chosen = best_rows(query, worth, hits.n_queries)
         cumulated[:, query[chosen]] += reduced[:, chosen]
         total[query[chosen]] += worth[chosen]
         left[chosen] -= 1

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
-from .hits import Hits, best_of_queries, positions, ratio
+from .hits import Hits, best_rows, positions, ratio
 from .relevance import average_precision
 
 Discount = Callable[[Ints], Floats]
@@ -82,7 +82,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         head = order[first]
         query, belongs = query_of[head], members[:, head]
         gain = reduce(np.add, np.where(belongs, (1.0 - alpha) ** above[:, query], 0.0))
-        best = best_of_queries(query, gain, hits.n_queries, tie[head])
+        best = best_rows(query, gain, hits.n_queries, tie[head])
         above[:, query[best]] += belongs[:, best]
         chosen_rows.append(head[best])
         first[best] += 1
