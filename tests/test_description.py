@@ -1410,7 +1410,7 @@ def test_proposed_scales_of_answers_are_those_that_are_meant() -> None:
 def test_disagreement_without_krippendorff(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = judged_answers()
     other = rows["score"].where(rows["judge"] == "a", np.random.default_rng(1).integers(3, 6, len(rows)))
-    monkeypatch.setattr("pt_multiaspect.description.findings.find_spec", lambda name: None)
+    monkeypatch.setattr("pt_multiaspect.description.answer_rules.find_spec", lambda name: None)
     found = findings_about(ma.describe(rows.assign(score=other), GRADES), "alpha requires krippendorff")
     assert found["severity"].tolist() == ["note", "note"]
 

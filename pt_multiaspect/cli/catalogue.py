@@ -22,7 +22,7 @@ from ..measures.definitions import details, sentence
 from ..suites import suite
 from ..suites.catalogue import NOT_OFFERED, SUITES, required_settings
 from .options import OutputDirectory, complete_measure, option
-from .tables import new_directory, qrels_lines
+from .outputs import new_directory, qrels_lines
 from .verb import verb
 
 #: The aspects in the help of suites that apply to any aspects.

@@ -14,7 +14,7 @@ from ..evaluation.provenance import as_yaml, record_files, record_path
 from . import options
 from .inputs import judged_aspects
 from .options import OutputDirectory, option
-from .tables import new_directory, qrels_lines
+from .outputs import new_directory, qrels_lines
 from .verb import Inputs, command_line, verb
 
 

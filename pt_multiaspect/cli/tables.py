@@ -1,14 +1,13 @@
-"""Output of commands: tables for terminals, values in full precision for programs, directories of qrels."""
+"""Output of commands: readable tables for terminals, values in full precision for programs."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +16,6 @@ import click
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from .._numbers import spell
 from .._writing import write_file
 from ..errors import MultiAspectError, choices
 from ..views import Column, Sentence, Table, fixed_point, latex_of, markdown_of, text_of
@@ -150,23 +148,3 @@ _TEXTS: dict[str, Callable[[Sheet], str]] = {
     "md": lambda sheet: markdown_of(sheet.table),
     "tex": lambda sheet: sheet.latex() if sheet.latex is not None else latex_of(sheet.table),
 }
-
-
-def new_directory(folder: str) -> Path:
-    """Return the path of a directory to write, after checking that nothing is in it."""
-    path = Path(folder).expanduser()
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise MultiAspectError(f"--output: expected a new or empty directory, got {folder}")
-    return path
-
-
-def qrels_lines(qrels: pd.DataFrame, aspect: str) -> Iterator[str]:
-    """Return the labels of an aspect as lines of a TREC file, without those that are missing."""
-    column = "label" if aspect == "relevance" and "label" in qrels.columns else aspect
-    rows = qrels[["qid", "docno", column]].dropna().itertuples(index=False, name=None)
-    for qid, docno, label in rows:
-        if re.search(r"\s", f"{qid}{docno}"):
-            raise MultiAspectError(
-                f"--output: expected ids without blanks, which separate fields, got {docno!r} on topic {qid!r}"
-            )
-        yield f"{qid} 0 {docno} {spell(label)}\n"

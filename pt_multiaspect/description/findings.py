@@ -1,186 +1,20 @@
-"""Rules about judges of answers, the findings of all rules, most serious first, and the scales they propose."""
+"""The findings of all rules, most serious first, and the scales they propose."""
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 
-import numpy as np
 import pandas as pd
 
-from .._numbers import spell
-from .._typing import Bools
-from ..analysis.judges import Agreement
-from ..answers._frames import answer_title
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..collection import judged_answers
-from ..collection.columns import read_labels
-from ..collection.label_rules import MIN_POOL, as_given, as_short, aspect_from_one, find_constant
-from ..errors import choices, number_of
-from ..views import percent
+from ..collection.label_rules import as_given, as_short
 from . import rules
-from .figures import AGREEMENT, LOOK, Figures, Finding, declaration
-from .scales import JudgedAnswers, read_judged, scale_to_declare
-
-#: A criterion hardly distinguishes systems if this fraction of at least this many answers has its best grade.
-_BEST, _MIN_BEST = 0.95, 20
-
-#: Judges disagree if Krippendorff's α is below the first number, which is customary, and fewer answers than the
-#: second fraction have equal labels: α is also low if nearly all labels are the same.
-_LOW_ALPHA, _MOSTLY_EQUAL = 0.667, 0.8
-
-
-def reword(finding: Finding) -> Finding:
-    """Return a finding about documents and qrels as one about answers and their judgments."""
-    text = re.sub(r"\bdocument ids\b", "run names", finding.finding)
-    text = re.sub(r"\bthe qrels have\b", "the judgments have", re.sub(r"\bdocument(s?)\b", r"answer\1", text))
-    return replace(finding, finding=text, remedy=re.sub(r"\bqrels\b", "judged", finding.remedy))
-
-
-def _answers(figures: Figures) -> JudgedAnswers:
-    answers = figures.judged.answers
-    assert answers is not None
-    return answers
-
-
-def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
-    """Find labels that are no numbers, and answers without a label."""
-    given = _answers(figures)
-    for name, criterion in given.criteria.items():
-        text: Bools = np.isnan(read_labels(criterion.column)) & criterion.column.notna().to_numpy()
-        if text.any():
-            listed = choices(map(repr, criterion.column[text].unique()))
-            yield Finding("error", name, f"{int(text.sum())} labels are no numbers ({listed})")
-        rows, _ = given.known(name)
-        labelled = np.bincount(rows["answer"], minlength=len(given.answers))
-        missing = np.flatnonzero(labelled == 0)
-        if len(missing):
-            topics = given.answers["qid"].iloc[missing].unique().tolist()
-            yield Finding(
-                "error",
-                name,
-                f"no label for {number_of(len(missing), 'answer')} of {len(given.answers)}, such as "
-                f"{answer_title(given.answers, int(missing[0]))}; missing labels are refused",
-                f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]",
-            )
-
-
-def _division(columns: Sequence[str], name: str) -> str:
-    """Return code that divides the labels of a criterion by 100, in rows with these columns."""
-    criterion = next((column for column in judged_answers.CRITERION_COLUMNS if column in columns), None)
-    if criterion is not None:
-        score = next(column for column in judged_answers.SCORE_COLUMNS if column in columns)
-        return f"judged.loc[judged[{criterion!r}] == {name!r}, {score!r}] /= 100"
-    if name in columns:
-        return f"judged[{name!r}] /= 100"
-    return f"for scores in judged[{judged_answers.NESTED!r}]: scores[{name!r}] /= 100"
-
-
-def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
-    """Find grades on a scale that is not declared."""
-    tops = {view.name: float(view.label[view.known].max(initial=0)) for view in figures.judged.views}
-    highest = max(tops, key=tops.__getitem__)
-    for view in figures.judged.views:
-        labels = view.label[view.known]
-        outside = ((labels > 1) | (labels < 0)).any()
-        if not view.inferred or not outside or find_constant(view.label_counts):
-            continue
-        text = f"the labels, {spell(float(labels.min()))} to {spell(float(labels.max()))}, are not in [0, 1]"
-        if view.scale.is_fractional:
-            remedy = _division(_answers(figures).columns, view.name)
-            yield Finding("error", view.name, f"{text}: divide percentages by 100", remedy)
-            continue
-        start = aspect_from_one(view.label_counts)
-        doubt = "; no label is 0, so the scale may start at 1" if start is not None else ""
-        if tops[view.name] < tops[highest]:
-            top = spell(tops[highest])
-            doubt += f"; labels of {highest} reach {top}, declare that top if the scale is the same"
-        yield Finding(
-            "error",
-            view.name,
-            f"{text}, and no scale is declared, so they are refused as values{doubt}",
-            changes={} if start is None else {view.name: start},
-        )
-
-
-def find_missing_answers(figures: Figures) -> Iterator[Finding]:
-    """Find runs without answers to some topics."""
-    answers = _answers(figures).answers
-    grid = pd.MultiIndex.from_product([answers["name"].unique(), answers["qid"].unique()])
-    missing = grid.difference(pd.MultiIndex.from_frame(answers), sort=False)
-    if len(missing):
-        name, qid = missing[0]
-        runs = missing.get_level_values(0).unique()
-        qids, names = figures.column("qid"), figures.column("docno")
-        yield Finding(
-            "warning",
-            "",
-            f"{len(missing)} of {number_of(len(grid), 'answer')} of {number_of(len(runs), 'run')} "
-            f"({choices(runs)}) are missing, such as {name} on topic {qid}; means over different topics cannot be "
-            "compared",
-            f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
-        )
-
-
-def find_best_only(figures: Figures) -> Iterator[Finding]:
-    """Find criteria on which nearly all answers have the best grade."""
-    for view in figures.judged.views:
-        best = view.label[view.known] == view.scale.grades[-1]
-        if len(best) >= _MIN_BEST and _BEST <= best.mean() < 1:
-            yield Finding(
-                "warning",
-                view.name,
-                f"{percent(float(best.mean()))} of the answers have the best label, "
-                f"{spell(float(view.scale.grades[-1]))}, so the criterion hardly distinguishes runs",
-            )
-
-
-def find_disagreement(figures: Figures) -> Iterator[Finding]:
-    """Find criteria on which judges, or repetitions, disagree."""
-    given = _answers(figures)
-    for name in given.criteria:
-        rows, labels = given.known(name)
-        answer = rows["answer"].to_numpy()
-        grouped = pd.Series(labels).groupby(answer)
-        several = grouped.transform("size").to_numpy() > 1
-        equal = (grouped.max() == grouped.min())[grouped.size() > 1]
-        if len(equal) < MIN_POOL or equal.mean() >= _MOSTLY_EQUAL:
-            continue
-        shares = f"the labels of {percent(equal.mean())} of {len(equal)} answers with several are equal"
-        if find_spec("krippendorff") is None:
-            text = f"{shares}; Krippendorff's alpha requires krippendorff"
-            yield Finding("note", name, text, '# pip install "pt-multiaspect[judges]"')
-            continue
-        levels, level = np.unique(labels[several], return_inverse=True)
-        alpha = Agreement.of(name, answer[several], level, levels, "ordinal").alpha
-        if alpha < _LOW_ALPHA:
-            deviation = (labels - grouped.transform("mean").to_numpy())[several]
-            by_judge = pd.Series(deviation).groupby(rows["judge"].to_numpy()[several]).mean()
-            far = int(by_judge.abs().argmax())
-            which = f"; {by_judge.index[far]} deviates most, by {by_judge.iloc[far]:+.2g} in the mean"
-            text = f"judges disagree: Krippendorff's alpha is {alpha:.2f}, and {shares}"
-            text += which if len(by_judge) > 1 else ""
-            yield Finding("warning", name, text, AGREEMENT)
-
-
-#: The rules in the order of findings with equal severity.
-ANSWER_RULES = (
-    find_unreadable_labels,
-    rules.find_labels_out_of_scale,
-    rules.find_lookalike_ids,
-    rules.find_copied_labels,
-    rules.find_codes_on_top,
-    rules.find_label_warnings,
-    find_undeclared_grades,
-    find_missing_answers,
-    find_disagreement,
-    find_best_only,
-)
-
+from .answer_rules import ANSWER_RULES, find_undeclared_grades, reword
+from .figures import LOOK, Figures, Finding, declaration
+from .scales import read_judged, scale_to_declare
 
 #: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note": for information.
 SEVERITIES = ("error", "warning", "note")
