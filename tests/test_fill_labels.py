@@ -82,6 +82,17 @@ def test_a_label_depends_on_its_seed_topic_and_document_only() -> None:
     assert not first.equals(others)
 
 
+def test_further_columns_are_kept() -> None:
+    qrels = QRELS.assign(known=QRELS["label"].isna().to_numpy(), note=np.arange(len(QRELS)).astype(str))
+    filled = by_pair(ma.fill_labels(qrels.sample(frac=1, random_state=2), RUNS, aspects=SCALES))
+    assert filled.columns.tolist() == ["label", "trust", "known", "note"]
+    judged = by_pair(qrels)[["known", "note"]]
+    pd.testing.assert_frame_equal(filled.loc[judged.index, ["known", "note"]], judged, check_dtype=False)
+    assert filled.loc[~filled.index.isin(judged.index), ["known", "note"]].isna().all(axis=None)
+    values = ma.evaluate(RUNS, filled.reset_index(), ma.On(base="NoveltyRatio", aspects={"relevance": 2}))
+    assert values["value"].max() > 0
+
+
 def test_depth_leaves_out_documents_further_down() -> None:
     filled = ma.fill_labels(QRELS, RUNS, aspects=SCALES, depth=1)
     assert set(filled["docno"]) - set(QRELS["docno"]) == {"other"}
@@ -167,6 +178,14 @@ def test_the_command_writes_what_the_function_returns(cli: Any, partly_judged: P
         assert set(record["pt_multiaspect"]["qrels"]) == set(NAMES)
         assert set(record["pt_multiaspect"]["runs"]) == set(runs)
         assert record["implementation"]["executable"]["cmd"].endswith("--depth 3 --seed 7 -o filled runs")
+
+
+def test_documents_that_users_know_are_no_aspect_to_fill(cli: Any, partly_judged: Path) -> None:
+    Path("known.txt").write_text("q0 0 d1 1\n")
+    files = (*ARGUMENTS, "known=known.txt")
+    code, _, err = cli("fill", "--no-check", "--aspects", "scales.json", "-o", "filled", "runs", qrels=files)
+    assert (code, err) == (0, "")
+    assert sorted(path.stem for path in Path("filled").glob("*.qrels")) == sorted(NAMES)
 
 
 def test_labels_of_a_model_are_written_and_the_rest_left_out(cli: Any, partly_judged: Path) -> None:

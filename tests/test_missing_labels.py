@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -215,6 +216,66 @@ def test_the_unit_of_gains_makes_no_difference(factor: float) -> None:
     np.testing.assert_allclose(extremes(plain), extremes(scaled), atol=1e-14)
 
 
+KNOWN = {
+    "q1": {
+        "d1": {"relevance": 1, "known": 1},
+        "d2": {"relevance": NAN, "known": 1},
+        "d3": {"relevance": NAN, "known": 0},
+    },
+    "q2": {"d1": {"relevance": 0, "known": 0}, "d2": {"relevance": 1, "known": 1}},
+}
+KNOWN_RUNS = {"a": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"d3": 1.0}, "q2": {"new": 1.0}}}
+
+
+@pytest.mark.parametrize("name", ["CoverageRatio", "NoveltyRatio"])
+def test_measures_that_read_further_columns_of_the_qrels(name: str) -> None:
+    measure = ma.On(base=name, aspects={"relevance": 1})
+    result = quiet(KNOWN_RUNS, KNOWN, measure, n_samples=20)
+    values = []
+    for labels in itertools.product([0.0, 1.0], repeat=3):
+        qrels = {
+            "q1": {docno: dict(row) for docno, row in KNOWN["q1"].items()},
+            "q2": {**KNOWN["q2"], "new": {"relevance": labels[2]}},
+        }
+        qrels["q1"]["d2"]["relevance"], qrels["q1"]["d3"]["relevance"] = labels[:2]
+        values.append(value_of(KNOWN_RUNS, qrels, measure))
+    a, b = np.transpose(values)
+    expected = [end for column in (a, b, a - b) for end in (column.min(), column.max())]
+    np.testing.assert_allclose(extremes(result), expected, atol=1e-15)
+    assert result.runs["exact"].all()
+    assert result.runs["expected"].between(result.runs["low"], result.runs["high"]).all()
+    assert value_of(KNOWN_RUNS, KNOWN, measure) == result.runs["value"].tolist()
+
+
+def test_functions_read_further_columns_and_miss_none_silently() -> None:
+    def count_known(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+        return float(qrels["known"].sum())
+
+    inputs = ["query_id", "doc_id", "relevance", "known"]
+    function = ir_measures.define_byquery(count_known, name="CountKnown", qrel_inputs=inputs)
+    measure = ma.On(base=function, aspects={"relevance": 1})
+    result = quiet(KNOWN_RUNS, KNOWN, measure)
+    assert set(extremes(result)[:4]) == {1.5}
+    without = {"q1": {"d1": {"relevance": 1}}}
+    with pytest.raises(MultiAspectError, match=r"expected columns of the qrels \(.*\), got known"):
+        quiet(KNOWN_RUNS, without, measure)
+
+
+def test_groups_keep_the_targets_of_their_topics() -> None:
+    """In completions, topics are copied under other names."""
+    members = {"age": {"d1": "old", "d2": "new", "d3": "new"}}
+    targets = {qid: {"age": {"old": old, "new": 1 - old}} for qid, old in (("q1", 0.9), ("q2", 0.2))}
+    measure = ma.GF(groups=ma.Groups(members, target=targets), aspects={"relevance": 1})
+    qrels = {qid: {docno: {"relevance": row["relevance"]} for docno, row in KNOWN[qid].items()} for qid in KNOWN}
+    result = quiet({"a": KNOWN_RUNS["a"]}, qrels, measure)
+    values = []
+    for labels in itertools.product([0.0, 1.0], repeat=2):
+        for docno, label in zip(("d2", "d3"), labels, strict=True):
+            qrels["q1"][docno]["relevance"] = label
+        values += value_of({"a": KNOWN_RUNS["a"]}, qrels, measure)
+    np.testing.assert_allclose(extremes(result), [min(values), max(values)], atol=1e-15)
+
+
 # -- what is said, and refused -------------------------------------------------------------------------------
 
 ONE_HOLE = {
@@ -280,7 +341,7 @@ def test_a_run_that_widens_all_intervals_is_named() -> None:
     ("measures", "qrels", "message"),
     [
         ("CAM@2", ONE_HOLE, "expected declared grades of relevance"),
-        ("nDCG@2", ONE_HOLE, "expected declared grades of relevance"),
+        ("nDCG@2", ONE_HOLE, r"declare them, as in On\(base='nDCG@2', aspects=\{'relevance': \[0, 1, 2\]\}\)"),
         (
             ma.CAM(aspects={"relevance": ma.Aspect(2, gains=[-1, 0, 1]), "credibility": 3}),
             ONE_HOLE,

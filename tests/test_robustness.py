@@ -152,6 +152,17 @@ def test_lower_is_better() -> None:
     assert f"{means.idxmin()} is better than" in found.summary
 
 
+def test_measures_that_read_further_columns_have_labels_that_are_missing() -> None:
+    runs, qrels = world()
+    known = qrels.assign(known=np.arange(len(qrels)) % 2)
+    measure = On(base="NoveltyRatio", aspects={"relevance": SCALES["relevance"]})
+    found = robustness(runs, known, {"reported": measure})
+    assert "labels" not in found.left_out
+    pd.testing.assert_frame_equal(
+        found.missing_labels.runs, analysis.missing_labels(runs, known, {"reported": measure}).runs
+    )
+
+
 def test_frames_of_values_have_the_rows_that_they_allow() -> None:
     runs, qrels = world()
     parts = [On(aspect=aspect, base="nDCG@3", aspects=SCALES) for aspect in SCALES]

@@ -229,7 +229,8 @@ def _check_measure(label: str, measure: ir_measures.Measure, judgments: Judgment
     for view in evaluated.views(judgments):
         if view.inferred:
             declared = f"On(base='{measure}', aspects={{'{view.name}': [0, 1, 2]}})"
-            example = f"aspects={{'{view.name}': [0, 1, 2]}}" if evaluated.accepts_aspects else declared
+            own = evaluated is measure and evaluated.accepts_aspects
+            example = f"aspects={{'{view.name}': [0, 1, 2]}}" if own else declared
             raise MultiAspectError(
                 f"{label}: expected declared grades of {view.name}, as the top grade of missing labels is unknown "
                 f"otherwise; declare them, as in {example}"

@@ -16,7 +16,7 @@ from ir_measures import Measure
 from .._typing import Bools, Floats, Ints, Objects
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.target import Target
 from .adapters import Adapter, adapted_names, adapter_of
 from .base import Base
@@ -197,6 +197,7 @@ class IrMeasures:
 
     def _rows(self, columns: list[str], labels: Floats, names: Objects) -> pd.DataFrame:
         """Return all rows of the qrels with further columns, as pt.Experiment passes them."""
+        refuse_unknown(columns, self._judgments.columns, "columns of the qrels", "qrel_inputs")
         row_values = self._judgments.row_values
         return self._judgments.rows(columns).assign(
             query_id=names[row_values(self._judgments.pool_query)],

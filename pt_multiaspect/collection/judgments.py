@@ -288,6 +288,32 @@ class Judgments(Memo):
         result._set_arrays(frame, qids, query, row, row, docnos, positional=self._positional)
         return result.with_labels(labels, scales=self)
 
+    def with_documents(self, query: Ints, docnos: Objects, labels: Mapping[str, Floats]) -> Judgments:
+        """Return judgments of further documents, too, which have neither labels nor values in other columns.
+
+        Parameters
+        ----------
+        query : ndarray of int, shape (n_documents,)
+            The query of each document, as a position in `qids`.
+        docnos : ndarray of str, shape (n_documents,)
+            Documents, which may be repeated or judged.
+        labels : mapping of str to ndarray, shape (n_pairs,)
+            The labels of aspects of the judged pairs, which replace those of the columns.
+
+        Returns
+        -------
+        Judgments
+            The judgments, with the same queries, and without columns of ids.
+        """
+        replaced = {*NOT_ASPECTS, *map(self._aspect_column, labels)}
+        kept = [column for column in self._frame.columns if isinstance(column, str) and column not in replaced]
+        frame = self._frame.iloc[self._first][kept].reset_index(drop=True).assign(**labels)
+        query = np.concatenate([self.pool_query, query])
+        frame = frame.reindex(np.arange(len(query)))
+        frame = frame.assign(query_id=self.qids[query], doc_id=np.concatenate([self.docnos, docnos]))
+        once = ~frame.duplicated(["query_id", "doc_id"])  # judged pairs come first
+        return Judgments(frame[once].reset_index(drop=True))
+
     def infer_scales_from(self, judgments: Judgments) -> None:
         """Infer undeclared scales from the labels of other judgments instead of these.
 

@@ -203,7 +203,7 @@ def join_universe(
     judgments : Judgments
         The qrels.
     views : sequence of AspectView
-        The aspects to keep, whose codes that mean "not judged" become missing labels.
+        The aspects whose codes that mean "not judged" become missing labels.
     rankings : sequence of Rankings
         The runs.
     cutoff : int, optional
@@ -212,13 +212,8 @@ def join_universe(
     Returns
     -------
     Judgments
-        The judgments, with the same queries.
+        The judgments, with the same queries and the further columns of the qrels, which measures may read.
     """
     retrieved = [run.documents(cutoff) for run in rankings]
-    query = np.concatenate([judgments.pool_query, *(part[0] for part in retrieved)])
-    docnos = np.concatenate([judgments.docnos, *(part[2] for part in retrieved)])
-    pairs = pd.DataFrame({"query_id": judgments.qids[query], "doc_id": docnos})
-    unlabelled = np.full(len(pairs) - len(judgments), np.nan)
-    labels = {view.name: np.concatenate([view.label, unlabelled]) for view in views}
-    once = ~pairs.duplicated()  # the qrels come first
-    return Judgments(pairs.assign(**labels)[once].reset_index(drop=True))
+    query, docnos = (np.concatenate([run[part] for run in retrieved]) for part in (0, 2))
+    return judgments.with_documents(query, docnos, {view.name: view.label for view in views})

@@ -46,9 +46,10 @@ def fill_labels(
     Returns
     -------
     DataFrame
-        Columns ``qid docno`` and the labels: all judged documents, whose labels are unchanged except that codes for
-        "not judged" are filled, too, and the first `depth` documents of each run. ``attrs["filled"]`` contains the
-        number of filled and of remaining missing labels of each aspect, and by what they were filled.
+        Columns ``qid docno``, the labels, and further columns of the qrels, such as ``known``, as they are: all
+        judged documents, whose labels are unchanged except that codes for "not judged" are filled, too, and the
+        first `depth` documents of each run. ``attrs["filled"]`` contains the number of filled and of remaining
+        missing labels of each aspect, and by what they were filled.
 
     Raises
     ------
@@ -92,14 +93,17 @@ def fill_labels(
             complete[name][donors.rows] = label
     else:
         complete = labels_of_model(model, universe, of_universe, missing)
-    rows = np.lexsort((universe.docnos, universe.pool_query))
-    frame = pd.DataFrame({"qid": universe.qids[universe.pool_query[rows]], "docno": universe.docnos[rows]})
+    by_row = universe.row_values
+    query, docnos = by_row(universe.pool_query), by_row(universe.docnos)
+    frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
     record: dict[str, Mapping[str, Any]] = {}
     for view in of_universe:
         is_label = view.name == "relevance" and "label" in judgments.columns
-        frame["label" if is_label else view.name] = complete[view.name][rows]
+        frame["label" if is_label else view.name] = by_row(complete[view.name])
         n_left = int(np.isnan(complete[view.name]).sum())
         by = "observed" if model is None else "labels"
         record[view.name] = {"filled": int((~view.known).sum()) - n_left, "missing": n_left, "by": by}
+    further = [column for column in universe.columns if column not in ("query_id", "doc_id", *record)]
+    frame = frame.join(universe.rows(further)).iloc[np.lexsort((docnos, query))].reset_index(drop=True)
     frame.attrs[FILLED] = record
     return frame
