@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from frame_world import one_topic
-from ir_measures import AP, RBP, P, nDCG
+from ir_measures import AP, nDCG
 from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On
 from pt_multiaspect.bases import as_base
-from pt_multiaspect.bases.discounted import GradedRBP
-from pt_multiaspect.bases.exponentiated import Exponentiated
 from pt_multiaspect.collection.rankings import Rankings
 
 Warned = ma.MultiAspectWarning
@@ -192,27 +190,6 @@ def test_averaging_bases_on_different_scales_warns(base: Any) -> None:
 def test_averaging_one_base_without_a_maximum_is_ordinary(base: Any) -> None:
     assert value_and_warnings(CAM(base=base, aspects=SCALES), BOTH)[1] == []
     assert value_and_warnings(CAM(base={"relevance": "nDCG", "trust": "P@5"}, aspects=SCALES), BOTH)[1] == []
-
-
-@pytest.mark.parametrize("base", [as_base(ir_measures.ERR), GradedRBP(0.8, None), as_base(RBP), as_base(nDCG)])
-def test_exponential_gains_keep_what_a_base_states(base: Any) -> None:
-    changed = Exponentiated(base)
-    for flag in ("NEEDS_TOP", "READS_UNJUDGED", "CONSTANT_NORM", "LOWER_IS_BETTER", "SORTING_IS_OPTIMAL"):
-        assert getattr(changed, flag) == getattr(base, flag), flag
-
-
-def test_exponential_gains_include_that_of_unjudged_documents() -> None:
-    """It became 0."""
-    from dataclasses import replace
-
-    qrels = {"q1": {"d1": 1, "d2": 0}}
-    rankings = Rankings({"q1": {"new": 3.0, "d1": 2.0, "d2": 1.0}}, Judgments(qrels))
-    target = rankings.judgments.view("relevance", None).target
-    target = replace(target, unjudged=0.5)
-    values = Exponentiated(GradedRBP(0.5, None)).values(rankings, target)
-    assert values == pytest.approx([0.5 * (2**0.5 - 1) + 0.25 * 1])
-    with pytest.raises(MultiAspectError, match="does not support gains of unjudged documents"):
-        Exponentiated(as_base(P @ 5)).values(rankings, target)
 
 
 def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() -> None:

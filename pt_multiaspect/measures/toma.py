@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,12 @@ from .._validation import choice
 from ..aspects.aspect import Scale
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
-from ..bases import Base
+from ..bases import Base, Term
 from ..bases.base import power_gain
-from ..bases.exponentiated import exponentiate
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
+from ..kernels.target import Target
 from ..orders import DistanceOrder, TupleOrder
 from ..orders.explicit import parse_order, spell_order
 from ..orders.order import AXES, check_gate, grade_values
@@ -49,6 +49,19 @@ def _grades(values: Floats, name: str, scale: Scale) -> Ints:
             "from_criteria"
         )
     return index.astype(np.intp)
+
+
+def _powers(target: Target, base: Base) -> Target:
+    """Return a target of the gains 2^g - 1, for a base without a specific form for these."""
+    with np.errstate(over="ignore"):
+        gain = np.exp2(target.gain) - 1.0
+    if not np.isfinite(gain).all():
+        raise MultiAspectError(
+            f"the gain 2^{target.gain.max():g} - 1 is too large for the base {base.text}; use another "
+            "weighting than 'exponential', or a base that rescales gains, such as nDCG"
+        )
+    top, bottom = np.exp2(np.minimum([target.top, target.bottom], 1023.0)) - 1.0
+    return replace(target.with_gain(gain, float(top)), bottom=float(bottom))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +231,8 @@ class _TOMA(JointMeasure, BasedMeasure):
                 f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of label tuples; "
                 "declare the gains of the aspects instead"
             )
-        self._base = exponentiate(base) if self["weighting"] == "exponential" else base
+        exponential = base.exponential() if self["weighting"] == "exponential" else base
+        self._base, self._needs_powers = exponential or base, exponential is None
         order = self["order"]
         if order is not None:
             embedding = ("distance", "axes", "weights", "gate")
@@ -312,6 +326,14 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     def base(self) -> Base:
         return self._base
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        """Return the base on the gains as the only term."""
+        (term,) = super().terms(judgments)
+        if not self._needs_powers:
+            return [term]
+        target = term.target
+        return [replace(term, target=target.compute_once("2^g - 1", lambda: _powers(target, self._base)))]
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         order, grades = self._order_and_tuples(views)

@@ -9,7 +9,6 @@ import numpy as np
 from .._typing import Floats
 from ..aspects import Aspect, Aspects
 from ..bases import Base
-from ..bases.exponentiated import exponentiate
 from ..collection.rankings import Ranking, Rankings
 from ..kernels.forms import Additive, Linear
 from ..kernels.progress import Counts, Progression
@@ -120,10 +119,10 @@ def _invariances(base: Base, world: World, ranking: Ranking, target: Target, val
         changed = score(target.gain, target.top + 1)
         statement = "NEEDS_TOP is False: the top of the scale makes no difference"
         yield from differences(statement, world, changed, values)
-    if not base.EXPONENTIATES and np.exp2(target.top) - 1.0 <= base.MAX_GAIN:
-        power = target.with_gain(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
-        expected = np.asarray(base.score(ranking, power), dtype=np.float64)
-        computed = np.asarray(exponentiate(base).score(ranking, target), dtype=np.float64)
+    exponential = None if base.EXPONENTIATES else base.exponential()
+    if exponential is not None and np.exp2(target.top) - 1.0 <= base.MAX_GAIN:
+        expected = score(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
+        computed = np.asarray(exponential.score(ranking, target), dtype=np.float64)
         yield from differences("`exponential` is the measure of 2^gain - 1", world, computed, expected)
 
 
