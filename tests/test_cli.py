@@ -593,6 +593,9 @@ def test_judged_fractions_per_aspect(cli, trec_files):
         )
         assert row["judged@10 credibility"] == pytest.approx(by_query.mean().mean())
         assert row["judged@10 relevance"] == 1
+    code, _, err = cli("evaluate", "-m", "AP", "--judged", "-o", "judged.csv", "runs")
+    assert code == 0, err
+    assert read_table((trec_files / "judged.csv").read_text()).set_index("name").equals(table)
 
 
 def test_skipping_a_faulty_run_is_not_success(cli, trec_files):

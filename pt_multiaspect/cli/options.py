@@ -145,13 +145,9 @@ class OutputFile(click.Path):
             self.fail(f"no permission to write {value}; choose another file", param, ctx)
         return value
 
-    def written_file(self, value: str) -> str:
-        """Return the file that will be written."""
-        return value
-
 
 class OutputDirectory(click.Path):
-    """A directory to write files to, created if it does not exist."""
+    """A directory to write files to, created if it does not exist, and the name of one of these files."""
 
     def __init__(self, example: str) -> None:
         super().__init__(file_okay=False)
@@ -163,25 +159,22 @@ class OutputDirectory(click.Path):
             self.fail("expected a directory, got -", param, ctx)
         return super().convert(value, param, ctx)
 
-    def written_file(self, value: str) -> str:
-        """Return a file that would be written."""
-        return os.path.join(value, self.example)
-
 
 def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory) -> None:
     """Raise an error if the output is a file that this command reads, now or the next time."""
     output = str(ctx.params[str(param.name)])
-    written = kind.written_file(output)
+    written = output if isinstance(kind, OutputFile) else os.path.join(output, kind.example)
     title = max(param.opts, key=len)
-    inputs = ("qrels", "human", "model_labels", "runs", "judged", "answers", "aspects", "groups", "stances")
-    for name in (*inputs, "topic_groups", "values_file", "judges", "preferences"):
-        values = ctx.params.get(name) or ()
+    for read in ctx.command.params:
+        if not isinstance(read.type, click.Path) or isinstance(read.type, OutputFile | OutputDirectory):
+            continue
+        values = ctx.params[str(read.name)] or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
                 files = _files(path)
                 if _resolve(written) in files:
                     raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
-                if name == "runs" and _is_beside(written, files, path):
+                if read.name == "runs" and _is_beside(written, files, path):
                     subject = (
                         f"{output} would be read as a run"
                         if written == output

@@ -37,15 +37,6 @@ from .wording import tell
 #: The names of the parameters of run files.
 RUN_PARAMETERS = tuple(str(param.name) for param in options.RUN_FILES)
 
-#: The names of the parameters that commands share and receive as `Inputs`; see `options`.
-_SHARED = frozenset(
-    (
-        "qrels", "no_check", "human", "model_labels", "stances", "measures", "suite", "groups", "aspects",
-        "average_over", "topic_groups", "test", "correction", "alpha", "jobs", "format", "output", "runs",
-        "values_file", *RUN_PARAMETERS,
-    )
-)  # fmt: skip
-
 
 class Inputs:
     """The options that commands share. Files are read on first use, qrels before runs.
@@ -214,8 +205,8 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
     examples : str
         The examples at the end of the help.
     *params : click.Parameter
-        The options and arguments, in the order of the help. Those that commands share (`options`) are given to the
-        function as one `Inputs`, its first argument, if there are any; others by their names.
+        The options and arguments, in the order of the help. Those that the function has no parameter of the same
+        name for are given to it as one `Inputs`, its parameter `inputs`; others by their names.
 
     Returns
     -------
@@ -227,11 +218,13 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
         params = (*params[:1], options.CHECK, *params[1:])
     if any(param.name == "runs" for param in params):
         params = (*params, *options.RUN_FILES)
-    shared = {str(param.name) for param in params} & _SHARED
+    names = {str(param.name) for param in params}
     formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
-    states_inputs = formats is SUFFIXES and {"qrels", "measures"} <= shared
+    states_inputs = formats is SUFFIXES and {"qrels", "measures"} <= names
 
     def decorate(function: Callable[..., object]) -> Command:
+        shared = names.difference(inspect.signature(function).parameters)
+
         def callback(**values: Any) -> int:
             common = {key: values.pop(key) for key in shared}
             arguments = common.get("runs", ())
@@ -248,9 +241,7 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
                 raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
             with record_files(inputs.files) if states_inputs and output is not None else nullcontext():
                 shown = function(inputs, **values) if shared else function(**values)
-            errors = None
-            if isinstance(shown, Incomplete):
-                errors, shown = shown.errors, shown.shown
+            errors, shown = (shown.errors, shown.shown) if isinstance(shown, Incomplete) else (None, shown)
             if shown is not None:
                 write(shown, format, output)
                 if output is not None and not is_special(output):
