@@ -1401,19 +1401,6 @@ def planned_variance(variance: float, residual: float, n: int, n_topics: int) ->
     return variance / n * (left * (1 + k / (n - 3)) + (1 - left) * (1 - k))
 
 
-def planned_error(variance: float, residual: float, n: int, n_topics: int) -> tuple[float, float]:
-    """The standard error that is typically estimated with n of the topics, and its degrees of freedom."""
-    if n == n_topics:
-        return (variance / n) ** 0.5, n - 1
-    left, k = min(residual / variance, 1.0), (n_topics - n) / n_topics
-    # The mean of √(1 + t²/(n − 1)), where t has n − 1 degrees of freedom.
-    mean = math.gamma(n / 2 - 1) * math.gamma(n / 2) / math.gamma(n / 2 - 0.5) ** 2
-    errors, labels = left * (1 + k * (mean**2 - 1)) / n, (1 - left) / n_topics
-    slope = left / (n - 3) / n_topics
-    freedom = (errors + labels) ** 2 / (errors**2 / (n - 2) + labels**2 / (n_topics - 1) + 2 * labels * slope)
-    return (variance * (errors + labels + slope)) ** 0.5, freedom
-
-
 def holm(levels: Sequence[float]) -> list[float]:
     """The k-th lowest of n levels times n - k + 1, at least those before it."""
     result, highest = [0.0] * len(levels), 0.0

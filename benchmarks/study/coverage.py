@@ -44,6 +44,9 @@ SKEWED = ((2, 2), (2, 5), (1, 3), (1, 8), (0.5, 4.5))
 #: Correlations of human values and labels over topics.
 CORRELATIONS = (0.5, 0.8, 0.9)
 
+#: The slope of human values on labels in plans of power.
+SLOPE = 0.7
+
 #: Tables leave out runs with a value of 0 on more topics: no t interval covers the mean of such values.
 MOST_ZEROS = 0.5
 
@@ -248,17 +251,17 @@ def power_of_plans(n_draws: int) -> pd.DataFrame:
         the powers of whole numbers of topics: other differences are found more often than intended.
     """
     rows = []
-    for n_topics in (30, 100):
-        for n in (4, *N_HUMAN):
+    for n_topics in (12, 30, 100):
+        for n in (size for size in (4, *N_HUMAN) if size < n_topics):
             rng = np.random.default_rng(0)
             normal, errors = rng.normal(size=(n_draws, n_topics)), rng.normal(size=(n_draws, n))
             for correlation in (0.6, 0.8, 0.95):
-                labels = normal * correlation / 0.7  # a slope of 0.7
+                labels = normal * correlation / SLOPE
                 error = (1 - correlation**2) ** 0.5
                 row = {"topics": n_topics, "human topics": n, "correlation": correlation}
                 for power in (0.5, 0.8):
                     difference = smallest_difference(error, n, n_topics, power)
-                    human = difference + 0.7 * labels[:, :n] + error * errors
+                    human = difference + SLOPE * labels[:, :n] + error * errors
                     found = ma.analysis.prediction_powered(long(human[None]), long(labels[None])).table
                     row[f"difference, {power}"] = difference
                     row[f"power, {power}"] = ((found["low"] > 0) | (found["high"] < 0)).mean()
@@ -268,7 +271,9 @@ def power_of_plans(n_draws: int) -> pd.DataFrame:
 
 def smallest_difference(error: float, n: int, n_topics: int, power: float) -> float:
     """Return the smallest difference for which at most n human topics are planned, for a deviation of 1."""
-    known = {"measure": "value", "name": "a", "n_human": n, "n_further": n_topics - n, "sd": 1.0, "error_sd": error}
+    n_further = n_topics - n
+    known = {"measure": "value", "name": "a", "n_human": n, "n_further": n_further, "sd": 1.0, "error_sd": error}
+    known["lambda"] = SLOPE * n_further / n_topics
     powered = ma.analysis.PredictionPowered(pd.DataFrame([known]), None, None, 0.95)
     low, high = 0.0, 10.0
     while high - low > 1e-6:

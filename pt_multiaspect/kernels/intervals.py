@@ -87,7 +87,7 @@ def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]
 _LARGEST_CRITICAL = 1e4
 
 
-def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float, freedom: Floats | None = None) -> Floats:
+def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float) -> Floats:
     """Return the probability that the two-sided paired t-test is significant.
 
     Parameters
@@ -98,16 +98,14 @@ def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float, freedom: Flo
         The number of topics, at least 2.
     alpha : float in (0, 1)
         The significance level.
-    freedom : ndarray of float, optional
-        The degrees of freedom of the standard deviation if these differ from n − 1, those of the critical value.
     """
     from scipy.special import chdtr
     from scipy.stats import nct
     from scipy.stats import t as student
 
     sizes = np.asarray(n_topics, dtype=np.float64)
-    critical, shift = np.broadcast_arrays(student.isf(alpha / 2, sizes - 1), effect * np.sqrt(sizes))
-    freedom = sizes - 1 if freedom is None else freedom
+    freedom = sizes - 1
+    critical, shift = np.broadcast_arrays(student.isf(alpha / 2, freedom), effect * np.sqrt(sizes))
     # SciPy's series do not converge for other values. There, the mean of the topics varies much less than their
     # standard deviation, whose distribution decides alone.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
@@ -117,6 +115,54 @@ def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float, freedom: Flo
         power = nct.sf(quantile, freedom, usual) + np.where(np.isnan(wrong), 0.0, wrong)
     extreme = chdtr(freedom, freedom * (shift / critical) ** 2)
     return np.where(np.isnan(shift), np.nan, np.where(is_usual, power.clip(0, 1), extreme))
+
+
+def power_of_double_sampling(
+    effects: Floats, unexplained: Floats, highest: Floats, n: int, n_topics: int, alpha: float
+) -> Floats:
+    """Return the probability that the interval of a regression estimate from double sampling excludes 0.
+
+    Values H of n topics and labels L of all topics are drawn from normal distributions: the sums of squares, the
+    slope and the difference between the labels' means, given which the probability is exact.
+
+    Parameters
+    ----------
+    effects : ndarray of float, shape (m,)
+        The mean of H, over its standard deviation.
+    unexplained : ndarray of float, shape (m,)
+        √(1 − ρ²), of the correlation ρ of H and L.
+    highest : ndarray of float, shape (m,)
+        The highest slope that is used, in standard deviations of H per standard deviation of L; the lowest is 0.
+    n, n_topics : int
+        The numbers of topics, 3 ≤ n < n_topics.
+    alpha : float in (0, 1)
+        One minus the confidence level.
+
+    Returns
+    -------
+    ndarray of float, shape (m,)
+        In [0, 1], with a standard error of some .002.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    rng, n_further = np.random.default_rng(0), n_topics - n
+    error, gap = rng.standard_normal((2, _SAMPLES))
+    spread, of_further, of_errors = (
+        2 * rng.standard_gamma(freedom / 2, _SAMPLES) for freedom in (n - 1, n_further - 1, n - 2)
+    )
+    # By how much the mean label of all topics differs from that of the n.
+    distance = gap * math.sqrt(n_further / (n * n_topics))
+    variance_of_labels = (spread + of_further + n * n_topics / n_further * distance**2) / (n_topics - 1)
+    noise, slope = unexplained[:, None], np.sqrt(1 - unexplained[:, None] ** 2)
+    fitted = slope + noise * error / np.sqrt(spread)
+    used = fitted.clip(0, highest[:, None])
+    residual = (noise**2 * of_errors + (fitted - used) ** 2 * spread) / (n - 2)
+    variance = residual * (1 / n + distance**2 / spread) + used**2 * variance_of_labels / n_topics
+    half = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
+    # The rest of the estimate varies independently of all these.
+    estimate, deviation = effects[:, None] + (used - slope) * distance, np.sqrt(noise**2 / n + slope**2 / n_topics)
+    found = ndtr((estimate - half) / deviation) + ndtr((-estimate - half) / deviation)
+    return np.asarray(found.mean(axis=1))
 
 
 def detectable_effect(n_topics: int, power: float, alpha: float) -> float:
