@@ -329,6 +329,8 @@ def test_scores_are_read_like_their_pairs() -> None:
     expected = preference_agreement(frame, pd.DataFrame(pairs, columns=COLUMNS), measures=HIGHER)
     pd.testing.assert_frame_equal(result.table, expected.table)
     assert "assessors" not in result.table
+    categories = preference_agreement(frame, scores.astype("category"), measures=HIGHER)
+    pd.testing.assert_frame_equal(result.table, categories.table)
 
 
 GOOD = [("q0", "run 0", "run 1", "run 0"), ("q1", "run 0", "run 1", "tie")]

@@ -362,7 +362,7 @@ def read_preferences(preferences: Any, names: list[Any], qids: list[Any]) -> tup
         )
     columns = [*(SCORES if is_scored else PREFERENCES), *(["assessor"] if "assessor" in frame else [])]
     check_filled(frame, columns)
-    table = pd.DataFrame({name: frame[name].map(str) for name in columns if name != "score"})
+    table = pd.DataFrame({name: frame[name].astype(object).map(str) for name in columns if name != "score"})
     table = table.reset_index(drop=True)
     if "assessor" not in table:
         table["assessor"] = ""
