@@ -449,6 +449,16 @@ def test_registered_distances_are_checked(function, shown: str) -> None:
             register_distance(name)
 
 
+@pytest.mark.parametrize("unit", [1e-20, 1e13, 1e20])
+def test_classes_do_not_depend_on_the_unit_of_a_distance(half_distance: str, unit: float) -> None:
+    """The best class was lost where the tolerance of rounding errors, which grows with the distances, exceeds 1."""
+    register_distance(half_distance)(lambda gaps: gaps.sum(axis=1) * unit)
+    ours, built_in = (DistanceOrder(TWO, name) for name in (half_distance, "manhattan"))
+    assert ours.n_classes == built_in.n_classes
+    assert ours.to_list() == built_in.to_list()
+    assert Order.from_distance(TWO, lambda gaps: sum(gaps) * unit).n_classes == built_in.n_classes
+
+
 def test_distances_and_orders_are_told_apart() -> None:
     order = Order({(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="told-apart")
     for form in (order, "told-apart", order.to_json()):

@@ -152,7 +152,7 @@ class DistanceOrder(TupleOrder):
     def _distinct(self, keys: NDArray[Any]) -> NDArray[Any]:
         keys = np.unique(keys)
         if self._tolerance:
-            keys = keys[np.diff(keys, prepend=-1.0) > self._tolerance]
+            keys = keys[np.diff(keys, prepend=-np.inf) > self._tolerance]
         if len(keys) > MAX_CLASSES:
             in_units = (
                 "" if self.axes == "gains" else ", or axes='gains' (fewer classes for scales of unequal length)"
@@ -176,7 +176,7 @@ class DistanceOrder(TupleOrder):
     def _class_keys(self) -> NDArray[Any]:
         """The attainable keys, nearest first, computed aspect by aspect rather than tuple by tuple."""
         if self._function is not None:
-            return self._distinct(np.unique(self._keys(self._all_tuples())))
+            return self._distinct(self._keys(self._all_tuples()))
         parts = list(self._parts)
         if self._gate is not None:
             parts[self._gate] = parts[self._gate][1:]

@@ -20,8 +20,9 @@ from ..aspects.names import Named, NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, shown
-from .order import TOLERANCE, Grades, TupleOrder, check_axes, gaps_to_best, numeric, scaled_aspects, times
-from .registered import distance_table, is_distance
+from .distance import DistanceOrder
+from .order import Grades, TupleOrder, numeric, scaled_aspects, times
+from .registered import RegisteredDistance, is_distance
 
 _ALLOWING = ". Pass allow_violations=True to accept this"
 
@@ -196,21 +197,16 @@ class Order(Named, TupleOrder):
                 "by its name"
             )
         declared = declared_aspects(aspects)
-        scales = [aspect.scale for aspect in declared.values()]
 
         def distances_at(rows: Floats) -> Floats:
             gaps = map(tuple, rows.tolist())
             return np.array([number(distance(gap), f"the distance at the gaps {gap}") for gap in gaps], np.float64)
 
         title = getattr(distance, "__name__", type(distance).__name__)
-        per_aspect = gaps_to_best(scales, check_axes(axes))
-        distances = distance_table(distances_at, title, per_aspect, tuple(declared)).ravel()
-        ordered = np.unique(distances)
-        tolerance = TOLERANCE * ordered[-1]
-        firsts = ordered[np.diff(ordered, prepend=-np.inf) > tolerance]
-        index = len(firsts) - np.searchsorted(firsts, distances + tolerance, side="right")
-        labels = product(*(scale.grades.tolist() for scale in scales))
-        return cls(zip(labels, index.tolist(), strict=True), declared, name=name)
+        order = DistanceOrder(declared, RegisteredDistance(title, distances_at), axes=axes)
+        labels = product(*(scale.grades.tolist() for scale in order.scales))
+        classes = order.class_index(order._all_tuples())
+        return cls(zip(labels, classes.tolist(), strict=True), declared, name=name)
 
     @property
     def _flags(self) -> dict[str, bool]:
