@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
+from .._cached import Memo
 from .._typing import Bools, Floats, Ints, Objects
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
@@ -134,7 +135,7 @@ def first_fraction(labels: Floats) -> float | None:
     return float(fractional[0]) if len(fractional) else None
 
 
-class IrMeasures:
+class IrMeasures(Memo):
     """Measures computed by ir-measures on single-aspect labels, prepared once for any number of runs.
 
     Parameters
@@ -151,10 +152,6 @@ class IrMeasures:
         self.measures = sorted(measures, key=str)
         self._judgments = judgments
         self._labels = labels
-        self._evaluators: list[Any] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_evaluators": None}  # they contain C objects
 
     def _make_evaluators(self) -> list[Any]:
         # pytrec_eval reads out of bounds on queries with only negative labels. These are set to 0, which does not
@@ -226,9 +223,7 @@ class IrMeasures:
         query = self._judgments.query_positions(run["query_id"].to_numpy(dtype=object))
         run, query = run[query >= 0], query[query >= 0]
         values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
-        if self._evaluators is None:
-            self._evaluators = self._make_evaluators()
-        for evaluator, names in self._evaluators:
+        for evaluator, names in self.compute_once("evaluators", self._make_evaluators):
             row_of = {name: row for row, name in enumerate(names)}
             with name_measures_in_errors(evaluator.measures):
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import AP_IA, ERR_IA, NRBP, P_IA, Measure, StRecall, alpha_DCG, alpha_nDCG, nERR_IA, nNRBP
 
+from .._cached import Memo
 from .._typing import Bools, Floats
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
@@ -56,7 +57,7 @@ def topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
     return as_base(measure).has_positive(_target(judgments, judgments.labels("relevance")))
 
 
-class StandardMeasures:
+class StandardMeasures(Memo):
     """Measures of ir-measures on one label per judged document.
 
     Parameters
@@ -77,10 +78,6 @@ class StandardMeasures:
         self._others = IrMeasures(set(others).difference(defined), judgments, labels)
         self._defined = IrMeasures(defined, judgments, labels)
         self._judgments, self._labels = judgments, labels
-        self._target: Target | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_target": None}  # the target is as large as the labels
 
     def values(self, rankings: Rankings, run: Callable[[], pd.DataFrame]) -> dict[Measure, Floats]:
         """Evaluate one run.
@@ -97,9 +94,8 @@ class StandardMeasures:
         -------
         dict of Measure to ndarray of float, shape (n_queries,)
         """
-        if self._target is None:
-            self._target = _target(self._judgments, self._labels)
-        values = {measure: base.values(rankings, self._target) for measure, base in self._bases.items()}
+        target = self.compute_once("target", lambda: _target(self._judgments, self._labels))
+        values = {measure: base.values(rankings, target) for measure, base in self._bases.items()}
         if self._others.measures:
             values.update(self._others.values(rankings.frame_by_rank()))
         if self._defined.measures:
