@@ -82,8 +82,6 @@ class Aspect:
     Aspect(grades=[0, 1, 2, 3])
     """
 
-    __slots__ = ("__dict__", "by_top", *_KEYS)
-
     #: From the lowest to the highest, or None when the scale is to be inferred.
     grades: tuple[float, ...] | None
     #: One per grade, or None for the default.
@@ -300,14 +298,8 @@ class Aspect:
             greater_is_better=self.greater_is_better,
         )
 
-    # For pickle's protocols 0 and 1, and for skops, which do not support slots.
-
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in Aspect.__slots__[1:]}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+        return {name: getattr(self, name) for name in ("by_top", *_KEYS)}
 
     def __repr__(self) -> str:
         spec = self.to_spec()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from os import PathLike
 from typing import Any
 
@@ -139,15 +138,13 @@ def describe_row(row: object) -> str:
     return f"{shown(row)} …"
 
 
-@cache
-def _ends_strings_at_nul() -> bool:
-    """Return whether pandas compares strings only up to a NUL character, as before version 3.1."""
-    return len(pd.unique(np.array(["a", "a\0"], dtype=object))) < 2
+#: Whether pandas compares strings only up to a NUL character, as before version 3.1.
+_ENDS_STRINGS_AT_NUL = len(pd.unique(np.array(["a", "a\0"], dtype=object))) < 2
 
 
 def check_strings(column: pd.Series[Any], what: str) -> None:
     """Raise an error for ids that pandas would confuse."""
-    if not _ends_strings_at_nul():
+    if not _ENDS_STRINGS_AT_NUL:
         return
     values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
     strings = values.tolist()

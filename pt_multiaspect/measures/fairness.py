@@ -94,10 +94,6 @@ class _GroupMeasure(DirectMeasure):
         declared: AspectSpec = self.params.get("aspects")
         return declared or ("relevance",)
 
-    def depends_on(self, view: AspectView) -> bool:
-        """Return True, as every aspect that the measure reads affects the values."""
-        return True
-
     @property
     def _groups(self) -> Groups:
         self.validate_params()

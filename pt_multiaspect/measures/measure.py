@@ -204,11 +204,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def __eq__(self, other: object) -> bool:
         return bool(self._key == getattr(other, "_key", None))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.params)
-
-    # For skops, which does not call functions. Hashes differ between processes.
-
+    # Without functions, which skops does not call. Hashes differ between processes.
     def __getstate__(self) -> dict[str, Any]:
         return {"params": self.params}
 
@@ -693,10 +689,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             `On` with this aspect for a single-aspect measure; other measures are returned unchanged.
         """
         return self
-
-
-def _rebuild(measure: type[Measure], params: dict[str, Any]) -> Measure:
-    return measure(**params)
 
 
 class DirectMeasure(Measure):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from .._typing import Floats
 from ..aspects.aspects import Aspects
@@ -99,9 +99,6 @@ class SingleAspectMeasure(Measure, Base):
         if self.NOT_A_BASE is not None:
             return self
         return On(aspect=aspect, base=self, aspects=aspects)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Measure.__reduce__(self)
 
 
 class LinearMeasure(SingleAspectMeasure, LinearBase):
