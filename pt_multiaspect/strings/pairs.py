@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import cycle
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,9 +9,6 @@ from .._typing import Bools, Ints
 from .texts import Texts, Words
 
 _QUERY = np.uint64(0xA0761D6478BD642F)
-#: Odd factors that move other bits of a key to the top: different keys that share a slot with one factor rarely
-#: share one with another.
-_SPREADS = (np.uint64(1), np.uint64(0xE7037ED1A0B428DB), np.uint64(0x8EBC6AF09C88C6E3))
 
 
 def pair_keys(query: Ints, docnos: Texts) -> Words:
@@ -119,20 +114,9 @@ class PairTable:
 
 def _shared_keys(keys: Words) -> Words:
     """Return the keys that occur repeatedly."""
-    shared = [keys[:0]]
-    spreads = cycle(_SPREADS)
-    while len(keys):
-        # The last key of each slot remains there. Every other key is equal to it, or tries other slots.
-        n_bits, rows = max(3, (4 * len(keys) - 1).bit_length()), np.arange(len(keys), dtype=np.int32)
-        slots = (keys * next(spreads) >> np.uint64(64 - n_bits)).astype(np.intp)
-        owner = np.empty(1 << n_bits, dtype=np.int32)
-        owner[slots] = rows
-        owner = owner[slots]
-        others = np.flatnonzero(owner != rows)
-        equal = keys[others] == keys[owner[others]]
-        shared.append(keys[others[equal]])
-        keys = keys[others[~equal]]
-    return np.concatenate(shared)
+    ordered = np.sort(keys)
+    shared: Words = ordered[1:][ordered[1:] == ordered[:-1]]
+    return shared
 
 
 def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None = None) -> Bools | None:
