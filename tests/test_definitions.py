@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
+
 import ir_measures
+import pandas as pd
 import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect.bases.adapters import ADAPTERS
 from pt_multiaspect.cli import main
+from pt_multiaspect.evaluation.long_frames import labels_of_answers
 from pt_multiaspect.measures import ALL
 from pt_multiaspect.measures.definitions import details, sentence
 
@@ -66,6 +70,25 @@ def test_tables_define_measures_of_several_aspects() -> None:
     defined = [note.text for note in table.cells.notes if ma.TOMA.SHORT_DESC in note.text]
     assert defined == [f"TOMA: {ma.TOMA.SHORT_DESC}"]
     assert not [note for note in table.cells.notes if sentence(ir_measures.nDCG) in note.text]
+
+
+def test_means_of_criteria_have_no_base() -> None:
+    """Answers have no ranking, also in a frame with measures of rankings."""
+    scales = {"faithful": 2, "complete": 2}
+    judged = pd.DataFrame({"qid": ["q1"], "name": ["mine"], "faithful": [2], "complete": [1]})
+    criteria = ma.answers.from_criteria(judged, aspects=scales)
+    measures = {"CAM": "CAM", "MM": ma.MM(aspects="faithful,complete"), "TOMA": ma.TOMA(aspects=scales)}
+    values = ma.answers.combine(criteria, measures)
+    notes = str(ma.systems_table(values))
+    for name in measures:
+        assert f"{name}: {getattr(ma, name).CRITERIA_DESC[:60]}" in notes
+    page = ma.report(values).to_html()
+    assert "Base nDCG" not in page
+    assert html.escape(ma.MM.CRITERIA_DESC) in page
+    assert labels_of_answers({"CAM": ma.CAM, "AP": ir_measures.AP, "faithful": None}) == set()
+    assert labels_of_answers({"MM": measures["MM"], "faithful": None, "complete": None, "AP": ir_measures.AP}) == {
+        "MM"
+    }
 
 
 @pytest.mark.parametrize("name", ["TOMA", "nDCG"])

@@ -57,6 +57,15 @@ def test_values_are_those_of_an_experiment(n_jobs, topics) -> None:
     assert_as_experiment(ma.evaluate(NAMED, QRELS, MEASURES, topics=topics, n_jobs=n_jobs))
 
 
+def test_robustness_of_pipelines_is_that_of_their_runs() -> None:
+    some = TOPICS[TOPICS["qid"].isin(["q1", "q2"])]
+    runs = {name: system.transform(some) for name, system in NAMED.items()}
+    found = ma.robustness(NAMED, QRELS, CAM_10, topics=some)
+    pd.testing.assert_frame_equal(found.table, ma.robustness(runs, QRELS, CAM_10, topics=some).table)
+    judged = QRELS[QRELS["qid"].isin(some["qid"])]
+    pd.testing.assert_frame_equal(found.table, ma.robustness(runs, judged, CAM_10).table)
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["frame", "judgments", "dict", "tuples"])
 def test_only_the_judgments_of_the_topics_count(form) -> None:
@@ -111,6 +120,7 @@ def test_each_pipeline_runs_once_per_call() -> None:
         "evaluate": lambda: ma.evaluate(counted, QRELS, MEASURES, topics=TOPICS),
         "report": lambda: ma.report(counted, QRELS, "CAM@10", topics=TOPICS, progress=False),
         "describe": lambda: ma.describe(QRELS, runs=counted, topics=TOPICS),
+        "robustness": lambda: ma.robustness(counted, QRELS, CAM_10, topics=TOPICS),
     }
     for times, call in enumerate(calls.values(), 1):
         call()

@@ -337,6 +337,24 @@ def test_equal_runs_are_undecided() -> None:
     assert "same and one are equal on CAM@3" in found.summary
 
 
+def test_the_smaller_group_of_variants_is_named() -> None:
+    """Those that are significant, if they are fewer than those that are not."""
+    noise = np.linspace(-0.2, 0.2, 8)
+    changes = {"AP": 0.01 + noise, "RR": 0.02 + noise, "P@5": 0.03 + noise, "nDCG": 0.2 + noise / 2}
+    rows = [
+        (name, f"q{topic}", label, 0.4 + value)
+        for label, change in changes.items()
+        for name, values in (("old", np.zeros(8)), ("new", change))
+        for topic, value in enumerate(values.tolist())
+    ]
+    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    expected = {3: "4 of 4 measures give the same sign, 1 significantly: nDCG"}
+    expected[2] = "3 of 3 measures give the same sign, 0 significantly"
+    for number, evidence in expected.items():
+        found = robustness(frame, measure="AP", baseline="old", variants=["RR", "P@5", "nDCG"][:number])
+        assert row(found, "variants", "new", "old")["evidence"] == evidence
+
+
 # -- printing -----------------------------------------------------------------------------------------------
 
 
@@ -405,6 +423,8 @@ def test_bad_runs_and_frames() -> None:
         robustness(runs)
     with pytest.raises(MultiAspectError, match="expected None, as runs is a frame of values"):
         robustness(perquery, qrels)
+    with pytest.raises(MultiAspectError, match="topics: expected None, as runs is a frame of values"):
+        robustness(perquery, topics=qrels)
     with pytest.raises(MultiAspectError, match="measures of the frame"):
         robustness(perquery, measure="AP")
     with pytest.raises(MultiAspectError, match="variants"):

@@ -14,6 +14,7 @@ from ir_measures import AP, NumRet
 
 import pt_multiaspect as ma
 from pt_multiaspect.aspects.aspects import in_words
+from pt_multiaspect.views import decimals
 from pt_multiaspect.views.markup import escape
 
 NASTY = r"""a_b%c#d$e&f{g}h~i^j\k<l>m|n"o'p`q[r]s*t--u-v @=+()/;:,.!?αβΣ±−†é"""
@@ -172,6 +173,21 @@ def test_intervals(many) -> None:
         assert ends[name][0].endswith(rf" {{\footnotesize {{[}}{low:.4f}, {high:.4f}{{]}}}}")
         assert strip_marks(halves[name][0]) == rf"{row['AP']:.4f} $\pm$ {(high - low) / 2:.4f}"
     assert "90 \\% confidence interval (Student's t, 30 topics)" in ma.to_latex(many, ci=0.9)
+
+
+def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
+    tests = ma.analysis.compare_with_baseline(many, "base", alpha=0.1)
+    tests = tests[tests["measure"] == "AP"].set_index("name")
+    table = ma.systems_table(many, baseline="base", alpha=0.1, interval="difference", decimals=4)
+    body = cells(table.to_latex())
+    for name, test in tests.iterrows():
+        ends = ", ".join(decimals(test[end]).replace("\u2212", "$-$") for end in ("low", "high"))
+        assert body[name][0].endswith(rf" {{\footnotesize {{[}}{ends}{{]}}}}")
+    assert "footnotesize" not in body["base"][0]
+    assert "[ends] of the 90 % confidence interval of the difference from base (Student" in str(table)
+    for wrong in ({}, {"baseline": ["base", "low"]}, {"baseline": "base", "ci": 0.9}):
+        with pytest.raises(ma.MultiAspectError, match="interval='difference': expected one baseline and no ci"):
+            ma.systems_table(many, interval="difference", **wrong)
 
 
 def test_half_widths_are_refused_where_intervals_have_two_different_halves() -> None:
@@ -478,7 +494,7 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
         (long({"AP": {"a": [0.1, 0.3]}}), {"baseline": "a"}, "at least two systems"),
         (long({"AP": THREE}), {"baseline": "z"}, "expected names of systems .* got z"),
         (long({"AP": THREE}), {"baseline": list("abcdefghijklmnopq")}, "at most 16 baselines, got 17"),
-        (long({"AP": THREE}), {"interval": "±"}, "interval: expected one of 'half-width', 'ends'"),
+        (long({"AP": THREE}), {"interval": "±"}, "interval: expected one of 'half-width', 'ends', 'difference'"),
         (long({"AP": THREE}), {"decimals": -1}, "expected integers from 0 to 15, got -1"),
         (long({"AP": THREE}), {"decimals": {"RR": 2}}, r"decimals: expected measures \(AP\), got RR"),
         (long({"AP": THREE}), {"labels": {"RR": "x"}}, r"labels: expected labels of measures \(AP\), got RR"),

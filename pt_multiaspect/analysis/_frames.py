@@ -283,7 +283,7 @@ def _read_values(perquery: pd.DataFrame) -> Floats:
         name, qid, measure = perquery[KEYS].to_numpy(dtype=object)[wrong[0]]
         raise MultiAspectError(
             f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on topic {qid} "
-            f"{tally(wrong.size, 'value')}"
+            f"{tally(wrong.size, 'value')}; leave out topics without judgments, to which pt.Experiment gives NaN"
         )
     return values
 

@@ -20,6 +20,7 @@ from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures
 from ..integration.parsing import as_measure, parse_all, short_label
 from ..integration.variants import one_choice_variants
+from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..measures.means import AspectMean
 from ..measures.on import On
@@ -156,11 +157,12 @@ def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
     return Material(perquery, label, known[label], of_aspects, [name for name in of_variants if name != label])
 
 
-def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any) -> Material:
-    """Evaluate the measure, its aspects and its variants, each once."""
+def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any, topics: Any = None) -> Material:
+    """Evaluate the measure, its aspects and its variants, each once; each pipeline runs once."""
     check_all_topics(measure, "robustness compares the same topics by all variants")
-    judgments = Judgments.of(qrels)
-    named = {name: read_if_file(as_repeatable(run)) for name, run in NamedRuns.read(runs)}
+    given_runs = NamedRuns.read(runs, topics, progress=False)
+    judgments = select_topics(Judgments.of(qrels), given_runs.topics)
+    named = {name: read_if_file(as_repeatable(run)) for name, run in given_runs}
     default = default_measures(judgments.label_names)
     given = dict([next(iter(default.items()))]) if measure is None else parse_all(measure)
     label = _one(list(given))
@@ -377,7 +379,7 @@ class Study:
         """Return the rows of the variants with distinct values."""
         material = self.material
         if not material.variants:
-            reason = f"{material.label} has none" if material.runs else "values do not tell those of other measures"
+            reason = f"{material.label} has none" if material.runs else "they are evaluated from runs and qrels"
             return self._leave_out("variants", reason)
         rows = material.rows(material.variants)
         found = multiverse(rows, baseline=self.against, reference=material.label, **self._options)
@@ -392,7 +394,9 @@ class Study:
             evidence += f"{significant.sum()} significantly"
             if other.any():
                 evidence += f"; reversed by {choices(names[other])}"
-            elif not significant.all():
+            elif 0 < significant.sum() <= len(rows) / 2:
+                evidence += f": {choices(names[significant])}"
+            elif significant.any() and not significant.all():
                 evidence += f"; not significant by {choices(names[~significant])}"
             return {
                 "verdict": verdict_of_variants(int(significant.sum()), int(other.sum()), len(rows)),
@@ -407,7 +411,7 @@ class Study:
         """Return the rows of missing labels."""
         material = self.material
         if material.runs is None:
-            return self._leave_out("labels", "values do not tell which labels are missing")
+            return self._leave_out("labels", "missing ones are found in runs and qrels")
         options: dict[str, Any] = {"baseline": self.best or self.baseline, "seed": self.seed, "labels": labels}
         try:
             found = missing_labels(material.runs, material.qrels, material.reported, **options)
@@ -438,7 +442,7 @@ class Study:
         """Return the rows of judges, from the means of the runs by the labels of each."""
         material = self.material
         if material.runs is None:
-            return self._leave_out("judges", "values do not tell those by the labels of each judge")
+            return self._leave_out("judges", "their labels are evaluated with runs and qrels")
         options: dict[str, Any] = {"resample": "judges", "n_resamples": 1, "seed": self.seed}
         with silence_warnings():  # of correlations, which are not shown
             found = judge_sensitivity(material.runs, judges, material.reported, **options)

@@ -171,7 +171,7 @@ class Robustness(View):
 
 
 def _in_words(row: dict[Any, Any]) -> str:
-    return f"{row['question']}{' ' + row['verdict'] if row['verdict'] else ''}: {row['evidence']}"
+    return f"{row['question']}: {row['verdict'] + '; ' if row['verdict'] else ''}{row['evidence']}"
 
 
 def _verdicts(rows: pd.DataFrame) -> str:
@@ -203,6 +203,7 @@ def robustness(
     qrels: Any = None,
     measure: ir_measures.Measure | str | Mapping[str, Any] | None = None,
     *,
+    topics: Any = None,
     baseline: str | None = None,
     variants: Any = None,
     judges: Any = None,
@@ -229,6 +230,8 @@ def robustness(
     measure : measure, str or mapping of str to measure, optional
         The reported measure, or a mapping ``{label: measure}``. By default the first of the values, or the first
         measure of a `report`. Missing labels require declared scales.
+    topics : DataFrame or dataset of PyTerrier, optional
+        The topics that pipelines run on, as for `evaluate`: only judgments of these topics count.
     baseline : str, optional
         The run that the others are compared with. By default, the best run is compared with each other, and p is
         corrected for all pairs, as the best was chosen among them.
@@ -327,13 +330,15 @@ def robustness(
     if is_long_frame(runs):
         if qrels is not None:
             raise MultiAspectError("qrels: expected None, as runs is a frame of values; omit it")
+        if topics is not None:
+            raise MultiAspectError("topics: expected None, as runs is a frame of values; select its rows by qid")
         material = material_of_values(runs, measure, variants)
     elif qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; or give a frame of values as runs"
         )
     else:
-        material = material_of_runs(runs, qrels, measure, variants)
+        material = material_of_runs(runs, qrels, measure, variants, topics)
     study = Study(material, baseline, alpha, correction, power, by, seed)
     rows = study.topics() + study.aspects() + study.weights() + study.variants() + study.of_labels(labels)
     if judges is not None:

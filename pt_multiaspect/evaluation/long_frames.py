@@ -247,6 +247,18 @@ def is_combined(measure: object) -> bool:
     return hasattr(measure, "of_criteria")
 
 
+def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
+    """Return the labels of measures that combine criteria of answers, which are labels without a measure.
+
+    Beside measures of rankings, only those that name their criteria count as such.
+    """
+    criteria = {label for label, measure in measures.items() if measure is None}
+    combined = {label: measure for label, measure in measures.items() if is_combined(measure)}
+    every = criteria if len(criteria) + len(combined) == len(measures) else set()
+    names = {label: set(measure.spec or every) for label, measure in combined.items()}
+    return {label for label, chosen in names.items() if chosen and chosen <= criteria}
+
+
 def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
     """Return the label of each aspect: measures of one aspect, or criteria that the first mean combines, if any."""
     single = {label: measure for label, measure in measures.items() if getattr(measure, "one_aspect", None)}

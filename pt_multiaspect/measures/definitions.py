@@ -15,13 +15,15 @@ from ..errors import choices
 _STATED_ELSEWHERE = ("aspects", "aspect")
 
 
-def sentence(measure: Any) -> str:
+def sentence(measure: Any, of_criteria: bool = False) -> str:
     """Return what a measure computes, in one sentence.
 
     Parameters
     ----------
     measure : Measure or Base
         A measure of this package or of ir-measures, or a base.
+    of_criteria : bool, default False
+        Whether the values combine criteria of answers, which have no ranking and no base.
 
     Returns
     -------
@@ -30,30 +32,32 @@ def sentence(measure: Any) -> str:
     """
     described = getattr(measure, "described", measure)
     adapter = ADAPTERS.get(type(described))
-    stated = getattr(adapter, "SHORT_DESC", "") or getattr(described, "SHORT_DESC", "")
+    stated = getattr(described, "CRITERIA_DESC", "") if of_criteria else getattr(adapter, "SHORT_DESC", "")
+    stated = stated or getattr(described, "SHORT_DESC", "")
     return stated if not stated or stated.endswith(".") else f"{stated}."
 
 
-def details(measure: Any) -> str:
-    """Return the parameters of a measure, its range and its source, in a few words each."""
+def details(measure: Any, of_criteria: bool = False) -> str:
+    """Return the parameters of a measure, its range and its source, in a few words each; as for `sentence`."""
     low_is_better = ", lower is better" if getattr(measure, "lower_is_better", False) else ""
     known_range, described = _range_in_words(measure), getattr(measure, "described", measure)
     is_original = type(described).__module__.startswith("ir_measures")
     cited = "ir-measures" if is_original else getattr(described, "CITATION", "")
     parts = [
-        _parameters(measure),
+        _parameters(measure, with_base=not of_criteria),
         f"range {known_range}{low_is_better}" if known_range else "",
         f"source: {cited}" if cited else "",
     ]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
 
 
-def _parameters(measure: Any) -> str:
+def _parameters(measure: Any, with_base: bool) -> str:
     """Return the base, the other parameters that differ from their defaults, and the cutoff, in words."""
     described = getattr(measure, "described", measure)
     named = []
     for name, param in described.SUPPORTED_PARAMS.items():
-        if name in _STATED_ELSEWHERE or not (name in described.params or (name == "base" and described["base"])):
+        is_base = name == "base" and with_base and described["base"]
+        if name in _STATED_ELSEWHERE or not (name in described.params or is_base):
             continue
         value = described[name]
         if name == "cutoff":

@@ -262,7 +262,8 @@ class _CAM(AspectMean):
     """
 
     PRETTY_NAME = "Convex aggregating measure"
-    SHORT_DESC = "The weighted arithmetic mean of a measure over the aspects."
+    SHORT_DESC = "The weighted arithmetic mean of a measure, by default nDCG, over the aspects."
+    CRITERIA_DESC = "The weighted arithmetic mean of the criteria."
     CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
     SOURCES = ("lioma2017", "maistro2021")
     SUPPORTED_PARAMS = {
@@ -364,7 +365,10 @@ class _MM(AspectMean):
     """
 
     PRETTY_NAME = "Multidimensional measure"
-    SHORT_DESC = "The weighted harmonic mean of a measure over the aspects, which is low if one aspect is low."
+    SHORT_DESC = (
+        "The weighted harmonic mean of a measure, by default nDCG, over the aspects: low if one aspect is low."
+    )
+    CRITERIA_DESC = "The weighted harmonic mean of the criteria, which is low if one criterion is low."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
     SOURCES: ClassVar[tuple[str, ...]] = ("palotti2018", "maistro2021")
 
@@ -407,7 +411,8 @@ class _WHAM(_MM):
     """
 
     PRETTY_NAME = "Weighted harmonic mean aggregating measure"
-    SHORT_DESC = "The weighted harmonic mean of a measure over exactly two aspects."
+    SHORT_DESC = "The weighted harmonic mean of a measure, by default nDCG, over exactly two aspects."
+    CRITERIA_DESC = "The weighted harmonic mean of exactly two criteria."
     CITATION = "Lioma et al. 2017, Eq. 13"
     SOURCES = ("lioma2017",)
 
@@ -450,7 +455,10 @@ class _GAM(AspectMean):
     """
 
     PRETTY_NAME = "Geometric aggregating measure"
-    SHORT_DESC = "The weighted geometric mean of a measure over the aspects, which is 0 if one aspect is 0."
+    SHORT_DESC = (
+        "The weighted geometric mean of a measure, by default nDCG, over the aspects: 0 if one aspect is 0."
+    )
+    CRITERIA_DESC = "The weighted geometric mean of the criteria, which is 0 if one criterion is 0."
     CITATION = "after Lioma et al. 2017, §5.3"
     SOURCES = ("lioma2017",)
 

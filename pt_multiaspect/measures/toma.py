@@ -186,8 +186,9 @@ class _TOMA(JointMeasure, BasedMeasure):
     PRETTY_NAME = "Total order multi-aspect evaluation"
     SHORT_DESC = (
         "How near each document's labels come to the best ones on all aspects, discounted by rank, divided by that "
-        "of the best ranking (with the base nDCG)."
+        "of the best ranking (if the base is nDCG)."
     )
+    CRITERIA_DESC = "How near the labels of an answer come to the best ones on all criteria."
     CITATION = "Maistro et al. 2021, §3"
     SOURCES = ("maistro2021",)
     SUPPORTED_PARAMS = {

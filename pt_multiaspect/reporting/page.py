@@ -24,6 +24,7 @@ from ..analysis.robustness import Robustness
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import choices, number_of
+from ..evaluation.long_frames import labels_of_answers
 from ..measures.definitions import details, sentence
 from ..tables.content import test_name
 from ..views import (
@@ -152,7 +153,7 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
     below += [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
     second = ", the second best underlined" if len(data["runs"]) > 2 else ""
-    notes = [f"The best value of each measure is bold{second}. Select a column head to sort."]
+    notes = [f"Systems are in the order given; select a column head to sort. The best values are bold{second}."]
     against = []
     if tested:
         in_all, another = (" in all", "; those in all groups are another") if data["groups"] else ("", "")
@@ -270,9 +271,9 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
         )
     elif figures.scales is not None:
         titles[figures.scales] = figures.scales.name or "Label scales"
-    measures = []
+    measures, of_answers = [], labels_of_answers(figures.measures)
     for head in figures.heads:
-        measure = figures.measures[head.label]
+        measure, of_criteria = figures.measures[head.label], head.label in of_answers
         scales = getattr(measure, "params", {}).get("aspects")
         where = ""
         if isinstance(scales, Aspects):
@@ -285,9 +286,8 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
                 measure = measure(aspects=names)
             where = "" if known is next(iter(titles)) else f" on the scales “{titles[known]}”"
         if measure is not None:
-            measures.append(
-                (head, getattr(measure, "in_words", None), sentence(measure), details(measure), str(measure), where)
-            )
+            words = sentence(measure, of_criteria), details(measure, of_criteria)
+            measures.append((head, getattr(measure, "in_words", None), *words, str(measure), where))
     rows = [
         [title if position == 0 else "", name, in_words({name: aspect}).removeprefix(f"{name} ")]
         for scales, title in titles.items()

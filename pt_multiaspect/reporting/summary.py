@@ -121,8 +121,8 @@ def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str
     tests = rows_of_group(comparisons)
     verdicts = tests.loc[(tests["measure"] == head.label) & (tests["baseline"] == baseline), "verdict"]
     return (
-        f"{text}{_ties(tied, top if any(pair) else baseline)}.{_others(figures, top, baseline)}"
-        f"{_counts(verdicts, baseline)}"
+        f"{text}{_ties(tied, top if any(pair) else baseline)}.{_counts(verdicts, baseline)}"
+        f"{_others(figures, top, baseline)}"
     )
 
 

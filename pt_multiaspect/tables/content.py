@@ -19,7 +19,7 @@ from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
 from ..evaluation import interval_columns
-from ..evaluation.long_frames import check_labels, measures_by_label
+from ..evaluation.long_frames import check_labels, labels_of_answers, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_aggregate_is_better
 from ..integration.parsing import parse, parse_all, short_label
 from ..measures.definitions import sentence
@@ -94,6 +94,7 @@ def column_heads(
     wrong = [head for head in chosen.values() if not isinstance(head, str) or not head.strip()]
     if wrong:
         raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
+    of_answers = labels_of_answers(known)
     shorts = _number_equal_heads(
         {label: chosen.get(label) or short_label(label, measure) for label, measure in known.items()}, chosen
     )
@@ -104,7 +105,7 @@ def column_heads(
             _meaning(shorts[label], label, measure),
             lower_aggregate_is_better(measures[label]),
             _scales_with_name(measure),
-            sentence(measure) if getattr(measure, "is_multi_aspect", False) else "",
+            sentence(measure, label in of_answers) if getattr(measure, "is_multi_aspect", False) else "",
         )
         for label, measure in known.items()
     ]

@@ -17,7 +17,7 @@ from .._validation import choice, proportion
 from ..analysis._frames import check_directions, matrices
 from ..analysis._significance import TESTS, check_correction
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, shown
 from ..evaluation import aggregate
 from ..evaluation.aggregation import read_topic_groups, rows_by_group
 from ..integration.parsing import Measures, record_measures
@@ -28,7 +28,7 @@ from .content import Comparisons, column_heads, decimals_by_label, known_measure
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
-INTERVALS = ("half-width", "ends")
+INTERVALS = ("half-width", "ends", "difference")
 
 _STYLES = {"best": "font-weight: bold", "second": "text-decoration: underline"}
 
@@ -169,9 +169,11 @@ def systems_table(
         Random seed.
     ci : float in (0, 1), optional
         Confidence level of intervals, as for `aggregate`. No intervals by default.
-    interval : {'half-width', 'ends'}, default 'half-width'
-        Whether intervals are shown as ± half their width, or by their ends. The half width is not limited to the
-        range of the measure, and is an error for GMAP and others whose aggregate is not the mean.
+    interval : {'half-width', 'ends', 'difference'}, default 'half-width'
+        Whether the intervals of `ci` are shown as ± half their width, or by their ends. The half width is not
+        limited to the range of the measure, and is an error for GMAP and others whose aggregate is not the mean.
+        ``'difference'`` shows the ends of the intervals of the differences from the only baseline, at the level
+        1 - `alpha` and not corrected; `ci` is omitted.
     decimals : int or mapping of str to int, default 3
         Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
         have none unless a mapping says so.
@@ -257,6 +259,11 @@ def systems_table(
     <BLANKLINE>
     """
     choice("interval", *INTERVALS)(interval)
+    if interval == "difference" and (ci is not None or not isinstance(baseline, str)):
+        raise MultiAspectError(
+            "interval='difference': expected one baseline and no ci (the level is 1 - alpha), got "
+            f"baseline={shown(baseline)}, ci={shown(ci)}"
+        )
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
     check_correction(test, None if test == "tukey" else correction)
@@ -295,6 +302,7 @@ def systems_table(
         ci=ci,
         half_widths=half_widths,
         comparisons=Comparisons.of(perquery, baseline, topic_groups, **tests),
+        differences=interval == "difference",
         groups=members,
         by=topic_groups,
         define=True,
