@@ -294,6 +294,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "len(task) > _n_runs(done, runs.total, n_workers)",
     ): "tasks of one run more",
     (
+        "evaluation/evaluating.py",
+        "n_jobs != 1",
+        "n_jobs != 0",
+    ): "joblib starts no other process for one, either",
+    (
         "analysis/multiverse.py",
         "a not in same_as and b not in same_as",
         "a not in same_as or b not in same_as",

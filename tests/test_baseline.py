@@ -11,6 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
+from pt_multiaspect.evaluation.long_frames import is_long_frame
 
 
 @pytest.fixture
@@ -135,6 +136,7 @@ def test_wins_and_verdicts_follow_the_direction_of_the_measure(by):
 def test_the_pair_of_an_experiment_is_read_as_its_values(perquery):
     """The pair that ``pt.Experiment(perquery="both")`` returns: means, and values per topic."""
     pair = (perquery.groupby(["name", "measure"])["value"].mean().unstack().reset_index(), perquery)
+    assert [is_long_frame(values) for values in (pair, perquery, pair[0])] == [True, True, False]
     name = perquery["name"].iloc[0]
     pd.testing.assert_frame_equal(compare_with_baseline(pair, name), compare_with_baseline(perquery, name))
     pd.testing.assert_frame_equal(correlation(pair), correlation(perquery))

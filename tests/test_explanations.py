@@ -764,6 +764,21 @@ def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
     assert all(f">{docno}</td>" in page for docno in relevant.values())
 
 
+def test_running_sums_go_on_after_ranks_that_are_left_out() -> None:
+    judged = {f"d{number:02d}": {"relevance": int(number >= 10)} for number in range(40)}
+    run = {"q": {docno: -float(rank) for rank, docno in enumerate(judged)}}
+    measure = On(base=ir_measures.RBP(p=0.99) @ 30, aspects={"relevance": 1})
+    text = str(measure.explain(run, {"q": judged}, "q"))
+    table = [line.split() for line in text.split("\n\n")[1].split("\n")[1:-1]]  # the last: what is hidden
+    documents = [int(cells[0]) for cells in table if cells[1] in judged]
+    assert documents == [*range(1, 7), *range(11, 24), 30]
+    others = [" ".join(cells[:-2]) for cells in table if cells[1] not in judged]
+    assert others == ["... 4 more ranks", "... 6 more ranks", "10 ranks below the cutoff"]
+    parts, running = np.array([cells[-2:] for cells in table], dtype=float).T
+    assert running == pytest.approx(np.cumsum(parts), abs=2e-3)
+    assert parts[-1] == 0
+
+
 @pytest.mark.slow
 def test_what_long_rankings_hide_is_told() -> None:
     judged = {f"d{number:04d}": {"relevance": number % 5 == 0, "credibility": 1} for number in range(1000)}
