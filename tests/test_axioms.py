@@ -40,7 +40,7 @@ from pt_multiaspect import (
 )
 from pt_multiaspect.analysis import axioms
 from pt_multiaspect.analysis.axioms import PROPERTIES, check
-from pt_multiaspect.analysis.axioms._worlds import Bound, Variant
+from pt_multiaspect.analysis.axioms._worlds import Alike, Bound, Chains, Multisets, OneAlike, Source, Variant
 from pt_multiaspect.errors import MultiAspectError
 from pt_multiaspect.measures import DirectMeasure
 from pt_multiaspect.measures.parameters import ASPECTS
@@ -521,6 +521,8 @@ def test_one_aspect():
     assert outcome.table.loc["CAM", "1 attainable"] == "holds"
     assert set(outcome.table.loc["WHAM"]) == {"n/a"}
     assert "exactly two aspects" in outcome.results["reason"].iloc[-1]
+    left_out = outcome.results[outcome.results["verdict"] == "n/a"]
+    assert not left_out[["trials", "violations", "ties"]].to_numpy().any()
 
 
 @pytest.mark.slow
@@ -643,6 +645,26 @@ def test_larger_errors_are_tried_in_all_chains_of_three_grades() -> None:
 def test_properties_without_worlds_have_no_trials() -> None:
     row = check(TOMA, properties="D1", documents=2).results.iloc[0]
     assert row[["verdict", "trials", "violations", "ties"]].tolist() == ["n/a", 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "source", [Source(), Multisets(), Chains(), Alike()], ids=lambda source: type(source).__name__
+)
+def test_worlds_are_tried_once_and_counted_before(source: Source) -> None:
+    worlds = source.all_worlds((2, 3), 3)
+    assert len(np.unique(worlds, axis=0)) == len(worlds) == source.count((2, 3), 3)
+
+
+def test_worlds_of_documents_with_one_label_alike_are_tried_once() -> None:
+    """Those with equal labels on two aspects, too."""
+    documents = itertools.product(range(2), range(3))
+    expected = [
+        world for world in itertools.product(documents, repeat=2)
+        if any(first == second for first, second in zip(*world, strict=True))
+    ]  # fmt: skip
+    worlds = OneAlike().all_worlds((2, 3), 2)
+    assert [tuple(map(tuple, world)) for world in worlds.tolist()] == expected
+    assert len(worlds) < OneAlike().count((2, 3), 2)
 
 
 def test_attainable_values_are_searched_in_fewer_of_the_larger_worlds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import numpy as np
@@ -360,8 +361,11 @@ def test_the_smaller_group_of_variants_is_named() -> None:
 
 def test_up_to_three_pairs_are_shown_in_full() -> None:
     runs, qrels = world(n_runs=6)
-    three = robustness({name: runs[name] for name in list(runs)[:4]}, qrels, MEASURE)
+    three = robustness({name: runs[name] for name in list(runs)[3::-1]}, qrels, MEASURE)
     assert str(three).count("- topics") == 4  # of three pairs, and of the rules
+    claims = re.findall(r"(run \d) is (?:better|worse) than (run \d) by [.\d]+ on CAM@3:", str(three))
+    assert claims == list(dict.fromkeys(zip(three.table["a"], three.table["b"], strict=True)))
+    assert claims != sorted(claims)
     five = robustness(runs, qrels, MEASURE)
     text = str(five)
     assert text.count("- topics") == 1
