@@ -61,12 +61,13 @@ def test_labels_name_what_differs_in_the_order_of_the_arguments() -> None:
         "cutoff=10 distance=3",
     ]
     assert measures["cutoff=10 distance=3"] == TOMA(axes="gains", distance=3) @ 10
-    assert ma.variants(TOMA, cutoff=5) == {"TOMA": TOMA @ 5}
+    assert ma.variants(TOMA, cutoff=5) == {"TOMA@5": TOMA @ 5}
 
 
 def test_values_of_parameters_are_no_options() -> None:
     weights = {"relevance": 2, "credibility": 1}
-    assert ma.variants(CAM, weights=weights, cutoff=[5]) == {"CAM": CAM(weights=weights) @ 5}
+    measure = CAM(weights=weights) @ 5
+    assert ma.variants(CAM, weights=weights, cutoff=[5]) == {str(measure): measure}
     named = ma.variants(CAM, weights={"equal": None, "relevance first": weights})
     assert named == {"weights=equal": CAM, "weights=relevance first": CAM(weights=weights)}
 
@@ -89,6 +90,13 @@ def test_measures_of_ir_measures_without_a_cutoff_have_none_among_options() -> N
     measures = [ir_measures.RR, ir_measures.RR @ 1]
     result = multiverse(ma.evaluate(*world(), measures, progress=False))
     assert result.options["cutoff"].to_dict() == {"RR": "none", "RR@1": "1"}
+
+
+def test_none_is_a_parameter_of_ir_measures_that_is_not_given() -> None:
+    assert ma.variants("RR", cutoff=[None, 5]) == {"cutoff=none": ir_measures.RR, "cutoff=5": ir_measures.RR @ 5}
+    assert ma.variants("nDCG@10", cutoff=None) == {"nDCG": ir_measures.nDCG}
+    with pytest.warns(ma.MultiAspectWarning, match="1 of 2 combinations are impossible.*P requires .*cutoff"):
+        assert ma.variants("P@10", cutoff=[None, 5]) == {"cutoff=5": ir_measures.P @ 5}
 
 
 def test_impossible_combinations_are_left_out() -> None:

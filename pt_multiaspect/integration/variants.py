@@ -14,6 +14,7 @@ from ..measures import CAM, MM, TOMA
 from ..measures.means import AspectMean
 from ..measures.terms import BasedMeasure
 from .parsing import MeasureLike, parse_one
+from .provider import supports
 
 #: The cutoffs of the variants of a measure.
 CUTOFFS = (5, 10, 20)
@@ -42,7 +43,7 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
     dict of str to measure
         Measures by label, accepted wherever measures or a `suite` are; ``list(….values())`` for
         ``pt.Experiment``. Labels contain the parameters with several options only, in the order of the
-        arguments. The last parameter varies fastest.
+        arguments; a single variant is its own label. The last parameter varies fastest.
 
     Raises
     ------
@@ -78,7 +79,8 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
         chosen = dict(zip(named, combination, strict=True))
         label = " ".join(f"{parameter}={chosen[parameter][0]}" for parameter in varied)
         try:
-            result[label or str(base)] = base(**{parameter: option for parameter, (_, option) in chosen.items()})
+            variant = _with_params(base, {name: option for name, (_, option) in chosen.items()})
+            result[label or str(variant)] = variant
         except (MultiAspectError, ValueError) as error:
             impossible.append(str(error))
     if not result:
@@ -90,6 +92,14 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
             f"the first because {impossible[0]}"
         )
     return result
+
+
+def _with_params(base: ir_measures.Measure, chosen: Mapping[str, Any]) -> ir_measures.Measure:
+    """Return a measure with other parameters; to ir-measures, None is a parameter that is not given."""
+    if supports(base):
+        return base(**chosen)
+    given = {name: option for name, option in {**base.params, **chosen}.items() if option is not None}
+    return parse_one(type(base)(**given))
 
 
 def one_choice_variants(measure: ir_measures.Measure, aspects: Sequence[str]) -> dict[str, ir_measures.Measure]:
