@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._cached import cached_property
 from .._typing import Bools, Ints, Objects
 from ..errors import refuse_surrogates
+from ..kernels.hits import firsts
 from .identifiers import identifiers, is_arrow
 
 Words = NDArray[np.uint64]
@@ -100,16 +101,6 @@ class Texts:
         end = int(start[-1] + size[-1]) if len(start) else 0
         is_long_enough = len(data) - end >= _WIDTH
         return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _pad_bytes(data), start, size)
-
-    @classmethod
-    def concatenate(cls, parts: list[Texts]) -> Texts:
-        """Return the strings of all parts."""
-        shifts = np.cumsum([0, *(len(part.data) for part in parts)])
-        return cls(
-            np.concatenate([part.data for part in parts]),
-            np.concatenate([part.start + shift for part, shift in zip(parts, shifts[:-1], strict=True)]),
-            np.concatenate([part.size for part in parts]),
-        )
 
     def take(self, index: Any) -> Texts:
         """Return the strings at `index`, on the same buffer."""
@@ -238,7 +229,7 @@ class Texts:
         order = np.argsort(group, kind="stable")
         # The rank of each string is that of the first string that has not yet been distinguished from it.
         rank = np.empty(len(self), dtype=np.intp)
-        rank[order] = _first_equal(group[order])
+        rank[order] = firsts(group[order])
         active = np.arange(len(self))
         n_words = self._n_words
         for word in range(n_words + 1):
@@ -248,9 +239,9 @@ class Texts:
             key = self._word(word, active).byteswap() if word < n_words else self.size[active].astype(np.uint64)
             by_key = np.lexsort((~key, rank[active]))
             active, key = active[by_key], key[by_key]
-            begin = _first_equal(rank[active])
-            split = _first_equal(rank[active], key)
-            rank[active] += split - begin
+            ranks = rank[active]
+            changes = (ranks[1:] != ranks[:-1]) | (key[1:] != key[:-1])
+            rank[active] += firsts(np.append(0, np.cumsum(changes))) - firsts(ranks)
             undecided = np.bincount(rank[active], minlength=len(self))[rank[active]] > 1
             active = active[undecided]
         return np.argsort(rank, kind="stable")
@@ -316,31 +307,16 @@ def _mix_bits(values: Words) -> Words:
     return values
 
 
-def _first_equal(*keys: NDArray[Any]) -> Ints:
-    """Return, for sorted keys, the index of the first element that equals each element."""
-    n = len(keys[0])
-    begins = np.zeros(n, dtype=np.bool_)
-    begins[:1] = True
-    for key in keys:
-        begins[1:] |= key[1:] != key[:-1]
-    return np.asarray(np.maximum.accumulate(np.where(begins, np.arange(n), 0)), dtype=np.intp)
-
-
 def _read_arrow(column: pd.Series[Any]) -> Texts | None:
     """Read the buffers of a column of Arrow strings; None if it has missing values or other values."""
     chunked: Any = column.array.__arrow_array__()
     if chunked.null_count or str(chunked.type) not in ("string", "large_string", "string_view"):
         return None
-    offset_type = np.dtype(np.int32 if str(chunked.type) == "string" else np.int64)
-    if str(chunked.type) == "string_view":
-        chunked = chunked.cast("large_string")
-    parts = []
-    for chunk in getattr(chunked, "chunks", [chunked]):
-        if len(chunk):
-            _, offsets, data = chunk.buffers()
-            bounds = np.frombuffer(offsets, offset_type, len(chunk) + 1, chunk.offset * offset_type.itemsize)
-            content = np.zeros(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
-            parts.append(Texts.from_buffer(content, bounds))
-    if not parts:
+    if not len(chunked):
         return Texts.from_strings(np.zeros(0, dtype=object))
-    return parts[0] if len(parts) == 1 else Texts.concatenate(parts)
+    array = chunked.cast("large_string")
+    chunks = [chunk for chunk in getattr(array, "chunks", [array]) if len(chunk)]
+    (chunk,) = chunks if len(chunks) == 1 else [array.combine_chunks()]
+    _, offsets, data = chunk.buffers()
+    bounds = np.frombuffer(offsets, np.int64, len(chunk) + 1, 8 * chunk.offset)
+    return Texts.from_buffer(np.frombuffer(data or b"", dtype=np.uint8), bounds)
