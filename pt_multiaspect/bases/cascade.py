@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -64,13 +63,14 @@ class _Cascade(Base):
     SORTING_IS_OPTIMAL = True
     discount: Callable[[Ints], Floats]
 
-    @abstractmethod
     def stop(self, target: Target) -> Floats:
-        """Return the probability of stopping at each judged document, if the user reaches it."""
+        """Return the probability of stopping at each judged document, if the user reaches it: that of ERR."""
+        return _stop(target)[:-1]
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ranking.total(self.contributions(ranking, target))
+        hits = ranking.dense() if target.unjudged else ranking
+        return hits.total(self.contributions(hits, target))
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
@@ -92,14 +92,6 @@ class ExpectedReciprocalRank(_Cascade, Adapter):
     READS_UNJUDGED = True
     discount = Reciprocal()
     # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
-
-    def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Evaluate rankings."""
-        return relevance.err(ranking.dense() if target.unjudged else ranking, _stop(target))
-
-    def stop(self, target: Target) -> Floats:
-        """Return (2^gain - 1) / 2^maximum of each judged document."""
-        return _stop(target)[:-1]
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the probability of stopping at each rank, divided by the rank."""
@@ -135,6 +127,8 @@ def linear_stop(target: Target) -> Floats:
 class _Term(Base):
     """A base that is not a measure by itself, of one parameter besides the cutoff."""
 
+    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {"cutoff": ir_measures.ParamInfo(dtype=int, desc="ranking cutoff")}
+
     def __init__(self, **params: Any) -> None:
         self.params = params
 
@@ -153,17 +147,10 @@ class _Term(Base):
         return hash((type(self), *self.params.values()))
 
 
-_CUTOFF = ir_measures.ParamInfo(dtype=int, desc="ranking cutoff")
-
-
 class LinearStopping(_Cascade, _Term):
     """ERR and iRBU as NTCIREVAL computes them: the user stops with the probability gain / (1 + maximum gain)."""
 
     NAME = "LinearStopping"
-    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
-        "utility": ir_measures.ParamInfo(dtype=str, desc="the utility of stopping at each rank"),
-        "cutoff": _CUTOFF,
-    }
 
     def __init__(self, utility: str, cutoff: int | None) -> None:
         super().__init__(utility=utility, cutoff=cutoff)
@@ -178,10 +165,6 @@ class _RankBiased(_Term):
     """A term with the discount (1 - p) p^(k-1) at rank k."""
 
     discount: Callable[[Ints], Floats]
-    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
-        "p": ir_measures.ParamInfo(dtype=float, desc="persistence"),
-        "cutoff": _CUTOFF,
-    }
 
     def __init__(self, p: float, cutoff: int | None) -> None:
         super().__init__(p=p, cutoff=cutoff)
@@ -193,10 +176,6 @@ class RankBiasedStopping(_RankBiased, _Cascade):
 
     NAME = "RankBiasedStopping"
     EXPONENTIATES = True
-
-    def stop(self, target: Target) -> Floats:
-        """Return (2^gain - 1) / 2^maximum of each judged document."""
-        return _stop(target)[:-1]
 
 
 class Effort(_RankBiased):

@@ -29,11 +29,6 @@ def is_first(hits: Hits, relevant: Bools) -> Bools:
     return result
 
 
-def err(hits: Hits, stop: Floats) -> Floats:
-    """Compute the expected reciprocal rank, where the user stops at a document with probability `stop`."""
-    return hits.total(err_contributions(hits, stop))
-
-
 def err_contributions(hits: Hits, stop: Floats) -> Floats:
     """Return the probability of stopping at each hit / its rank."""
     return stopping_chance(hits, stop) / hits.rank
