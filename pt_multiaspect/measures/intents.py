@@ -59,11 +59,6 @@ class _OfIntents(Measure):
     SOURCES = ("sakai2011",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"weights": PROBABILITIES, "aspects": ASPECTS, "cutoff": CUTOFF}
 
-    def _is_intent(self, view: AspectView) -> bool:
-        """Return whether an aspect has a positive probability."""
-        weights = self["weights"]
-        return weights is None or bool(weights[view.name])
-
 
 class _IRec(_OfIntents, TermMean):
     """Intent recall: the fraction of the intents that have a relevant document in the ranking.
@@ -117,7 +112,7 @@ class _IRec(_OfIntents, TermMean):
         return as_base(ir_measures.Success).at(self.cutoff)
 
     def depends_on(self, view: AspectView) -> bool:
-        return self._is_intent(view) and base_depends_on(self._success, view)
+        return self.has_weight(view) and base_depends_on(self._success, view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return success on each intent."""
@@ -209,7 +204,7 @@ class _DnDCG(_OfIntents, JointMeasure):
         return Joint(np.array(gains), top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
-        return self._is_intent(view) and base_depends_on(as_base(ir_measures.nDCG), view)
+        return self.has_weight(view) and base_depends_on(as_base(ir_measures.nDCG), view)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         self.warn_if_inferred(self.views(judgments))

@@ -171,10 +171,7 @@ class AspectMean(TermMean, BasedMeasure):
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the aspect has a positive weight and its base depends on the scale."""
-        weights = self["weights"]
-        if weights is not None and not weights[view.name]:
-            return False
-        return base_depends_on(self.bases.of(view.name), view)
+        return self.has_weight(view) and base_depends_on(self.bases.of(view.name), view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base of each aspect on its labels; aspects of weight 0 are left out."""

@@ -366,6 +366,10 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             total = sum(weights)
         return [weight / total for weight in weights]
 
+    def has_weight(self, view: AspectView) -> bool:
+        """Return whether an aspect has a positive weight."""
+        return self["weights"] is None or bool(self["weights"][view.name])
+
     # -- evaluation ---------------------------------------------------------------------------
 
     def evaluate(self, rankings: Rankings) -> Floats:

@@ -91,7 +91,7 @@ class _RBU(TermMeasure):
         return -self["effort"], 1.0 - self["p"]
 
     def depends_on(self, view: AspectView) -> bool:
-        return self["weights"] is None or self["weights"][view.name] > 0
+        return self.has_weight(view)
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
         """Return the aspects with a positive weight, and their normalised weights."""

@@ -163,7 +163,7 @@ class _Subtopics(BasedMeasure):
 
     def depends_on(self, view: AspectView) -> bool:
         if self["graded"]:
-            return self["weights"] is None or bool(self["weights"][view.name])
+            return self.has_weight(view)
         return not view.scale.greater_is_better or (view.scale.is_fractional and self._base.rel is None)
 
     def _members(self, judgments: Judgments) -> Bools:
