@@ -99,11 +99,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "[seed, 1]",
     ): "another stream of random numbers",
     (
-        "analysis/fronts/hull.py",
-        "len(varying) == 0",
-        "len(varying) == 1",
-    ): "never one; the hull of equal points has the same corner",
-    (
         "analysis/fronts/supported.py",
         "self.gain is None or self.norm is None",
         "self.gain is None and self.norm is None",
@@ -179,7 +174,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "effort >= _MOST_EFFORT",
     ): "a limit of the time, which no effort equals",
     (
-        "analysis/upper_bounds/beam_search.py",
+        "kernels/hits.py",
         "2 ** 62",
         "2 ** 63",
     ): "keys below 2 ** 63 have 64 bits, too",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +69,16 @@ def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide element by element; the result is 0 where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.zeros(denominator.shape), where=denominator != 0)
+    """Divide element by element, with broadcasting; the result is 0 where the denominator is 0."""
+    shape = np.broadcast_shapes(np.shape(numerator), denominator.shape)
+    return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator != 0)
+
+
+def row_keys(rows: NDArray[np.integer[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Return a number per row, the same for equal rows only; the elements of a column are below its size."""
+    if math.prod(sizes) < 2**62:
+        return np.asarray(rows @ np.cumprod([1, *sizes[:-1]], dtype=np.int64), dtype=np.int64)
+    return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], dtype=np.int64).ravel()
 
 
 def heads(query: Ints) -> Ints:

@@ -12,7 +12,44 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .forms import Linear
 
+#: The number of placed documents of each type, by state: a partial ranking of the documents of a query.
 Counts = NDArray[np.int32]
+
+
+def precedence(types: Floats) -> Floats:
+    """Return 1 where a type (row) is at least as good as another (column) for every measure, else 0.
+
+    Types differ in the gain (column) of some measure (row).
+    """
+    at_least = np.asarray((types[:, :, None] >= types[:, None, :]).all(axis=0), dtype=np.float64)
+    np.fill_diagonal(at_least, 0.0)
+    return at_least
+
+
+def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[Ints, Ints, Counts]:
+    """Extend states by one document, of a type that no type with further documents precedes.
+
+    Parameters
+    ----------
+    counts : array of int, shape (n_states, n_types)
+        The states.
+    totals : array of int, shape (n_types,)
+        The number of documents of each type.
+    precedes : array of float, shape (n_types, n_types)
+        As from `precedence`.
+
+    Returns
+    -------
+    state, chosen : array of int, shape (n_extended,)
+        The state that is extended, and the type of the document.
+    extended : array of int, shape (n_extended, n_types)
+        The extended states.
+    """
+    is_left = counts < totals
+    state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ precedes) == 0))
+    extended = counts[state]
+    extended[np.arange(len(state)), chosen] += 1
+    return state, chosen, extended
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from ...aspects.aspects import Aspects
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
 from ...errors import MultiAspectError, choices
+from ...kernels.hits import row_keys
 from ...measures import Measure
 from ...orders import Order
 from ...orders.order import scaled_aspects
@@ -339,11 +340,13 @@ class Questions:
         distinct: list[Ints] = []
         n_queries = 0
         for codes in by_size.values():
-            unique, rows = _unique(np.concatenate(list(codes.values())), 2 * self._space.n_tuples)
+            sequences = np.concatenate(list(codes.values()))
+            keys = row_keys(sequences, np.full(sequences.shape[1], 2 * self._space.n_tuples).tolist())
+            _, first, rows = np.unique(keys, return_index=True, return_inverse=True)
             ends = np.cumsum([len(part) for part in codes.values()])
             self._rows.update(zip(codes, np.split(rows + n_queries, ends[:-1]), strict=True))
-            distinct.append(unique)
-            n_queries += len(unique)
+            distinct.append(sequences[first])
+            n_queries += len(first)
         return self._make_rankings(distinct, n_queries, scaled)
 
     def _codes(self, asked: Asked) -> Ints:
@@ -381,14 +384,3 @@ class Questions:
             for index, block in enumerate(self._blocks)
         ]
         return [np.stack(of_block, axis=1) for of_block in columns]
-
-
-def _unique(codes: Ints, base: int) -> tuple[Ints, Ints]:
-    """Return the distinct rows of codes below `base`, and the index of each row among them."""
-    n = codes.shape[1]
-    if base**n < 2**62:
-        keys = codes @ (base ** np.arange(n, dtype=np.int64))
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        return codes[first], inverse.reshape(-1)
-    distinct, inverse = np.unique(codes, axis=0, return_inverse=True)
-    return distinct, inverse.reshape(-1)

@@ -143,16 +143,16 @@ def attainable_front(
         for term in measure.terms(judgments):
             term.check_gains(f"the front of {measure}")
     refuse_taken(labelled, {*RESERVED, *(f"{label} room" for label in labelled)}, "a column of the result")
+    signs = np.array([-1.0 if measure.lower_is_better else 1.0 for measure in labelled.values()])
     lines = []
     if kind == "supported":
         for topic in linear_topics(labelled, judgments):
             points, gap = supported_points(topic, most)
             lines.append(_Line(Hull.of(points), gap))
     else:
-        signs = np.array([-1.0 if measure.lower_is_better else 1.0 for measure in labelled.values()])
         topics = all_points(list(labelled.values()), signs, judgments, most)
         lines = [_Line(Points(points), 0.0) for points in topics]
-    return AttainableFront(kind, labelled, judgments, lines, most)
+    return AttainableFront(kind, labelled, judgments, lines, signs, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +203,8 @@ class AttainableFront:
     measures: dict[str, Measure]
     judgments: Judgments
     _topics: list[_Line]
+    #: −1 for measures of which lower is better, else 1.
+    _signs: Floats
     #: The number of points at which refinement of the mean of three measures stops.
     _limit: int
 
@@ -229,10 +231,6 @@ class AttainableFront:
     def mean(self) -> pd.DataFrame:
         """The points of the means over topics; columns as in `points`, without ``qid``."""
         return self._frame(self._mean)
-
-    @cached_property
-    def _signs(self) -> Floats:
-        return np.array([-1.0 if measure.lower_is_better else 1.0 for measure in self.measures.values()])
 
     @cached_property
     def _mean(self) -> _Line:
@@ -401,9 +399,8 @@ class AttainableFront:
 
     def _warn_of_units(self) -> None:
         """Warn about distances between values of measures with different or infinite ranges."""
-        widths = {label: measure.range[1] - measure.range[0] for label, measure in self.measures.items()}
-        if not np.isfinite(list(widths.values())).all():
-            endless = [label for label, width in widths.items() if not np.isfinite(width)]
+        endless = [label for label, measure in self.measures.items() if not np.isfinite(measure.range).all()]
+        if endless:
             warn_once(
                 f"{choices(endless)} has no upper limit, so Euclidean distances to the front depend on its unit "
                 "more than on the other measures; use a normalised measure, such as nDCG rather than DCG"

@@ -15,7 +15,7 @@ from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, silence_warnings
 from ...kernels.hits import positions
 from ...kernels.pareto import TOLERANCE, front_of, staircases
-from ...kernels.progress import Counts, Progression
+from ...kernels.progress import Counts, Progression, place_documents, precedence
 from ...measures import Measure
 from ...measures.best_rank import ranks_by_keys
 from ..upper_bounds.upper_bound import rankings_at
@@ -168,27 +168,24 @@ def _search(
     Rankings whose values equal those of known points may be omitted.
     """
     n_types, length = len(totals), int(totals.sum())
-    precedes = _precedence(types)
+    precedes = precedence(types)
     counts: Counts = np.zeros((1, n_types), dtype=np.int32)
     values = [np.zeros((measure.n_values, 1)) for measure in measures]
     sequences: npt.NDArray[np.int16] = np.zeros((1, 0), dtype=np.int16)
     for rank in range(1, min(length, max(measure.depth for measure in measures)) + 1):
-        is_left = counts < totals
-        state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ precedes) == 0))
+        state, chosen, placed = place_documents(counts, totals, precedes)
         steps = [measure.gains(rank, counts)[:, state, chosen] for measure in measures]
         values = [value[:, state] + step for value, step in zip(values, steps, strict=True)]
-        counts = counts[state]
-        counts[np.arange(len(state)), chosen] += 1
         sequences = np.column_stack([sequences[state], chosen.astype(np.int16)])
-        _, group = np.unique(counts, axis=0, return_inverse=True)
+        _, group = np.unique(placed, axis=0, return_inverse=True)
         kept = staircases(np.vstack(values).T, group.ravel())
         pairs = zip(measures, values, strict=True)
-        bounds = np.array([measure.bound(value[:, kept], rank, counts[kept]) for measure, value in pairs])
+        bounds = np.array([measure.bound(value[:, kept], rank, placed[kept]) for measure, value in pairs])
         kept = kept[_exceed(bounds.T, known)]
         if len(kept) > limit:
             return None
         values = [value[:, kept] for value in values]
-        counts, sequences = counts[kept], sequences[kept]
+        counts, sequences = placed[kept], sequences[kept]
     left = np.repeat(np.tile(np.arange(n_types), len(counts)), (totals - counts).ravel())
     return np.column_stack([sequences, left.reshape(len(counts), length - sequences.shape[1])]).astype(np.int16)
 
@@ -202,13 +199,6 @@ def _exceed(bound: Floats, known: Floats) -> Bools:
         some = bound[start : start + at_once]
         result[start : start + at_once] = ~(known[:, None] >= some - near).all(axis=2).any(axis=0)
     return result
-
-
-def _precedence(types: Floats) -> Floats:
-    """Return 1 where a type (row) is at least as good as another (column) for every measure, else 0."""
-    at_least = np.asarray((types[:, :, None] >= types[:, None, :]).all(axis=0), dtype=np.float64)
-    np.fill_diagonal(at_least, 0.0)
-    return at_least
 
 
 #: Upper limit of the numbers of document types.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._cached import cached_property
 from ..._typing import Bools, Floats, Ints
 from ...kernels.pareto import TOLERANCE, front_of
 
@@ -47,11 +46,7 @@ class Hull:
     @classmethod
     def of(cls, points: Floats) -> Hull:
         """Return the hull of points, none of which dominates another."""
-        varying = _varying_columns(points)
-        if len(varying) == 0:
-            points = points[:1]
-        elif len(varying) == 2:
-            points = points[np.argsort(-points[:, varying[0]], kind="stable")]
+        points, varying = _sort_points(points)
         normals, offsets, pieces = _BY_COLUMNS[len(varying)](points[:, varying])
         fixed = np.setdiff1d(np.arange(points.shape[1]), varying)
         all_normals = np.zeros((len(normals) + len(fixed), points.shape[1]))
@@ -100,35 +95,38 @@ class Hull:
 
         return float(ConvexHull(_with_shadows(above, 0.0)).volume)
 
-    @cached_property
-    def path(self) -> Floats:
-        """The length of the path from the first point to each point."""
-        return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(self.points, axis=0), axis=1)))
-
     def point_at(self, alpha: float) -> Floats:
         """Return the point at a fraction of the length of the path, shape (n_columns,)."""
-        length = alpha * self.path[-1]
-        return np.array([np.interp(length, self.path, column) for column in self.points.T])
+        path = _path_lengths(self.points)
+        return np.array([np.interp(alpha * path[-1], path, column) for column in self.points.T])
+
+
+def _path_lengths(points: Floats) -> Floats:
+    """Return the length of the path from the first point to each point."""
+    return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1)))
 
 
 def corners(points: Floats) -> Floats:
     """Return the corners of the hull of points, sorted by the first column, highest first."""
-    points = points[front_of(points)]
-    varying = _varying_columns(points)
-    if len(varying) == 0:
-        return points[:1]
+    points, varying = _sort_points(points[front_of(points)])
     if len(varying) == 2:
-        points = points[np.argsort(-points[:, varying[0]], kind="stable")]
         return points[_chain(points[:, varying])]
     return points[Hull.of(points).extreme]
 
 
-def _varying_columns(points: Floats) -> Ints:
-    """Return the columns in which points differ by more than rounding errors: none, two or three."""
+def _sort_points(points: Floats) -> tuple[Floats, Ints]:
+    """Return points and the columns in which they differ by more than rounding errors: none, two or three.
+
+    Of points that differ in no column, only one is returned; if they differ in two, they are sorted by the first of
+    these, highest first.
+    """
     near = TOLERANCE * np.maximum(np.abs(points).max(axis=0), 1.0)
     varying = np.flatnonzero(np.ptp(points, axis=0) > near)
-    # Without a second column, one of the points would dominate the others.
-    return varying if len(varying) > 1 else varying[:0]
+    if len(varying) < 2:  # without a second column, one of the points would dominate the others
+        return points[:1], varying[:0]
+    if len(varying) == 2:
+        points = points[np.argsort(-points[:, varying[0]], kind="stable")]
+    return points, varying
 
 
 def _chain(points: Floats) -> Ints:
@@ -230,8 +228,7 @@ class Points:
     @property
     def is_supported(self) -> Bools:
         """Mask of the points that are corners of the hull."""
-        supported = {tuple(corner) for corner in corners(self.points).tolist()}
-        return np.array([tuple(point) in supported for point in self.points.tolist()], dtype=np.bool_)
+        return np.asarray((self.points[:, None] == corners(self.points)).all(axis=2).any(axis=1))
 
     def excess(self, points: Floats) -> Floats:
         """Return the excess of each point, in some column, over the point of the front that it exceeds least."""
@@ -256,15 +253,11 @@ class Points:
         """Return the volume that the points dominate above a reference point."""
         return _volume(np.maximum(self.points - reference, 0.0))
 
-    @cached_property
-    def path(self) -> Floats:
-        """The length of the path from the first point to each point."""
-        return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(self.points, axis=0), axis=1)))
-
     def point_at(self, alpha: float) -> Floats:
         """Return the point that is nearest, along the path, to a fraction of its length (the first one if tied)."""
-        away = np.abs(self.path - alpha * self.path[-1])
-        first = int(np.flatnonzero(away <= away.min() + _SAME * self.path[-1])[0])
+        path = _path_lengths(self.points)
+        away = np.abs(path - alpha * path[-1])
+        first = int(np.flatnonzero(away <= away.min() + _SAME * path[-1])[0])
         return np.asarray(self.points[first], dtype=np.float64)
 
 

@@ -59,9 +59,8 @@ class _SortedTopic:
 
     def sorted_values(self, weights: Floats) -> Floats:
         """Return the values of rankings by Σ weight · gain, as `best` does; ties by the sum of the gains."""
-        n_documents = self.gain.shape[1]
-        ties = ratio(self.gain.ravel(), np.repeat(self.norm, n_documents)).reshape(self.gain.shape).sum(axis=0)
-        at_once = max(1, _MOST_CELLS // max(n_documents, 1))
+        ties = ratio(self.gain, self.norm[:, None]).sum(axis=0)
+        at_once = max(1, _MOST_CELLS // max(self.gain.shape[1], 1))
         parts = []
         for start in range(0, len(weights), at_once):
             some = weights[start : start + at_once]
@@ -71,9 +70,8 @@ class _SortedTopic:
             # a contiguous array.
             order = np.ascontiguousarray(order.T)
             sums = np.array([(gain[order] * self.discount[:, None]).sum(axis=0) for gain in self.gain])
-            norm = np.broadcast_to(self.norm[:, None], sums.shape)
-            values = ratio(sums.ravel(), norm.ravel()).reshape(sums.shape)
-            parts.append(np.minimum(values * self.factor[:, None], self.ceiling[:, None]).T)
+            values = ratio(sums, self.norm[:, None]) * self.factor[:, None]
+            parts.append(np.minimum(values, self.ceiling[:, None]).T)
         return np.concatenate(parts)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._typing import Bools, Floats, Ints
+from ..._typing import Floats, Ints
 from ...bases import Term
 from ...errors import MultiAspectError
-from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
+from ...kernels.hits import descending, heads, row_keys
+from ...kernels.progress import ConvexProgress, Counts, Progress, Progression, place_documents, precedence
 
 #: Tolerance for equal values, as sums in different orders are rounded differently.
 _TOLERANCE = 1e-12
@@ -125,8 +125,8 @@ def search(
 class _Aim(ABC):
     """The function to maximise, for states with `values` of shape (n_terms, n_states)."""
 
-    def __init__(self, parts: list[Progress], totals: Counts) -> None:
-        self.parts, self._totals = parts, totals
+    def __init__(self, parts: list[Progress], weights: Floats) -> None:
+        self.parts, self._weights = parts, weights
 
     @abstractmethod
     def value(self, values: Floats) -> Floats:
@@ -137,26 +137,33 @@ class _Aim(ABC):
         """Return upper bounds of the values of their completions."""
 
     @abstractmethod
-    def non_dominated(self, values: Floats, counts: Counts) -> Ints:
-        """Return the states that are not dominated by a state with the same documents."""
+    def non_dominated(self, values: Floats, key: Ints) -> Ints:
+        """Return the states that are not dominated by one with the same documents, and therefore the same key."""
 
 
 class _WeightedSum(_Aim):
     def __init__(self, parts: list[Progress], weights: Floats, totals: Counts) -> None:
-        super().__init__(parts, totals)
-        self._weights, self._outlook = weights, _Outlook(parts, weights, totals)
+        super().__init__(parts, weights)
+        weighted = list(zip(weights.tolist(), parts, strict=True))
+        self._convex = [(weight, part) for weight, part in weighted if isinstance(part, ConvexProgress)]
+        self._others = [(weight, part) for weight, part in weighted if not isinstance(part, ConvexProgress)]
+        self._later = _later_worth(self._convex, totals) if len(self._convex) > 1 else None
 
     def value(self, values: Floats) -> Floats:
         return self._weights @ values
 
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
-        return self._weights @ values + self._outlook.rest(rank, counts)
+        nothing = np.zeros(len(counts))
+        rest = sum((weight * part.rest(rank, counts) for weight, part in self._convex), nothing)
+        if self._later is not None:
+            placed = (weight * (part.factor[rank] * part.level(counts)) for weight, part in self._convex)
+            rest = np.minimum(rest, self._later[rank] - sum(placed, nothing))
+        rest = rest + sum((weight * part.rest(rank, counts) for weight, part in self._others), nothing)
+        return self.value(values) + rest
 
-    def non_dominated(self, values: Floats, counts: Counts) -> Ints:
-        key = _key(counts, self._totals)
-        order = np.lexsort((-self.value(values), key))
-        first: Bools = np.append(True, key[order][1:] != key[order][:-1])
-        return np.asarray(order[first], dtype=np.intp)
+    def non_dominated(self, values: Floats, key: Ints) -> Ints:
+        order = descending(key, self.value(values))
+        return order[heads(key[order])]
 
 
 class _Mean(_Aim):
@@ -170,8 +177,8 @@ class _Mean(_Aim):
         combine: Callable[[Floats, Floats], Floats],
         totals: Counts,
     ) -> None:
-        super().__init__(parts, totals)
-        self._weights, self._combine = weights, combine
+        super().__init__(parts, weights)
+        self._combine = combine
         self._bounding = _WeightedSum(parts, slope, totals)
 
     def value(self, values: Floats) -> Floats:
@@ -181,8 +188,7 @@ class _Mean(_Aim):
         hope = self.value(values + np.stack([part.rest(rank, counts) for part in self.parts]))
         return np.minimum(hope, self._bounding.hope(values, rank, counts))
 
-    def non_dominated(self, values: Floats, counts: Counts) -> Ints:
-        key = _key(counts, self._totals)
+    def non_dominated(self, values: Floats, key: Ints) -> Ints:
         order = np.lexsort((*-values[::-1], key))
         key, sorted_values = key[order], values[:, order]
         surpassed = np.zeros(len(order), dtype=np.bool_)
@@ -195,20 +201,18 @@ class _Mean(_Aim):
 
 def _beam(aim: _Aim, types: Floats, totals: Counts, floor: float, width: int) -> tuple[Ints | None, float]:
     """Return the best sequence of types, if its value exceeds `floor`, and the upper bound."""
-    n_types, length = len(totals), int(totals.sum())
+    n_types, length, sizes = len(totals), int(totals.sum()), (totals + 1).tolist()
     width = min(width, max(_LEAST_WIDTH, int(_MOST_CELLS / n_types**1.5)))
-    dominates = _dominates(types)
+    precedes = precedence(types)
     counts, values = np.zeros((1, n_types), dtype=np.int32), np.zeros((len(aim.parts), 1))
     back: list[tuple[Ints, Ints]] = []
     dropped = -np.inf
     for rank in range(1, length + 1):
-        is_left = counts < totals
-        state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ dominates) == 0))
+        state, chosen, placed = place_documents(counts, totals, precedes)
         gained = np.stack([part.step(rank, counts)[state, chosen] for part in aim.parts])
-        values, counts = values[:, state] + gained, counts[state]
-        counts[np.arange(len(state)), chosen] += 1
-        kept = aim.non_dominated(values, counts)
-        hope = aim.hope(values[:, kept], rank, counts[kept])
+        values = values[:, state] + gained
+        kept = aim.non_dominated(values, row_keys(placed, sizes))
+        hope = aim.hope(values[:, kept], rank, placed[kept])
         promising = ~(hope <= floor + _TOLERANCE)
         kept, hope = kept[promising], hope[promising]
         if len(kept) > width:
@@ -217,7 +221,7 @@ def _beam(aim: _Aim, types: Floats, totals: Counts, floor: float, width: int) ->
             kept, hope = kept[by_hope[:width]], hope[by_hope[:width]]
         if not len(kept):
             return None, max(floor, dropped)
-        counts, values = counts[kept], values[:, kept]
+        counts, values = placed[kept], values[:, kept]
         back.append((state[kept], chosen[kept]))
         if not (hope > aim.value(values)).any():  # beyond the cutoffs
             break
@@ -230,25 +234,6 @@ def _beam(aim: _Aim, types: Floats, totals: Counts, floor: float, width: int) ->
         states, choices = back[position]
         sequence[position], best = choices[best], int(states[best])
     return sequence, bound
-
-
-class _Outlook:
-    """Upper bounds of the contribution of the remaining documents to a weighted sum."""
-
-    def __init__(self, parts: list[Progress], weights: Floats, totals: Counts) -> None:
-        weighted = list(zip(weights.tolist(), parts, strict=True))
-        self._convex = [(weight, part) for weight, part in weighted if isinstance(part, ConvexProgress)]
-        self._others = [(weight, part) for weight, part in weighted if not isinstance(part, ConvexProgress)]
-        self._later = _later_worth(self._convex, totals) if len(self._convex) > 1 else None
-
-    def rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the bound for partial rankings of `rank` documents, shape (n_states,)."""
-        nothing = np.zeros(len(counts))
-        rest = sum((weight * part.rest(rank, counts) for weight, part in self._convex), nothing)
-        if self._later is not None:
-            placed = (weight * (part.factor[rank] * part.level(counts)) for weight, part in self._convex)
-            rest = np.minimum(rest, self._later[rank] - sum(placed, nothing))
-        return rest + sum((weight * part.rest(rank, counts) for weight, part in self._others), nothing)
 
 
 def _later_worth(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats | None:
@@ -275,20 +260,3 @@ def _later_worth(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> F
     worth = np.sum([level[order] * -np.diff(factor)[size[order] - 1] for level, factor in levels], axis=0)
     maxima = np.maximum.reduceat(worth, starts)
     return np.append(np.cumsum(maxima[::-1])[::-1], 0.0)
-
-
-def _dominates(types: Floats) -> Floats:
-    """Return 1 where a type (row) dominates another (column): no gain is lower, and at least one is higher."""
-    at_least = (types[:, :, None] >= types[:, None, :]).all(axis=0)
-    return np.asarray(at_least & ~at_least.T, dtype=np.float64)
-
-
-def _key(counts: Counts, totals: Counts) -> npt.NDArray[np.int64]:
-    """Return a key for each row of counts; only equal rows have equal keys."""
-    radix, size = [], 1
-    for total in totals.tolist():
-        radix.append(size)
-        size *= total + 1
-    if size < 2**62:
-        return np.asarray(counts @ np.array(radix, dtype=np.int64), dtype=np.int64)
-    return np.unique(counts, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
