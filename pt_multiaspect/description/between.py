@@ -11,12 +11,9 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..collection.views import AspectView
-from ..kernels.hits import sums
+from ..kernels.hits import running_sum, sums
 from ..orders.order import gaps_to_best
 from .scales import Judged
-
-#: Tables of cells up to this size are counted without sorting.
-_MOST_CELLS = 4_000_000
 
 #: Maximum number of labels of an aspect whose highest label is compared with others.
 _MOST_LABELS = 200
@@ -48,12 +45,7 @@ class Cells:
         """
         n_x, n_y = int(x.max(initial=0)) + 1, int(y.max(initial=0)) + 1
         keys = (group.astype(np.int64) * n_x + x) * n_y + y
-        if n_groups * n_x * n_y <= _MOST_CELLS:
-            counts = np.bincount(keys, minlength=1)
-            cell = np.flatnonzero(counts)
-            weight = counts[cell]
-        else:
-            cell, weight = np.unique(keys, return_counts=True)
+        cell, weight = np.unique(keys, return_counts=True)
         return cls(cell // (n_x * n_y), cell // n_y % n_x, cell % n_y, weight, n_groups)
 
     @classmethod
@@ -105,9 +97,7 @@ def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Float
         order = np.argsort(block, kind="stable")
         block, values, weight, group = block[order], values[order], weight[order], group[order]
         bits = (values >> bit) & 1
-        before = np.cumsum(weight * bits) - weight * bits
-        starts = np.flatnonzero(np.append(True, block[1:] != block[:-1])) if len(block) else np.zeros(0, int)
-        before -= np.repeat(before[starts], np.diff(starts, append=len(block)))
+        before = running_sum(weight * bits, block) - weight * bits
         result += sums(group, np.where(bits == 0, weight * before, 0), n_groups)
         block = block * 2 + bits
     return result
