@@ -15,6 +15,7 @@ from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, choices, warn_once
 from ..evaluation.long_frames import read_long_frame
+from ..kernels.intervals import percentile_interval
 from ._frames import read_oriented
 
 METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
@@ -165,12 +166,11 @@ def correlation(
     replicates = np.stack(
         [statistic(np.bincount(topics, minlength=len(qids)).astype(np.float64)) for topics in drawn]
     )
-    intervals = []
-    for row, column in permutations(range(len(labels)), 2):
-        sample = replicates[:, row, column]
-        sample = sample[~np.isnan(sample)]
-        low, high = np.quantile(sample, [(1 - level) / 2, (1 + level) / 2]) if sample.size else (np.nan, np.nan)
-        intervals.append((labels[row], labels[column], whole[row, column], low, high))
+    low, high = percentile_interval(replicates, level)
+    intervals = [
+        (labels[row], labels[column], whole[row, column], low[row, column], high[row, column])
+        for row, column in permutations(range(len(labels)), 2)
+    ]
     return pd.DataFrame(intervals, columns=["reference", "measure", "correlation", "low", "high"])
 
 

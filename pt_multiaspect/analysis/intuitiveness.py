@@ -14,9 +14,7 @@ from .._typing import Floats
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, refuse_unknown
 from ._frames import read_oriented
-
-#: Values that differ by at most this, relative to the maximum of the measure, are tied (rounding errors).
-_TOLERANCE = 1e-12
+from ._significance import remove_rounding_errors
 
 
 def intuitiveness(
@@ -226,7 +224,6 @@ def _read(
 
 def _signs(values: Floats) -> Iterator[Floats]:
     """Yield the signs of the differences of systems, comparisons × measures; near 0, they are 0."""
-    near = _TOLERANCE * np.abs(values).max(axis=(0, 1))
     for system in range(1, len(values)):
         differences = (values[:system] - values[system]).reshape(-1, values.shape[2])
-        yield np.sign(np.where(np.abs(differences) <= near, 0.0, differences))
+        yield np.sign(remove_rounding_errors(differences, values))

@@ -25,6 +25,7 @@ from ..integration.aggregators import lower_is_better
 from ..integration.declared import with_aspects
 from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
+from ..kernels.intervals import percentile_interval
 from ..measures.measure import Measure
 from ..views import Block, Heading, Sentence, View, records_table, with_interval
 from .correlation import METHODS, kernel_of, round_scores
@@ -191,7 +192,7 @@ class Agreement:
         for _ in range(_RESAMPLES):
             times = np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics)
             alphas.append(_alpha(np.repeat(self.counts, times[codes], axis=0), self.grades, self.level))
-        low, high = np.nanquantile(alphas, [(1 - ci) / 2, (1 + ci) / 2])
+        low, high = percentile_interval(np.array(alphas), ci)
         return float(low), float(high)
 
 
@@ -427,14 +428,6 @@ def _read(
     return judged
 
 
-def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the percentile interval over the first axis, without undefined values; NaN if all are undefined."""
-    defined = ~np.isnan(values).all(axis=0)
-    filled = np.where(defined, values, 0.0)
-    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
-
-
 def _correlations(
     values: Floats,
     resampled: Floats,
@@ -464,12 +457,12 @@ def _correlations(
     for number, name in enumerate(names):
         drawn = np.stack([correlate(values[:, number] @ weight) for weight in weights])
         # The estimates and their intervals, of which the first row and column are those of all judges.
-        intervals = np.stack([correlate(values[:, number].mean(axis=-1)), *_interval(drawn, level)])
+        intervals = np.stack([correlate(values[:, number].mean(axis=-1)), *percentile_interval(drawn, level)])
         first, *samples = resampled[:, number]
         to_all = np.array([correlate(np.stack([first, sample]))[0, 1] for sample in samples])
         _warn_of_undefined(name, method, np.append(to_all, intervals[0][np.triu_indices(len(values), 1)]))
         between = intervals[0, 1:, 1:][np.triu_indices(len(values) - 1, 1)]
-        ends = map(float, _interval(to_all, level))
+        ends = map(float, percentile_interval(to_all, level))
         table.append((name, *_mean_and_minimum(between), _mean_and_minimum(to_all)[0], *ends))
         for (a, judge_a), (b, judge_b) in combinations(enumerate(labels.judges, 1), 2):
             pairs.append((name, judge_a, judge_b, *intervals[:, a, b]))

@@ -37,6 +37,14 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     return float(low), float(high)
 
 
+def percentile_interval(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Return the ends of percentile intervals over the first axis, without NaN; NaN if all samples are."""
+    defined = ~np.isnan(samples).all(axis=0)
+    known = np.where(defined, samples, 0.0)
+    low, high = np.nanquantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+
+
 def half_width(values: Floats, confidence: float) -> Floats:
     """Return half the width of Student's t interval of means.
 

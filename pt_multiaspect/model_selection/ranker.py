@@ -409,9 +409,8 @@ class AspectRanker(Wrapper):
             self._read_part(*rows, target, named, f"eval_set[{index}]: ")
             for index, rows in enumerate(evaluation_rows(given))
         ]
-        if names is not None:
-            for index, part in enumerate(sets):
-                _check_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
+        for index, part in enumerate(sets):
+            _check_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
         return sets
 
     def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
@@ -485,8 +484,7 @@ class AspectRanker(Wrapper):
         """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
         X = self._features(X)
-        if hasattr(self, "feature_names_in_"):
-            _check_names(X, self.feature_names_in_, "X", "ranker.feature_names_in_")
+        _check_names(X, getattr(self, "feature_names_in_", None), "X", "ranker.feature_names_in_")
         return X
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -572,9 +570,9 @@ def _feature_names(X: Any) -> Objects | None:
     return None
 
 
-def _check_names(X: Any, known: Objects, what: str, remedy: str) -> None:
-    """Raise an error if a frame has other features, or another order, which LightGBM accepts."""
-    if isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
+def _check_names(X: Any, known: Objects | None, what: str, remedy: str) -> None:
+    """Raise an error if a frame has other features than those known, or another order, which LightGBM accepts."""
+    if known is not None and isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
         raise MultiAspectError(
             f"{what}: expected the features of fit in the same order, {choices(known)}, got {choices(X.columns)}; "
             f"select them as in X[{remedy}]"

@@ -220,11 +220,6 @@ def detail_columns(ranks: pd.DataFrame, labels: Collection[str]) -> list[str]:
     return columns[2 + len(labels) : columns.index("gain")]
 
 
-def _bars_of(values: list[float]) -> list[Bar]:
-    """Return one bar per number."""
-    return bars(values, [decimals(value) for value in values])
-
-
 def gain_name(ranks: pd.DataFrame, details: list[str]) -> str:
     """Return the name of the column that shows the gain: a detail with the same numbers, or ``gain``."""
     gain = np.nan_to_num(_floats(ranks, "gain"))
@@ -239,7 +234,7 @@ def _floats(frame: pd.DataFrame, name: str) -> Floats:
 def _ranking(explanation: Explanation) -> list[Block]:
     lines = _lines(explanation.ranks)
     hidden = [line for line in lines if line.n_hidden]
-    drawn: list[Bar | str] = [*_bars_of([line.contribution for line in lines])]
+    drawn: list[Bar | str] = [*bars([line.contribution for line in lines])]
     if explanation.offset:  # not a contribution of documents, so it has no bar
         lines.insert(0, _Line(explanation.offset, explanation.offset, text="offset"))
         drawn.insert(0, "")
@@ -443,7 +438,7 @@ class Comparison(View):
             note if pd.isna(docno) else docno for docno, note in zip(shown["docno"], shown["note"], strict=True)
         ]
         ranks = [["-" if pd.isna(rank) else str(rank) for rank in shown[f"rank_{side}"]] for side in "ab"]
-        drawn = _bars_of([amounts[-1] for amounts in numbers])
+        drawn = bars([amounts[-1] for amounts in numbers])
         rows: list[Cells] = [
             [name, *run_ranks, *map(decimals, amounts), bar]
             for name, *run_ranks, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)

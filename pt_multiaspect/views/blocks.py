@@ -203,12 +203,12 @@ def with_interval(row: Any, value: str, low: str = "low", high: str = "high") ->
     return Cell(decimals(row[value]), after=interval_text(row[low], row[high]))
 
 
-def bars(values: Sequence[float], labels: Sequence[str]) -> list[Bar]:
+def bars(values: Sequence[float]) -> list[Bar]:
     """Return one bar per number, all on one scale, to the left of zero if the number is negative."""
     low, high = min([0.0, *values]), max([0.0, *values])
     width = (high - low) or 1.0
     zero = -low / width
     return [
-        Bar(abs(value) / width, zero - max(-value, 0.0) / width, zero if low < 0 else None, label)
-        for value, label in zip(values, labels, strict=True)
+        Bar(abs(value) / width, zero - max(-value, 0.0) / width, zero if low < 0 else None, decimals(value))
+        for value in values
     ]

@@ -241,7 +241,6 @@ class Bound:
         self.range = (low, high)
         self.limits = (-high, -low) if self.turned and not finite else (low, high)
         self._turn = low + high if finite else 0.0
-        self._variants: dict[Variant, Measure] = {}
 
     def orient(self, values: Floats) -> Floats:
         """Reverse values, if lower is better, so that higher is better. Applying it twice changes nothing."""
@@ -255,14 +254,9 @@ class Bound:
 
     def variant(self, variant: Variant) -> Measure:
         """Return the measure with the scaled labels or raised importance of the variant."""
-        if variant not in self._variants:
-            measure = self.measure
-            if variant.raised >= 0:
-                measure = self._raise_importance(variant.raised)
-            if variant.scaled:
-                measure = self._scale_labels(variant.scaled)
-            self._variants[variant] = measure
-        return self._variants[variant]
+        if variant.raised >= 0:
+            return self._raise_importance(variant.raised)
+        return self._scale_labels(variant.scaled) if variant.scaled else self.measure
 
     def _raise_importance(self, aspect: int) -> Measure:
         measure, name = self.measure, self.space.names[aspect]
