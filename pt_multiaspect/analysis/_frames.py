@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import ir_measures
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -111,9 +112,7 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
     if measures is None:
         return perquery, {}
     if isinstance(measures, Mapping):
-        words = directions_from_words(measures)
-        written = {label: measure for label, measure in measures.items() if label not in words}
-        parsed = parse_all(written) if written or not words else {}
+        words, parsed = read_directions(measures)
         by_label = {str(label): words.get(label) or parsed[label] for label in measures}
         return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
@@ -157,13 +156,15 @@ def _known_measures(perquery: pd.DataFrame, labels: list[Any], by_label: Mapping
     return {**({} if {*map(str, labels)} <= {*by_label} else measures_by_label(perquery)), **by_label}
 
 
-def directions_from_words(measures: Mapping[Any, Any]) -> dict[str, Direction]:
-    """Return the directions of the labels that a mapping declares as 'higher' or 'lower'."""
-    return {
+def read_directions(measures: Mapping[Any, Any]) -> tuple[dict[str, Direction], dict[str, ir_measures.Measure]]:
+    """Return the directions of labels that a mapping declares as 'higher' or 'lower', and the other measures."""
+    words = {
         label: _DIRECTIONS[measure]
         for label, measure in measures.items()
         if isinstance(measure, str) and isinstance(label, str) and measure in _DIRECTIONS
     }
+    others = {label: measure for label, measure in measures.items() if label not in words}
+    return words, parse_all(others) if others or not words else {}
 
 
 def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:

@@ -301,21 +301,20 @@ def _bootstrap(
         x, u = sums[:size], squares[:size]
         _product(shifted[part], drawn, x)
         _product(shifted[part] ** 2, drawn, u)
-        _squared_cosine(x, u, n_topics, out=u)
+        _squared_cosine(x, u, n_topics)
         level[part] = (u >= observed[part, None] - _TOLERANCE).sum(axis=1) / n_resamples
         critical = np.argpartition(u, position, axis=1)[:, position]
         needed[part] = np.abs(x[np.arange(size), critical]) / n_topics
     return level, float(needed.max())
 
 
-def _squared_cosine(sums: Floats, squares: Floats, n: int, out: Floats | None = None) -> Floats:
-    """Return X² / (n Q), and 0 where Q is 0."""
-    result = np.empty_like(squares) if out is None else out
-    np.multiply(squares, n, out=result)
-    np.maximum(result, np.finfo(np.float64).tiny, out=result)
-    np.divide(sums, result, out=result)
-    np.multiply(result, sums, out=result)
-    return result
+def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
+    """Return X² / (n Q), and 0 where Q is 0, in the array of the squares Q."""
+    squares *= n
+    np.maximum(squares, np.finfo(np.float64).tiny, out=squares)
+    np.divide(sums, squares, out=squares)
+    squares *= sums
+    return squares
 
 
 def _critical_position(n_resamples: int, alpha: float) -> int:

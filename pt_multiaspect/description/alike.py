@@ -30,10 +30,9 @@ def simplify(text: str) -> str:
     """Remove blanks, case, leading zeros and decimal points of an identifier."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\ufeff", "").replace("\u200b", "")
-    text = "".join(text.split()).casefold()
-    if text.endswith("0"):
-        text = _FLOAT.sub(r"\1", text)
-    return _ZEROS.sub(r"\1", text) if "0" in text else text
+    for change, _ in _MENDS:
+        text = change(text)
+    return text
 
 
 def mending_calls(first: str, second: str) -> str:

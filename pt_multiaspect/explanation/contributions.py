@@ -81,10 +81,6 @@ class Topic:
     def __len__(self) -> int:
         return len(self.docnos)
 
-    def as_only_topic(self) -> Topic:
-        """Return the topic with judgments of this topic only, on the same scales."""
-        return replace(self, judgments=self.judgments.repeat_query(self.query, 1), query=0)
-
     @cached_property
     def rankings(self) -> Rankings:
         """The ranking, joined with the judgments."""

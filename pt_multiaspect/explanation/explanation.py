@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -118,7 +119,7 @@ def explain(
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation
     with silence_warnings():
-        alone = among_all.as_only_topic()
+        alone = replace(among_all, judgments=judgments.repeat_query(query, 1), query=0)
         # A measure may depend on other topics, contrary to the rules; then their judgments are kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = _explain_topic(topic, value, str(measure) if label is None else label)

@@ -191,11 +191,6 @@ def suite(
     for key, meaning in SUITES[name].get("settings", {}).items():
         if key not in settings:
             raise MultiAspectError(f"suite({name!r}) requires {key}=, {meaning}")
-    return _suite(name, settings)
-
-
-def _suite(name: str, settings: dict[str, Any]) -> Suite:
-    """Return a suite with its settings."""
     entry = SUITES[name]
     measures, columns = entry["measures"], entry.get("columns", {})
     if "aspects" in settings:

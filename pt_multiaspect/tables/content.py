@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..analysis._frames import Direction, by_measure, directions_from_words, topics_differ
+from ..analysis._frames import Direction, by_measure, read_directions, topics_differ
 from ..analysis.baseline import compare_with_baseline
 from ..analysis.power import detectable_difference
 from ..aspects import Aspects
@@ -21,7 +21,7 @@ from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown,
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, labels_of_answers, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_aggregate_is_better
-from ..integration.parsing import parse, parse_all, short_label
+from ..integration.parsing import parse, short_label
 from ..measures.definitions import sentence
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
 
@@ -145,14 +145,12 @@ def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
 
 def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any], dict[str, Direction]]:
     """Return the measure of each label, None if unknown, and the directions given instead of measures."""
-    words = directions_from_words(measures) if isinstance(measures, Mapping) else {}
+    words, parsed = read_directions(measures) if isinstance(measures, Mapping) else ({}, {})
     if not words:
         return measures_by_label(perquery, measures), {}
     labels = [str(label) for label in perquery["measure"].unique()]
     check_labels(labels, measures)
-    named = {label: measure for label, measure in measures.items() if label not in words}
-    parsed = parse_all(named) if named else {}
-    return {label: None if label in words else parsed[label] for label in labels}, words
+    return {label: parsed.get(label) for label in labels}, words
 
 
 def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
