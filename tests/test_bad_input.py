@@ -441,6 +441,7 @@ WRONG_PARAMETERS: tuple[Case, ...] = (
     ("base cutoff", lambda: CAM(base="nDCG@2.5"), ["nDCG", "expected cutoff to be int, got 2.5"]),
     ("gate", lambda: evaluate(TOMA(gate="correctness", aspects=BOTH)), ["gate: expected one of the evaluated aspects (relevance, credibility), got correctness"]),
     ("gate 3", lambda: TOMA(gate=3), ["TOMA", "got 3"]),
+    ("gate and one aspect", lambda: evaluate(TOMA(gate="relevance", aspects="credibility")), ["gate: expected one of the evaluated aspects (credibility), got relevance", "Aspects({...}, name='credibility')"]),
     ("gate of an order", lambda: DistanceOrder(BOTH, gate="x"), ["gate: expected one of the evaluated aspects (relevance, credibility), got x"]),
     ("weighting", lambda: TOMA(weighting="linear"), ["TOMA", "weighting: expected one of 'classes', 'normalized', 'exponential', got 'linear'", "'classes', 'normalized', 'exponential'"]),
     ("weighting None", lambda: TOMA(weighting=None), ["weighting: expected", "got None", "'classes'"]),

@@ -691,14 +691,21 @@ def test_crp_curve():
     assert set(zero.get_ydata()) == {0}
     assert set(base.get_xdata()) == {2}
     assert [text.get_text() for text in ax.texts] == ["R = 2"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["mine", "other"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "mine",
+        "other",
+        "minimum",
+        "worst ranking",
+    ]
     assert ax.get_title() == "query q1"
+    ax.figure.draw_without_rendering()
+    assert all(tick.get_text().isdigit() for tick in ax.get_xticklabels() if tick.get_visible())
 
 
 def test_crp_curves_of_other_labels_and_one_query():
     only = CURVE[CURVE["qid"] == "q1"]
     ax = plots.crp_over_ranks(only)
-    assert ax.get_legend() is None
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["minimum", "worst ranking"]
     assert plots.crp_over_ranks({"mine": only}).get_title() == "query q1: mine"
     classes = ma.crp_curve(RUN, QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])}))
     ax = plots.crp_over_ranks({"relevance": CURVE, "classes": classes}, "q1")
@@ -1013,10 +1020,10 @@ def test_fractions_are_bars():
     widths = [100 * fraction for fraction in WEIGHTINGS.pairs["fraction"]]
     assert [bar.get_width() for bar in ax.patches[:28]] == pytest.approx(widths)
     assert ax.get_yticklabels()[0].get_text() == "run 0 > run 1"
-    assert ax.get_xlabel() == "% of weightings"
+    assert ax.get_xlabel() == "% of weightings, with its 95 % interval over topics"
     many = array_frame(np.random.default_rng(0).random((12, 5, 3)))
     ax = plots.weightings(ma.analysis.weightings(many, measures=ASPECTS, n_resamples=5))
-    assert ax.get_xlabel() == "% of weightings (30 of 66 pairs)"
+    assert ax.get_xlabel() == "% of weightings, with its 95 % interval over topics (30 of 66 pairs)"
     sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
     assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
     fixed = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, at_least={"AP": 1})

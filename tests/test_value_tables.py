@@ -117,6 +117,10 @@ WIDE = "name,qid,AP\na,q1,0.5\na,q2,1\na,mean,0.75\n"
 BAD_TABLES: dict[str, tuple[str, list[str]]] = {
     "means": ("name,AP\na,0.75\n", ["the columns name and qid and one per measure", "name, AP"]),
     "no measure": ("name,qid\na,q1\n", ["one per measure"]),
+    "judged answers": (
+        "topic,system,criterion,score\nq1,a,x,1\n",
+        ["topic, system", "'pt-multiaspect answers -q'"],
+    ),
     "lines": ("map\tq1\t0.5\n", ["read lines with their format="]),
     "no rows": ("name,qid,AP\n", ["got 0 rows"]),
     "empty": ("", ["expected"]),

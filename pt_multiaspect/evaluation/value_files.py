@@ -17,6 +17,7 @@ import pandas as pd
 from .._numbers import read_json
 from .._typing import Bools, Floats, Objects
 from ..collection.frames import as_frame
+from ..collection.judged_answers import is_judged_answers
 from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, refuse_taken, refuse_unknown, shown
 from ..integration.parsing import record_measures
 from ..io.file_contents import Text, as_text, load
@@ -272,10 +273,13 @@ def _columns(name: str, frame: pd.DataFrame) -> tuple[list[str], Objects, Object
     """Return the measures of a table, its names and topics, and the values by measure and row."""
     labels = [str(column) for column in frame.columns if column not in ("name", "qid")]
     if len(labels) != len(frame.columns) - 2 or not labels or not len(frame):
+        remedy = "read lines with their format="
+        if "name" not in frame.columns and is_judged_answers(frame.columns):
+            remedy = "score judged answers with 'pt-multiaspect answers -q', or the functions of answers"
         raise MultiAspectError(
             f"{name}: expected rows with the columns name and qid and one per measure, which 'pt-multiaspect "
             f"evaluate -q' writes as csv, tsv, json or parquet, got {number_of(len(frame), 'row')} with "
-            f"{choices(frame.columns)}; read lines with their format="
+            f"{choices(frame.columns)}; {remedy}"
         )
     names, qids = (identifiers(frame[column], name) for column in ("name", "qid"))
     return labels, names, qids, np.array([_cells(name, frame[label], qids) for label in labels])

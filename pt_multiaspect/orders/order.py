@@ -67,6 +67,11 @@ def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> lis
 def check_gate(gate: str, names: Sequence[str]) -> int:
     """Return the position of the aspect `gate` among `names`."""
     name = aspect_name(gate)
+    if len(names) == 1 and name not in names:
+        raise MultiAspectError(
+            f"gate: expected one of the evaluated aspects ({names[0]}), got {name}; evaluate it, too, or, if "
+            f"{names[0]!r} is a name of scales, declare them: Aspects({{...}}, name={names[0]!r})"
+        )
     refuse_unknown([name], names, "one of the evaluated aspects", "gate")
     return list(names).index(name)
 

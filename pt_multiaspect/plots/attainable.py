@@ -249,7 +249,7 @@ def ranking_front(
     drawn = line if shown is None else np.vstack([line, shown[measures].to_numpy(dtype=np.float64)])
     low = _worst(drawn, signs)
     outline = np.vstack([[line[0, 0], low[1]], line, [low[0], line[-1, 1]]])
-    ax.fill(*np.vstack([outline, low]).T, color=style.BLUE, alpha=0.12, linewidth=0, label="dominated by the front")
+    ax.fill(*np.vstack([outline, low]).T, color=style.BLUE, alpha=0.25, linewidth=0, label="dominated by the front")
     ax.plot(*outline.T, color=style.BLUE, lw=0.8, ls=":")
     ax.plot(*line.T, color=style.BLUE, lw=1.2, label=f"front ({front.kind})")
     if len(points) <= 60:

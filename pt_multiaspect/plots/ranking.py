@@ -323,11 +323,14 @@ def crp_over_ranks(
     for index, (part, text) in enumerate(zip(parts.values(), texts, strict=True)):
         every = max(1, len(part) // 8)
         ax.plot(
-            part["rank"], part["crp"], lw=1.7, ms=5, label=text or None,
+            part["rank"], part["crp"], lw=1.7, ms=5, label=text if len(parts) > 1 else None,
             markevery=(index * every // len(parts), every), **style.line_style(index),
         )  # fmt: skip
         turn = part[part["rank"] == part["turn_around"]]
-        ax.scatter(turn["rank"], turn["crp"], 70, facecolor="none", edgecolor=ax.lines[-1].get_color(), zorder=3)
+        ax.scatter(
+            turn["rank"], turn["crp"], 70, facecolor="none", edgecolor=ax.lines[-1].get_color(), zorder=3,
+            label="minimum" if index == len(parts) - 1 else "_minimum",
+        )  # fmt: skip
         bases.setdefault(int(part["recall_base"].iloc[0]), []).append(text)
     ax.axhline(0, color=style.ink(), lw=1, zorder=1)
     for base, names in bases.items():
@@ -338,12 +341,14 @@ def crp_over_ranks(
             textcoords="offset points", fontsize=style.SMALL, color=style.ink(), rotation=90 if whose else 0,
             bbox={"facecolor": style.paper(), "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
         )  # fmt: skip
-    for worst in {tuple(zip(part["rank"], part["worst"], strict=True)): None for part in parts.values()}:
-        ax.plot(*np.transpose(worst), color=style.GREY, lw=1.1, ls=":", zorder=1, label="_worst")
+    distinct = {tuple(zip(part["rank"], part["worst"], strict=True)): None for part in parts.values()}
+    for index, worst in enumerate(distinct):
+        text = "_worst" if index else "worst ranking"
+        ax.plot(*np.transpose(worst), color=style.GREY, lw=1.1, ls=":", zorder=1, label=text)
     ax.set_xlabel("rank")
+    ax.locator_params(axis="x", integer=True)
     ax.set_ylabel("cumulated relative position (ranks)")
     ax.set_title(f"query {chosen}" + (f": {texts[0]}" if len(texts) == 1 and texts[0] else ""), fontsize="medium")
     ax.margins(0.03, 0.1)
-    if len(texts) > 1:
-        add_legend(ax, True)
+    add_legend(ax, len(texts) > 1)
     return ax

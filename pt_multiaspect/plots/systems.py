@@ -224,7 +224,6 @@ def systems(
     tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
     ax = style.axes_or_new(ax, 6.4, 5.2, grid="both")
     plain = np.setdiff1d(np.arange(len(names)), named)
-    ax.scatter(means[plain, 0], means[plain, 1], s=24, marker="o", color=style.GREY, alpha=0.75, linewidths=0)
     colours: dict[int, str] = {}
     for chosen, marker, size, colour, text in (
         ([i for i in named if moves[i] > 0], "^", 42, style.BLUE, "higher rank on y"),
@@ -235,6 +234,11 @@ def systems(
             x_means, y_means = means[chosen].T
             ax.scatter(x_means, y_means, size, marker=marker, color=colour, zorder=3, label=text)
             colours.update(dict.fromkeys(chosen, colour))
+    if len(plain):
+        x_means, y_means = means[plain].T
+        ax.scatter(
+            x_means, y_means, 24, marker="o", color=style.GREY, alpha=0.75, linewidths=0, label="not labelled"
+        )
     for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
         axis.set_label_text(f"{style.wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
         axis.set_inverted(sign < 0)

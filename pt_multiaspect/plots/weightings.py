@@ -85,7 +85,7 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
     n_aspects = len(result.weights)
     is_sampled = np.isnan(result.covariances[pairs.index]).any()
     if len(pairs) > 1 or n_aspects > 3 or is_sampled or sum(result.at_least.values()) > 1 - 1e-9:
-        return _draw_bars(pairs, ax)
+        return _draw_bars(pairs, result.ci, ax)
     return _draw_line(result, pairs, ax) if n_aspects == 2 else _draw_triangle(result, pairs, ax)
 
 
@@ -205,7 +205,7 @@ def _outline(result: Weightings, points: Floats, x: Floats, y: Floats, ax: Axes)
     return [unit_square(_ALLOWED, facecolor="none", edgecolor=style.ink(), lw=1.5)]
 
 
-def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
+def _draw_bars(pairs: pd.DataFrame, ci: float, ax: Axes | None) -> Axes:
     """Draw the fraction of weightings under which the first run of each pair is better."""
     near = (pairs["fraction"] - 0.5).abs().to_numpy().argsort(kind="stable")[:_MAX_BARS]
     shown = pairs.iloc[np.sort(near)]
@@ -221,7 +221,7 @@ def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
     ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
     hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
-    ax.set_xlabel(f"% of weightings{hidden}", fontsize=size)
+    ax.set_xlabel(f"% of weightings, with its {100 * ci:g} % interval over topics{hidden}", fontsize=size)
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax

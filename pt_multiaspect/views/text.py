@@ -318,9 +318,12 @@ def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
 
 
 def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
-    """Break a column head after punctuation and blanks where possible; long words are abbreviated or broken."""
+    """Break a column head after punctuation, blanks, and before ( where possible.
+
+    Long words are abbreviated or broken.
+    """
     lines = [""]
-    for part in re.findall(r"[^\s,(=:_-]*[\s,(=:_-]?", head):
+    for part in re.findall(r"\(?[^\s,(=:_-]*[\s,=:_-]?", head):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         word = part.rstrip()

@@ -220,9 +220,9 @@
         cursor: { value: "pointer" } }, hover: { opacity: { value: 0.5 } } } },
       { type: "text", from: { data: "points" }, interactive: false, aria: false, encode: { enter: {
         text: { field: "datum.label" }, fill: { value: text }, fontSize: { value: 12 } } },
-        // Names may cover points, but neither each other nor the line; those of the front come first.
+        // Names cover neither points, each other nor the line; those of the front come first, and some may be left out.
         transform: [{ type: "label", size: { signal: "[width, height]" }, padding: 20,
-          avoidMarks: ["steps"], avoidBaseMark: { signal: "length(data('table')) <= 12" },
+          avoidMarks: ["steps"], avoidBaseMark: true,
           sort: { field: "datum.front", order: "descending" },
           anchor: ["right", "top", "bottom", "left", "top-right", "bottom-right", "top-left", "bottom-left"],
           offset: [4] }] },
