@@ -340,6 +340,7 @@ def test_bad_calls(perquery: pd.DataFrame, options: dict[str, Any], message: str
     [
         (0, 0, "No difference is significant (p < 0.05)."),
         (1, 1, "1 of 1 significant difference (p < 0.05) remains significant, with the same sign, under all."),
+        (0, 1, "0 of 1 significant difference (p < 0.05) remains significant, with the same sign, under all."),
         (0, 2, "0 of 2 significant differences (p < 0.05) remain significant, with the same sign, under all."),
     ],
 )

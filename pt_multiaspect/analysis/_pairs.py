@@ -142,6 +142,6 @@ def significant_share(kept: int, n_significant: int, level: str, under: str) -> 
     """Return how many of the significant differences remain so under other conditions, in a sentence."""
     if not n_significant:
         return f"No difference is significant ({level})."
-    verb = "remains" if kept == 1 else "remain"
+    verb = "remains" if 1 in (kept, n_significant) else "remain"
     of_all = f"{kept} of {number_of(n_significant, 'significant difference')}"
     return f"{of_all} ({level}) {verb} significant, with the same sign, {under}."

@@ -149,7 +149,7 @@ class Weightings(View):
                 row["reversal"] or "-",
             ],
             note,
-            elsewhere="`.pairs`",
+            elsewhere="`.pairs`, or --format csv of the command",
         )
         return [Heading(self._title()), Sentence(self.summary), *table]
 
