@@ -86,6 +86,10 @@ def test_means_of_criteria_have_no_base() -> None:
     assert "Base nDCG" not in page
     assert html.escape(ma.MM.CRITERIA_DESC) in page
     assert labels_of_answers({"CAM": ma.CAM, "AP": ir_measures.AP, "faithful": None}) == set()
+    beside = ma.evaluate(RUNS, WORLD, {"CAM": ma.CAM(aspects={"relevance": 1, "credibility": 1})}, progress=False)
+    beside = pd.concat([beside, beside.assign(measure="latency")])
+    table = ma.systems_table(beside, {"CAM": ma.CAM, "latency": "lower"})
+    assert f"CAM: {ma.CAM.SHORT_DESC}" in " ".join(str(table).split())
     assert labels_of_answers({"MM": measures["MM"], "faithful": None, "complete": None, "AP": ir_measures.AP}) == {
         "MM"
     }

@@ -271,7 +271,7 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
         )
     elif figures.scales is not None:
         titles[figures.scales] = figures.scales.name or "Label scales"
-    measures, of_answers = [], labels_of_answers(figures.measures)
+    measures, of_answers = [], labels_of_answers({**figures.measures, **figures.directions})
     for head in figures.heads:
         measure, of_criteria = figures.measures[head.label], head.label in of_answers
         scales = getattr(measure, "params", {}).get("aspects")

@@ -94,7 +94,7 @@ def column_heads(
     wrong = [head for head in chosen.values() if not isinstance(head, str) or not head.strip()]
     if wrong:
         raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
-    of_answers = labels_of_answers(known)
+    of_answers = labels_of_answers(measures)
     shorts = _number_equal_heads(
         {label: chosen.get(label) or short_label(label, measure) for label, measure in known.items()}, chosen
     )
