@@ -264,6 +264,7 @@ def test_systems():
     assert ax.get_title() == f"Kendall’s τ-b = {tau:.3f} (8 systems, 6 topics)"
     assert ax.get_xlabel().startswith("AP")
     assert ax.get_ylabel().startswith("RR")
+    assert ax.get_legend().get_texts()[-1].get_text() == "other systems"
     ranks = MEANS.rank(ascending=False)
     moves = (ranks["AP"] - ranks["RR"]).sort_values(key=abs, ascending=False)
     assert len(ax.texts) == 3

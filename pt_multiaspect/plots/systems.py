@@ -237,7 +237,7 @@ def systems(
     if len(plain):
         x_means, y_means = means[plain].T
         ax.scatter(
-            x_means, y_means, 24, marker="o", color=style.GREY, alpha=0.75, linewidths=0, label="not labelled"
+            x_means, y_means, 24, marker="o", color=style.GREY, alpha=0.75, linewidths=0, label="other systems"
         )
     for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
         axis.set_label_text(f"{style.wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
