@@ -367,7 +367,18 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return [weight / total for weight in weights]
 
     def has_weight(self, view: AspectView) -> bool:
-        """Return whether an aspect has a positive weight."""
+        """Return whether an aspect has a positive weight.
+
+        Parameters
+        ----------
+        view : AspectView
+            The labels of the aspect.
+
+        Returns
+        -------
+        bool
+            True if the measure has no weights.
+        """
         return self["weights"] is None or bool(self["weights"][view.name])
 
     # -- evaluation ---------------------------------------------------------------------------
