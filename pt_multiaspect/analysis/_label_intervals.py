@@ -86,10 +86,6 @@ class LabelIntervals:
             missing &= matters
         return missing
 
-    def n_missing(self) -> dict[str, int]:
-        """Return the number of missing labels of each aspect."""
-        return dict(zip(self.names, self.missing.sum(axis=1).tolist(), strict=True))
-
     @cached_property
     def is_open(self) -> Bools:
         """A mask of the topics with missing labels."""
@@ -116,10 +112,10 @@ class LabelIntervals:
         ----------
         topics : ndarray of int
             The topics, increasing.
-        labels : ndarray, shape (n_aspects, n_copies, n_documents)
+        labels : ndarray, shape (n_copies, n_aspects, n_documents)
             The labels of their documents in each copy.
         """
-        copies = TopicCopies(self.universe, topics, dict(zip(self.names, labels, strict=True)))
+        copies = TopicCopies(self.universe, topics, dict(zip(self.names, labels.swapaxes(0, 1), strict=True)))
         values = [self.measure.evaluate(copies.rankings(run)) for run in self.rankings]
         return np.stack(values).reshape(len(self.rankings), copies.number, len(topics))
 
@@ -215,15 +211,14 @@ class LabelIntervals:
         total = 0
         for topic in np.flatnonzero(topics).tolist():
             rows = np.flatnonzero(self.universe.pool_query == topic)
-            holes = np.argwhere(self.missing[:, rows]).tolist()
-            grades = [self.grades[aspect] for aspect, _ in holes]
+            missing = self.missing[:, rows]
+            grades = [self.grades[aspect] for aspect in np.nonzero(missing)[0]]
             number, depth = prod(map(len, grades)), max(int(run.hits.n_ret[topic]) for run in self.rankings)
             if number > min(MOST_OF_TOPIC, MOST_OF_ALL - total) or number * depth > _MOST_ROWS:
                 continue
             total += number
-            labels = np.repeat(self.lowest_labels[:, None, rows], number, axis=1)
-            for completion, (aspect, column) in zip(np.array(list(product(*grades))).T, holes, strict=True):
-                labels[aspect, :, column] = completion
+            labels = np.repeat(self.lowest_labels[None, :, rows], number, axis=0)
+            labels[:, missing] = list(product(*grades))
             table = self.values_of_copies(np.array([topic]), labels)[:, :, 0]
             for interval, found in ((values, table), (pairs, table[self.first] - table[self.second])):
                 interval.ends[..., topic] = found.min(axis=1), found.max(axis=1)

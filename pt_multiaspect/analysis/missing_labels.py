@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
 from ..collection.judgments import Judgments
-from ..collection.label_draws import ObservedLabels, join_universe, labels_of_model, parse_labels
+from ..collection.label_draws import draw_labels, join_universe, parse_labels
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..evaluation.topics import check_all_topics
@@ -22,7 +22,6 @@ from ..integration.parsing import parse_all
 from ..io.runs import NamedRuns, join
 from ..measures import Measure
 from ..measures.on import measure_on_relevance
-from ..strings.texts import Texts
 from ..views import Block, Heading, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, pairs_of_runs
@@ -257,31 +256,26 @@ def _search(
 
 def _expected_values(
     search: LabelIntervals, model: Judgments | None, n_samples: int, seed: int
-) -> tuple[Floats, dict[str, int]]:
+) -> tuple[Floats, Ints]:
     """Return the mean values over draws, runs × topics, and the number of labels that remain missing by aspect.
 
     Without a model's labels, observed ones are drawn; without draws, values are NaN.
     """
-    values, universe, topics = search.at_lowest.copy(), search.universe, np.flatnonzero(search.is_open)
+    values, topics = search.at_lowest.copy(), np.flatnonzero(search.is_open)
     if not n_samples or not len(topics):
-        return values if n_samples else np.full_like(values, np.nan), search.n_missing()
-    in_topics = np.flatnonzero(search.is_open[universe.pool_query])
-    if model is not None:
-        complete = np.stack([*labels_of_model(model, universe, search.views, search.missing).values()])
-        labels = np.where(search.missing, complete, search.lowest_labels)[:, in_topics]
-        values[:, topics] = search.values_of_copies(topics, labels[:, None])[:, 0]
-        return values, dict(zip(search.names, np.isnan(labels).sum(axis=1).tolist(), strict=True))
-    donors = ObservedLabels(universe, search.views, search.missing)
-    column = np.searchsorted(in_topics, donors.rows)
+        return values if n_samples else np.full_like(values, np.nan), search.missing.sum(axis=1)
+    in_topics = np.flatnonzero(search.is_open[search.universe.pool_query])
+    n_draws = n_samples if model is None else 1
     size = max(1, _BATCH // len(in_topics))
     total = np.zeros((len(values), len(topics)))
-    for first in range(0, n_samples, size):
-        draws = np.arange(first, min(first + size, n_samples))
-        labels = np.repeat(search.lowest_labels[:, None, in_topics], len(draws), axis=1)
-        labels[:, :, column] = np.stack([*donors.draw(seed, draws).values()])
+    for first in range(0, n_draws, size):
+        draws = np.arange(first, min(first + size, n_draws))
+        labels = np.repeat(search.lowest_labels[None, :, in_topics], len(draws), axis=0)
+        drawn = draw_labels(model, search.universe, search.views, search.missing, seed, draws)
+        labels[:, search.missing[:, in_topics]] = drawn
         total += search.values_of_copies(topics, labels).sum(axis=1)
-    values[:, topics] = total / n_samples
-    return values, dict.fromkeys(search.names, 0)
+    values[:, topics] = total / n_draws
+    return values, np.isnan(labels[0]).sum(axis=1)
 
 
 def _means(interval: Interval) -> tuple[Floats, Floats]:
@@ -297,7 +291,7 @@ def _frames(
     of_runs: Interval,
     of_pairs: Interval,
     values: Floats,
-    expected: tuple[Floats, dict[str, int]],
+    expected: tuple[Floats, Ints],
     names: list[str],
     sides: dict[str, list[Any]],
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -313,9 +307,8 @@ def _frames(
     pairs["p"] = np.zeros(0)
     if len(first):
         pairs["p"] = t_test_levels(values[:, :, None], first, second, corrector("t", None, 0.05))[:, 0]
-    missing = search.n_missing()
-    universe = {"measure": label, "aspect": list(missing), "documents": len(search.universe)}
-    universe |= {"missing": list(missing.values()), "unfilled": list(expected[1].values())}
+    universe = {"measure": label, "aspect": search.names, "documents": len(search.universe)}
+    universe |= {"missing": search.missing.sum(axis=1), "unfilled": expected[1]}
     return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)
 
 
@@ -366,8 +359,7 @@ def _note_of_single_run(
     if len(joined) < 3:
         return []
     universe = search.universe
-    topics = judgments.query_positions(universe.qids)[universe.pool_query]
-    is_new = judgments.pairs.lookup(topics, Texts.from_strings(universe.docnos))[0] < 0
+    is_new = judgments.pairs_of(universe) < 0
     retrieved = np.array([np.bincount(run.hits.row, minlength=len(universe)) > 0 for run in search.rankings])
     retrieved &= is_new
     alone = (retrieved & (retrieved.sum(axis=0) == 1)).sum(axis=1)

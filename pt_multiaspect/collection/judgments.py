@@ -409,6 +409,12 @@ class Judgments(Memo):
         """The judged pairs as a hash table."""
         return self.compute_once("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
 
+    def pairs_of(self, judgments: Judgments) -> Ints:
+        """Return the judged pair of each pair of other judgments, or -1."""
+        query = self.query_positions(judgments.qids)[judgments.pool_query]
+        row, _ = self.pairs.lookup(query, Texts.from_strings(judgments.docnos))
+        return np.where(query < 0, -1, row)
+
     # -- labels -----------------------------------------------------------------------------
 
     def labels(self, name: str) -> Floats:

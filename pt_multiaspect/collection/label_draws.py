@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, tally
-from ..strings.texts import Texts
 from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
@@ -39,21 +38,55 @@ def parse_labels(labels: object) -> Judgments | None:
     return judgments
 
 
-class ObservedLabels:
-    """The documents with labels on all aspects, which donate theirs.
+def draw_labels(
+    model: Judgments | None,
+    universe: Judgments,
+    views: Sequence[AspectView],
+    missing: Bools,
+    seed: int,
+    draws: Ints,
+) -> Floats:
+    """Return labels of what is missing: those of a model, or drawn from documents of the topics.
 
     Parameters
     ----------
+    model : Judgments or None
+        See `parse_labels`. Labels that it lacks are NaN.
     universe : Judgments
         The judged and the retrieved documents.
     views : sequence of AspectView
         The aspects of the universe.
     missing : ndarray of bool, shape (n_aspects, n_documents)
-        The labels to draw. Others that are missing count as the lowest grade.
+        The labels to return. Others that are missing count as the lowest grade.
+    seed : int
+        A drawn label depends on it, the number of the draw, the query and the document only.
+    draws : ndarray of int, shape (n_draws,)
+        The numbers of the draws, from 0.
+
+    Returns
+    -------
+    ndarray of float, shape (n_draws, n_missing)
+        One row per draw, in the order of the elements of `missing`.
+
+    Raises
+    ------
+    MultiAspectError
+        If a document has no donor, or the labels of the model are not on the scales of the aspects.
+    """
+    if model is None:
+        return _Donors(universe, views, missing).draw(seed, draws)
+    return np.tile(_labels_of_model(model, universe, views)[missing], (len(draws), 1))
+
+
+class _Donors:
+    """The documents with labels on all aspects, which donate theirs; the parameters are those of `draw_labels`.
+
+    All missing labels of a document come from one donor with the same known labels, of the topic or of any.
     """
 
     def __init__(self, universe: Judgments, views: Sequence[AspectView], missing: Bools) -> None:
         self.universe, self.views = universe, views
+        #: The grades of each document, -1 if missing.
         self.grade = np.where(missing, -1, np.stack([view.grade for view in views])).T
         self.rows = np.flatnonzero(missing.any(axis=0))
         complete = ~missing.any(axis=0) & np.any([view.known for view in views], axis=0)
@@ -61,28 +94,7 @@ class ObservedLabels:
         self.counts = np.zeros((universe.n_queries, len(self.tuples)), dtype=np.intp)
         np.add.at(self.counts, (universe.pool_query[complete], code.reshape(-1)), 1)
 
-    def draw(self, seed: int, draws: Ints) -> dict[str, Floats]:
-        """Return labels of the documents that lack some, one row per draw; known ones are unchanged.
-
-        All missing labels of a document come from one donor with the same known labels, of the topic or of any.
-
-        Parameters
-        ----------
-        seed : int
-            A label depends on it, the number of the draw, the query and the document only.
-        draws : ndarray of int
-            The numbers of the draws, from 0.
-
-        Returns
-        -------
-        dict of str to ndarray, shape (n_draws, n_rows)
-            The labels of the documents `rows` on each aspect.
-
-        Raises
-        ------
-        MultiAspectError
-            If a document has no donor.
-        """
+    def draw(self, seed: int, draws: Ints) -> Floats:
         rows, everywhere = self.rows, self.counts.sum(axis=0)
         local_or_not, position = self._uniform(seed, draws)
         chosen = np.zeros(position.shape, dtype=np.intp)
@@ -99,12 +111,11 @@ class ObservedLabels:
             is_local = local_or_not[group] < local.sum() / (local.sum() + _PRIOR)
             of_any = _choose(everywhere * donors[pattern], position[group])
             chosen[group] = np.where(is_local, _choose(local, position[group]), of_any) if local.any() else of_any
-        labels = {}
-        for column, view in enumerate(self.views):
-            label = np.where(view.known, view.label, view.scale.grades[0])[rows, None]
-            drawn = view.scale.grades[self.tuples[chosen, column]]
-            labels[view.name] = np.where(self.grade[rows, column, None] < 0, drawn, label).T
-        return labels
+        labels = [
+            view.scale.grades[self.tuples[chosen[grade < 0], column]]
+            for column, (view, grade) in enumerate(zip(self.views, self.grade[rows].T, strict=True))
+        ]
+        return np.concatenate(labels).T
 
     def _uniform(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
         """Return two numbers in [0, 1) per document and draw."""
@@ -142,41 +153,18 @@ class ObservedLabels:
         )
 
 
-def labels_of_model(
-    model: Judgments, universe: Judgments, views: Sequence[AspectView], missing: Bools
-) -> dict[str, Floats]:
-    """Return the labels of the universe, and those of other judgments where these are missing.
-
-    Parameters
-    ----------
-    model : Judgments
-        The other judgments, with labels of some of the aspects.
-    universe, views, missing
-        As for `ObservedLabels`.
-
-    Raises
-    ------
-    MultiAspectError
-        If a label is not one of the grades, or there are none of any aspect.
-    """
+def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[AspectView]) -> Floats:
+    """Return the labels that other judgments have of the universe, aspects × documents, NaN if none."""
+    names = [view.name for view in views]
     scales = {view.name: view.aspect for view in views if view.name in model.label_names}
     if not scales:
-        raise MultiAspectError(
-            f"labels: expected a column of {choices(view.name for view in views)}, got {choices(model.label_names)}"
-        )
+        raise MultiAspectError(f"labels: expected a column of {choices(names)}, got {choices(model.label_names)}")
+    labels, pair = np.full((len(views), len(universe)), np.nan), model.pairs_of(universe)
     with errors_of("labels"):
-        by_name = {view.name: view for view in model.views(Aspects(scales))}
-    topics = model.query_positions(universe.qids)[universe.pool_query]
-    row, _ = model.pairs.lookup(topics, Texts.from_strings(universe.docnos))
-    result = {}
-    for view, of_aspect in zip(views, missing, strict=True):
-        labels = np.full(len(universe), np.nan)
-        if view.name in by_name:
-            other = by_name[view.name]
-            graded = np.where(other.known, view.scale.grades[other.grade], np.nan)
-            labels = np.append(graded, np.nan)[np.where(topics < 0, -1, row)]
-        result[view.name] = np.where(of_aspect, labels, view.label)
-    return result
+        for view in model.views(Aspects(scales)):
+            graded = np.where(view.known, view.scale.grades[view.grade], np.nan)
+            labels[names.index(view.name)] = np.append(graded, np.nan)[pair]
+    return labels
 
 
 def _choose(counts: Ints, uniform: Floats) -> Ints:

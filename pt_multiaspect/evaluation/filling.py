@@ -12,7 +12,7 @@ from .._validation import count, random_seed
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
-from ..collection.label_draws import ObservedLabels, join_universe, labels_of_model, parse_labels
+from ..collection.label_draws import draw_labels, join_universe, parse_labels
 from ..io.runs import NamedRuns, join
 
 #: The key of the record in ``attrs`` of filled qrels.
@@ -85,22 +85,17 @@ def fill_labels(
     universe = join_universe(judgments, views, [join(name, run, judgments) for name, run in named], cutoff)
     of_universe = universe.views(Aspects({view.name: view.aspect for view in views}))
     missing = np.stack([~view.known for view in of_universe])
-    if model is None:
-        donors = ObservedLabels(universe, of_universe, missing)
-        drawn = donors.draw(seed, np.zeros(1, dtype=np.intp))
-        complete = {view.name: view.label.copy() for view in of_universe}
-        for name, (label,) in drawn.items():
-            complete[name][donors.rows] = label
-    else:
-        complete = labels_of_model(model, universe, of_universe, missing)
+    complete = np.stack([view.label for view in of_universe])
+    draws = np.zeros(1, dtype=np.intp)
+    complete[missing] = draw_labels(model, universe, of_universe, missing, seed, draws)[0]
     by_row = universe.row_values
     query, docnos = by_row(universe.pool_query), by_row(universe.docnos)
     frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
     record: dict[str, Mapping[str, Any]] = {}
-    for view in of_universe:
+    for view, labels in zip(of_universe, complete, strict=True):
         is_label = view.name == "relevance" and "label" in judgments.columns
-        frame["label" if is_label else view.name] = by_row(complete[view.name])
-        n_left = int(np.isnan(complete[view.name]).sum())
+        frame["label" if is_label else view.name] = by_row(labels)
+        n_left = int(np.isnan(labels).sum())
         by = "observed" if model is None else "labels"
         record[view.name] = {"filled": int((~view.known).sum()) - n_left, "missing": n_left, "by": by}
     further = [column for column in universe.columns if column not in ("query_id", "doc_id", *record)]
