@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -72,6 +72,7 @@ class LabelIntervals:
         self.views = measure.views(universe)
         self.names = [view.name for view in self.views]
         self.grades = [view.scale.grades for view in self.views]
+        self.lowest, self.highest = (np.array([[grades[end]] for grades in self.grades]) for end in (0, -1))
         #: The labels, aspects × documents.
         self.labels = np.stack([view.label for view in self.views])
 
@@ -80,10 +81,7 @@ class LabelIntervals:
         """A mask of the missing labels that matter, aspects × documents: not those behind a gate."""
         missing = np.isnan(self.labels)
         if self._terms:
-            matters = np.zeros_like(missing)
-            for term in self._terms:
-                matters[term.aspects] |= term.is_open
-            missing &= matters
+            missing &= np.any([term.is_read[:, None] & term.is_open for term in self._terms], axis=0)
         return missing
 
     @cached_property
@@ -96,11 +94,6 @@ class LabelIntervals:
         """Return the universe with other labels, aspects × documents."""
         rows = {name: self.universe.row_values(row) for name, row in zip(self.names, labels, strict=True)}
         return self.universe.with_labels(rows, scales=self.universe)
-
-    def _all_at(self, grade: int) -> Floats:
-        """Return the labels with all missing ones at the lowest (0) or highest (-1) grade."""
-        ends = np.array([[grades[grade]] for grades in self.grades])
-        return np.where(np.isnan(self.labels), ends, self.labels)
 
     def _values(self, judgments: Judgments) -> Floats:
         return np.stack([self.measure.evaluate(run.with_judgments(judgments)) for run in self.rankings])
@@ -122,7 +115,7 @@ class LabelIntervals:
     @cached_property
     def lowest_labels(self) -> Floats:
         """The labels with all missing ones at the lowest grade, aspects × documents."""
-        return self._all_at(0)
+        return np.where(np.isnan(self.labels), self.lowest, self.labels)
 
     @cached_property
     def _lowest(self) -> Judgments:
@@ -140,8 +133,9 @@ class LabelIntervals:
         n_topics, first, second = self.universe.n_queries, self.first, self.second
         values, pairs = (Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first)))
         certain = np.ones(n_topics, dtype=np.bool_)
-        lowest, never_falls = self.at_lowest, self.measure.never_falls
-        highest = self._values(self.complete(self._all_at(-1))) if never_falls else lowest
+        lowest = highest = self.at_lowest
+        if never_falls := self.measure.never_falls:
+            highest = self._values(self.complete(np.where(np.isnan(self.labels), self.highest, self.labels)))
         values.fill(~self.is_open | never_falls, np.stack([lowest, highest]), certain)
         difference = lowest[first] - lowest[second]
         pairs.fill(~self.is_open, np.stack([difference, difference]), certain)
@@ -176,35 +170,34 @@ class LabelIntervals:
     def _combine(self, values: Interval, pairs: Interval) -> None:
         """Combine the intervals of terms whose missing labels are separate, topic by topic."""
         measure, parts, weights = self.measure, self._terms, np.stack([part.term.weight for part in self._terms])
-        readers = np.zeros((len(self.names), self.universe.n_queries), dtype=np.intp)
-        for part in parts:
-            for row in part.aspects:
-                readers[row, self.universe.pool_query[self.missing[row] & part.is_open]] += 1
-        separate = self.is_open & (readers <= 1).all(axis=0)  # no missing label matters to several terms
-
-        def fill(target: Interval, intervals: list[Interval | None], combine: Callable[[Floats], Floats]) -> None:
-            known = [interval for interval in intervals if interval is not None]
-            if len(known) == len(parts):
-                exact = np.all([interval.exact for interval in known], axis=0)
-                target.fill(
-                    separate & ~target.exact, combine(np.stack([interval.ends for interval in known])), exact
-                )
-
-        def combine_values(ends: Floats) -> Floats:
-            flat = measure.combine(ends.reshape(len(parts), -1), np.tile(weights, 2 * len(self.rankings)))
-            return flat.reshape(ends.shape[1:])
-
-        if measure.IS_INCREASING:
-            fill(values, [part.values for part in parts], combine_values)
-        if measure.IS_WEIGHTED_SUM:
-            fill(pairs, [part.pairs for part in parts], lambda ends: (ends * weights[:, None, None]).sum(axis=0))
+        n_readers = np.sum([self.missing & part.is_read[:, None] & part.is_open for part in parts], axis=0)
+        separate = self.is_open.copy()  # no missing label matters to several terms
+        separate[self.universe.pool_query[(n_readers > 1).any(axis=0)]] = False
+        of_values, of_pairs = zip(*(part.intervals() for part in parts), strict=True)
+        for target, intervals, is_known in (
+            (values, of_values, measure.IS_INCREASING),
+            (pairs, of_pairs, measure.IS_WEIGHTED_SUM),
+        ):
+            if is_known and None not in intervals:
+                ends = np.stack([interval.ends for interval in intervals])
+                flat = measure.combine(ends.reshape(len(parts), -1), np.tile(weights, 2 * ends.shape[2]))
+                exact = np.all([interval.exact for interval in intervals], axis=0)
+                target.fill(separate & ~target.exact, flat.reshape(ends.shape[1:]), exact)
 
     @cached_property
     def _terms(self) -> list[_TermIntervals]:
         """The terms; none if their weights depend on labels or there are too many label tuples."""
-        terms = self.measure.label_terms(self._lowest)
-        parts = [_TermIntervals(self, number, term) for number, term in enumerate(terms)]
-        return [] if any(part.n_tuples > _MOST_TUPLES for part in parts) else parts
+        parts: list[_TermIntervals] = []
+        for number, term in enumerate(self.measure.label_terms(self._lowest)):
+            names = term.aspects or self.names
+            is_read = np.array([name in names for name in self.names])
+            labels = np.where(is_read[:, None], np.where(np.isnan(self.labels), np.inf, self.labels), self.lowest)
+            patterns, pattern = np.unique(labels.T, axis=0, return_inverse=True)
+            n_grades = [float(len(grades)) for grades in self.grades]
+            if np.where(np.isinf(patterns), n_grades, 1.0).prod(axis=1).sum() > _MOST_TUPLES:
+                return []
+            parts.append(_TermIntervals(self, number, term, is_read, patterns, pattern.reshape(-1)))
+        return parts
 
     def enumerate(self, topics: Bools, values: Interval, pairs: Interval) -> None:
         """Evaluate all completions of topics that have few."""
@@ -228,163 +221,111 @@ class LabelIntervals:
 class _TermIntervals:
     """The intervals of one term: a base on gains that depend on the labels of a document only."""
 
-    def __init__(self, owner: LabelIntervals, number: int, term: Term) -> None:
-        self.owner, self.number, self.term, self.base = owner, number, term, term.base
-        self.aspects = [owner.names.index(name) for name in term.aspects or owner.names]
-
-    @cached_property
-    def _patterns(self) -> tuple[Floats, Ints]:
-        """The distinct labels of documents, infinite where missing, and the position of those of each document."""
-        labels = self.owner.labels[self.aspects].T
-        distinct, pattern = np.unique(np.where(np.isnan(labels), np.inf, labels), axis=0, return_inverse=True)
-        return distinct, np.asarray(pattern.reshape(-1), dtype=np.intp)
-
-    @property
-    def n_tuples(self) -> int:
-        """The number of label tuples that documents may have."""
-        lengths = [float(len(self.owner.grades[row])) for row in self.aspects]
-        return int(np.where(np.isinf(self._patterns[0]), lengths, 1.0).prod(axis=1).sum())
-
-    @cached_property
-    def _tuples(self) -> tuple[Floats, Ints]:
-        """The label tuples that documents may have, pattern by pattern, and their patterns."""
-        grades = [self.owner.grades[row] for row in self.aspects]
-        tuples = []
-        for known in self._patterns[0]:
-            options = [
-                of_aspect if np.isinf(label) else [label] for of_aspect, label in zip(grades, known, strict=True)
+    def __init__(
+        self, owner: LabelIntervals, number: int, term: Term, is_read: Bools, patterns: Floats, pattern: Ints
+    ) -> None:
+        self.owner, self.number, self.term, self.base, self.is_read = owner, number, term, term.base, is_read
+        #: The labels that documents with each pattern of known labels may have, pattern by pattern.
+        options = []
+        for known in patterns.tolist():
+            sets = [
+                grades if label == np.inf else [label] for label, grades in zip(known, owner.grades, strict=True)
             ]
-            tuples.append(np.array(list(product(*options)), dtype=np.float64))
-        return np.concatenate(tuples), np.repeat(np.arange(len(tuples)), [len(rows) for rows in tuples])
-
-    def _labels(self, tuples: Floats) -> Floats:
-        """Return labels on all aspects, those that the term does not read at the lowest grade."""
-        labels = np.repeat([[grades[0]] for grades in self.owner.grades], len(tuples), axis=1)
-        labels[self.aspects] = tuples.T
-        return labels
-
-    @cached_property
-    def _gains(self) -> Floats:
-        """The gain of each tuple, all in the same unit: those of documents of one topic."""
-        owner, tuples = self.owner, self._tuples[0]
-        zeros, qids = np.zeros(len(tuples), dtype=np.intp), np.array(["q"], dtype=object)
-        labels = dict(zip(owner.names, self._labels(tuples), strict=True))
-        term = self._term(owner.universe.with_copies(zeros, zeros, qids, labels))
-        form = term.base.additive(term.target)
-        gain = form.gain if isinstance(form, Linear) else term.base.gain(term.target)
-        return np.asarray(gain, dtype=np.float64)
+            options.append(np.array(list(product(*sets))))
+        self.tuples, self.pattern = np.concatenate(options), pattern
+        self.pattern_of_tuple = np.repeat(np.arange(len(options)), [len(rows) for rows in options])
+        # The gain of each tuple, all in the same unit: those of documents of one topic.
+        zeros, qids = np.zeros(len(self.tuples), dtype=np.intp), np.array(["q"], dtype=object)
+        labels = dict(zip(owner.names, self.tuples.T, strict=True))
+        alone = self._term(owner.universe.with_copies(zeros, zeros, qids, labels))
+        form = self.base.additive(alone.target)
+        gain = form.gain if isinstance(form, Linear) else self.base.gain(alone.target)
+        self.gains = np.asarray(gain, dtype=np.float64)
+        #: All gains, with 0, and a mask of those that each pattern can have.
+        self.levels = np.unique(np.append(self.gains, 0.0))
+        self.allowed = np.zeros((len(options), len(self.levels)), dtype=np.bool_)
+        self.allowed[self.pattern_of_tuple, np.searchsorted(self.levels, self.gains)] = True
+        #: A mask of the documents whose gain is not known.
+        self.is_open = (self.allowed.sum(axis=1) > 1)[pattern]
 
     def _term(self, judgments: Judgments) -> Term:
         return self.owner.measure.label_terms(judgments)[self.number]
 
     @cached_property
-    def _attainable(self) -> tuple[Floats, Bools]:
-        """All gains, with 0, and a mask of those that each pattern can have."""
-        levels = np.unique(np.append(self._gains, 0.0))
-        allowed = np.zeros((len(self._patterns[0]), len(levels)), dtype=np.bool_)
-        allowed[self._tuples[1], np.searchsorted(levels, self._gains)] = True
-        return levels, allowed
-
-    @cached_property
-    def is_open(self) -> Bools:
-        """A mask of the documents whose gain is not known."""
-        return np.asarray((self._attainable[1].sum(axis=1) > 1)[self._patterns[1]], dtype=np.bool_)
-
-    @cached_property
-    def _linear(self) -> Linear | None:
+    def linear(self) -> Linear | None:
         """The form, if gains determine it: with a constant norm, or that of an ideal ranking."""
         form = self.base.additive(self.term.target)
-        if not isinstance(form, Linear) or isinstance(form.depth, np.ndarray) or (self._gains < 0).any():
+        if not isinstance(form, Linear) or isinstance(form.depth, np.ndarray) or (self.gains < 0).any():
             return None
         return form if form.ideal is not None or form.norm is None or self.base.CONSTANT_NORM else None
 
-    @cached_property
-    def _discounts(self) -> Floats:
-        """The discount of each document in each run, runs × documents."""
-        assert self._linear is not None
-        table = np.zeros((len(self.owner.rankings), len(self.owner.universe)))
-        for weights, run in zip(table, self.owner.rankings, strict=True):
-            hits = run.hits
-            weights[hits.row] = self._linear.discounts(hits.rank, hits.query)
-        return table
+    def intervals(self) -> tuple[Interval | None, Interval | None]:
+        """Return the intervals of the runs, and those of the pairs if the measure is a weighted sum."""
+        if self.linear is not None:
+            return self._intervals_of_sums(self.linear)
+        return self._by_number() if self.base.PREFERS_EARLY else None, None
 
-    @cached_property
-    def values(self) -> Interval | None:
-        """The intervals of the runs."""
-        if self._linear is not None:
-            interval = self._intervals_of_sums[0]
-            np.minimum(interval.ends, self.base.RANGE[1], out=interval.ends)
-            return interval
-        return self._by_number() if self.base.PREFERS_EARLY else None
-
-    @property
-    def pairs(self) -> Interval | None:
-        """The intervals of the pairs, of measures that are weighted sums of terms."""
-        return None if self._linear is None else self._intervals_of_sums[1]
-
-    @cached_property
-    def _intervals_of_sums(self) -> tuple[Interval, ...]:
-        """The intervals of the runs and the pairs, of which equal ones are computed once."""
-        owner, discounts = self.owner, self._discounts
-        n_topics = owner.universe.n_queries
+    def _intervals_of_sums(self, form: Linear) -> tuple[Interval, Interval]:
+        """Return the intervals of weighted sums: a run is compared with one that retrieves nothing."""
+        owner, n_runs, n_topics = self.owner, len(self.owner.rankings), self.owner.universe.n_queries
+        discounts = np.zeros((n_runs + 1, len(owner.universe)))
+        for weights, run in zip(discounts, owner.rankings, strict=False):
+            weights[run.hits.row] = form.discounts(run.hits.rank, run.hits.query)
         n_pairs = len(owner.first) if owner.measure.IS_WEIGHTED_SUM else 0
+        first = np.append(np.arange(n_runs), owner.first[:n_pairs])
+        second = np.append(np.full(n_runs, n_runs), owner.second[:n_pairs])
+        ends, exact = np.full((2, len(first), n_topics), np.nan), np.zeros((len(first), n_topics), dtype=np.bool_)
         starts = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
-        result = tuple(Interval.unknown(n_rows, n_topics, exact=True) for n_rows in (len(discounts), n_pairs))
         for topic in np.flatnonzero(owner.is_open).tolist():
-            for chosen, documents, depth in self._shared_ideals(np.arange(*starts[topic : topic + 2])):
-                weighted = discounts[np.ix_(chosen, documents)]
+            documents = np.arange(*starts[topic : topic + 2])
+            for chosen, of_ideal, depth in self._shared_ideals(form, documents, discounts[:-1, documents] > 0):
+                weighted = discounts[np.ix_(np.append(chosen, n_runs), of_ideal)]
                 has_weight = weighted.any(axis=0)
-                runs, number = np.unique(weighted[:, has_weight], axis=0, return_inverse=True)
-                run = np.full(len(discounts), -1)
-                run[chosen] = number.reshape(-1)
-                first, second = run[owner.first[:n_pairs]], run[owner.second[:n_pairs]]
-                pairs = np.flatnonzero((first >= 0) & (second >= 0))
-                code, pair = np.unique(first[pairs] * len(runs) + second[pairs], return_inverse=True)
-                weights = np.concatenate([runs, runs[code // len(runs)] - runs[code % len(runs)]])
-                ordered = np.append(documents[has_weight], documents[~has_weight])
-                ends, exact = self._extremes(topic, weights, self.attainable_gains(ordered, depth))
-                found = (chosen, run[chosen]), (pairs, len(runs) + pair)
-                for interval, (rows, row) in zip(result, found, strict=True):
-                    interval.ends[:, rows, topic] = ends[:, row]
-                    interval.exact[topic] &= exact[row].all()
-        for interval in result:
-            interval.exact[np.isnan(interval.ends[0]).any(axis=0)] = False
-        return result
+                distinct, number = np.unique(weighted[:, has_weight], axis=0, return_inverse=True)
+                run_of = np.full(n_runs + 1, -1)
+                run_of[np.append(chosen, n_runs)] = number.reshape(-1)
+                rows = np.flatnonzero((run_of[first] >= 0) & (run_of[second] >= 0))
+                a, b = run_of[first[rows]], run_of[second[rows]]
+                code, row = np.unique(a * len(distinct) + b, return_inverse=True)
+                weights = distinct[code // len(distinct)] - distinct[code % len(distinct)]
+                gains = self.attainable_gains(np.append(of_ideal[has_weight], of_ideal[~has_weight]), depth)
+                extremes, is_exact = self._extremes(form, topic, weights, gains)
+                ends[:, rows, topic], exact[rows, topic] = extremes[:, row], is_exact[row]
+        np.minimum(ends[:, :n_runs], self.base.RANGE[1], out=ends[:, :n_runs])
+        values, pairs = (
+            Interval(ends[:, rows], exact[rows].all(axis=0)) for rows in (slice(n_runs), slice(n_runs, None))
+        )
+        return values, pairs
 
-    def _shared_ideals(self, documents: Ints) -> Iterator[tuple[Ints, Ints, int | None]]:
+    def _shared_ideals(
+        self, form: Linear, documents: Ints, is_hit: Bools
+    ) -> Iterator[tuple[Ints, Ints, int | None]]:
         """Yield the runs that share an ideal ranking of one topic, its documents and its depth."""
-        kind, is_hit = self.owner.measure.ideal_documents, self._discounts[:, documents] > 0
-        if kind == "judged":
-            assert self._linear is not None
-            ideal = self._linear.ideal
-            yield np.arange(len(is_hit)), documents, None if ideal is None else ideal.depth
-            return
-        if kind == "retrieved":
-            for retrieved in np.unique(is_hit, axis=0):
-                yield np.flatnonzero((is_hit == retrieved).all(axis=1)), documents[retrieved], int(retrieved.sum())
-            return
-        n_hits = is_hit.sum(axis=1)
-        for depth in np.unique(n_hits).tolist():
-            yield np.flatnonzero(n_hits == depth), documents, depth
+        kind, n_hits = self.owner.measure.ideal_documents, is_hit.sum(axis=1)
+        keys = {"judged": np.zeros((len(is_hit), 1)), "ranks": n_hits[:, None], "retrieved": is_hit}[kind]
+        for key in np.unique(keys, axis=0):
+            chosen = np.flatnonzero((keys == key).all(axis=1))
+            depth = int(n_hits[chosen[0]])
+            if kind == "judged":
+                depth = None if form.ideal is None else form.ideal.depth
+            yield chosen, documents[is_hit[chosen[0]]] if kind == "retrieved" else documents, depth
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains of documents of a topic, and the discounts of the ideal ranking if there is one."""
-        levels, allowed = self._attainable
-        sets, ideal = allowed[self._patterns[1][documents]], None if self._linear is None else self._linear.ideal
+        sets, ideal = self.allowed[self.pattern[documents]], None if self.linear is None else self.linear.ideal
         used: Bools = np.append(True, sets[:, 1:].any(axis=0))
         rank = np.arange(1, len(sets) + 1)
         discounts = np.zeros(len(sets))
         if ideal is not None:
             discounts = np.where(rank <= (len(rank) if depth is None else depth), ideal.discount(rank), 0.0)
-        return AttainableGains(levels[used], sets[:, used], discounts)
+        return AttainableGains(self.levels[used], sets[:, used], discounts)
 
-    def _extremes(self, topic: int, weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:
+    def _extremes(self, form: Linear, topic: int, weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:
         """Return the extremes of weighted sums of a topic's gains, the first documents of which have a weight."""
-        assert self._linear is not None
-        if self._linear.ideal is None:
+        if form.ideal is None:
             low, high = (gains.levels[end[: weights.shape[1]]] for end in (gains.lowest, gains.highest))
             up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
-            norm = 1.0 if self._linear.norm is None else float(self._linear.norm[topic])
+            norm = 1.0 if form.norm is None else float(form.norm[topic])
             exact = np.ones(len(weights), dtype=np.bool_)
             return np.stack([up @ low + down @ high, up @ high + down @ low]) / norm + 0.0, exact
         value, exact = highest_ratios(np.concatenate([-weights, weights]), gains)
@@ -393,30 +334,27 @@ class _TermIntervals:
 
     def _by_number(self) -> Interval:
         """Return the extremes over the numbers of relevant documents without labels, the first or the last ones."""
-        owner, (distinct, pattern), (tuples, of_tuple) = self.owner, self._patterns, self._tuples
+        owner, n_topics, query = self.owner, self.owner.universe.n_queries, self.owner.universe.pool_query
         # A tuple that is relevant and one that is not, where there is one.
-        chosen = np.tile(np.searchsorted(of_tuple, np.arange(len(distinct))), (2, 1))
-        for row, mask in enumerate((self._gains > 0, self._gains <= 0)):
-            chosen[row, of_tuple[mask]] = np.flatnonzero(mask)
-        yes, no = chosen[:, pattern]
-        n_topics, query, opened = owner.universe.n_queries, owner.universe.pool_query, np.flatnonzero(self.is_open)
+        chosen = np.tile(np.searchsorted(self.pattern_of_tuple, np.arange(len(self.allowed))), (2, 1))
+        for row, mask in enumerate((self.gains > 0, self.gains <= 0)):
+            chosen[row, self.pattern_of_tuple[mask]] = np.flatnonzero(mask)
+        yes, no = chosen[:, self.pattern]
+        opened = np.flatnonzero(self.is_open)
         size = np.bincount(query[opened], minlength=n_topics)
         result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
-        for row, run in enumerate(owner.rankings):
+        for (low, high), run in zip(result.ends.swapaxes(0, 1), owner.rankings, strict=True):
             rank = np.full(len(query), np.iinfo(np.intp).max)
             rank[run.hits.row] = run.hits.rank
             ranked = opened[np.lexsort((rank[opened], query[opened]))]
             above = positions(query[ranked])
             below = size[query[ranked]] - above - 1
-            for number in range(int(size.max(initial=0)) + 1):
-                masks = (below < number, above < number)
-                for end, better, is_relevant in zip(result.ends, (np.fmin, np.fmax), masks, strict=True):
-                    code = np.where(self.is_open, no, yes)
-                    code[ranked[is_relevant]] = yes[ranked[is_relevant]]
-                    end[row] = better(end[row], self._evaluate(run, tuples[code]))
+            for number, place in product(range(int(size.max(initial=0)) + 1), (above, below)):
+                code = no.copy()
+                code[ranked[place < number]] = yes[ranked[place < number]]
+                judged = owner.complete(self.tuples[code].T)
+                term = self._term(judged)
+                value = term.base.values(run.with_judgments(judged), term.target)
+                np.fmin(low, value, out=low)
+                np.fmax(high, value, out=high)
         return result
-
-    def _evaluate(self, run: Rankings, tuples: Floats) -> Floats:
-        judged = self.owner.complete(self._labels(tuples))
-        term = self._term(judged)
-        return term.base.values(run.with_judgments(judged), term.target)
