@@ -391,7 +391,7 @@ class IdealIsNotSorted(ma.LinearMeasure):
 
 
 class BestDocumentsOnly(ma.JointMeasure):
-    GAIN_OF_OWN_LABELS = True
+    has_fixed_weights = True
 
     def base(self):
         return nDCG if self.cutoff is None else nDCG @ self.cutoff

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,12 @@ class Interval:
     @classmethod
     def unknown(cls, n_rows: int, n_topics: int, *, exact: bool = False) -> Interval:
         return cls(np.full((2, n_rows, n_topics), np.nan), np.full(n_topics, exact))
+
+    def columns(self) -> dict[str, Any]:
+        """Return the means of the extremes over topics, without rounding errors, and whether they are exact."""
+        size, means = np.abs(self.ends).max(axis=0).mean(axis=1), self.ends.mean(axis=2)
+        low, high = np.where(np.abs(means) <= ROUNDING * size, 0.0, means)
+        return {"low": low, "high": high, "exact": self.exact.all() & ~np.isnan(low)}
 
     def fill(self, topics: Bools, ends: Floats, exact: Bools) -> None:
         """Replace the extremes of some topics by those of arrays of all topics."""

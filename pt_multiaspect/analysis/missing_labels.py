@@ -205,13 +205,14 @@ def missing_labels(
         with silence_warnings():
             search = _search(measure, judgments, list(joined.values()), first, second)
             of_runs, of_pairs = search.compute()
-            notes += _notes(label, search, of_runs, of_pairs, values)
-            notes += _note_of_single_run(label, judgments, joined, search, of_runs)
             try:
                 expected = _expected_values(search, model, n_samples, seed)
             except MultiAspectError as error:
                 raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
-        parts.append(_frames(label, search, of_runs, of_pairs, values, expected, names, sides))
+            frames = _frames(label, search, of_runs, of_pairs, values, expected, names, sides)
+            notes += _notes(label, search, of_runs, of_pairs, frames[0])
+            notes += _note_of_single_run(label, judgments, joined, search, of_runs)
+        parts.append(frames)
     of_run, of_pair, universe = (pd.concat(column, ignore_index=True) for column in zip(*parts, strict=True))
     return MissingLabels(of_run, of_pair, universe, notes)
 
@@ -278,13 +279,6 @@ def _expected_values(
     return values, np.isnan(labels[0]).sum(axis=1)
 
 
-def _means(interval: Interval) -> tuple[Floats, Floats]:
-    """Return the means of the extremes over topics, without rounding errors."""
-    size, means = np.abs(interval.ends).max(axis=0).mean(axis=1), interval.ends.mean(axis=2)
-    low, high = np.where(np.abs(means) <= ROUNDING * size, 0.0, means)
-    return low, high
-
-
 def _frames(
     label: str,
     search: LabelIntervals,
@@ -298,9 +292,9 @@ def _frames(
     mean, of_draws, first, second = values.mean(axis=1), expected[0].mean(axis=1), search.first, search.second
     known = [~search.missing[:, run.hits.row] for run in search.rankings]
     judged = [float(labels.mean()) if labels.size else np.nan for labels in known]
-    runs = {"measure": label, "name": names, "value": mean, **_extremes(of_runs)}
+    runs = {"measure": label, "name": names, "value": mean, **of_runs.columns()}
     runs |= {"expected": of_draws, "judged": judged}
-    pairs = {"measure": label, **sides, "difference": mean[first] - mean[second], **_extremes(of_pairs)}
+    pairs = {"measure": label, **sides, "difference": mean[first] - mean[second], **of_pairs.columns()}
     low, high = pairs["low"], pairs["high"]
     pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
     pairs["expected"] = of_draws[first] - of_draws[second]
@@ -312,13 +306,9 @@ def _frames(
     return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)
 
 
-def _extremes(interval: Interval) -> dict[str, Any]:
-    """Return the columns of the means of the extremes over topics."""
-    low, high = _means(interval)
-    return {"low": low, "high": high, "exact": interval.exact.all() & ~np.isnan(low)}
-
-
-def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval, values: Floats) -> list[str]:
+def _notes(
+    label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval, runs: pd.DataFrame
+) -> list[str]:
     notes = []
     unknown = np.flatnonzero(np.isnan(of_runs.ends[0]).any(axis=0))
     if len(unknown):
@@ -336,8 +326,8 @@ def _notes(label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Inte
             f"Differences in {label} are bounded by the intervals of both runs in "
             f"{number_of(int((~of_pairs.exact).sum()), 'topic')}: the exact intervals may be narrower."
         )
-    (low, high), mean = _means(of_runs), values.mean(axis=1)
-    outside = int(((mean < low - ROUNDING * np.abs(low)) | (mean > high + ROUNDING * np.abs(high))).sum())
+    value, low, high = runs[["value", "low", "high"]].to_numpy().T
+    outside = int(((value < low - ROUNDING * np.abs(low)) | (value > high + ROUNDING * np.abs(high))).sum())
     if outside:
         notes.append(
             f"{label}: the value as evaluated of {number_of(outside, 'run')} is not that of any completion, as "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import ir_measures
 import numpy as np
@@ -149,8 +148,6 @@ class JointMeasure(TermMeasure):
     """
 
     SUPPORTED_PARAMS = {"aspects": ASPECTS, "cutoff": CUTOFF}
-    #: Whether the gain of a document depends on its own labels only, up to a factor per query.
-    GAIN_OF_OWN_LABELS: ClassVar[bool] = False
 
     @property
     def gain_never_falls(self) -> bool:
@@ -161,11 +158,6 @@ class JointMeasure(TermMeasure):
     def never_falls(self) -> bool:
         """Whether neither gains nor their base fall."""
         return self.gain_never_falls and as_base(self.base()).NEVER_FALLS
-
-    @property
-    def has_fixed_weights(self) -> bool:
-        """As the class states."""
-        return self.GAIN_OF_OWN_LABELS
 
     @abstractmethod
     def base(self) -> ir_measures.Measure | Base:

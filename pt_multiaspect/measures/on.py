@@ -68,6 +68,7 @@ class _On(BasedMeasure):
         "base": base_param("the measure"),
         **COMMON,
     }
+    has_fixed_weights = True
 
     def _check_names(self, names: Sequence[str]) -> None:
         refuse_unknown([self["aspect"]], names, "one of the aspects", "aspect")
@@ -103,11 +104,6 @@ class _On(BasedMeasure):
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the aspect that the measure evaluates."""
         return (judgments.view(self["aspect"], self["aspects"]),)
-
-    @property
-    def has_fixed_weights(self) -> bool:
-        """True, as there is one term."""
-        return True
 
     def depends_on(self, view: AspectView) -> bool:
         return base_depends_on(self.bases.one, view)

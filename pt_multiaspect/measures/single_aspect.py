@@ -46,6 +46,7 @@ class SingleAspectMeasure(Measure, Base):
 
     NOT_A_BASE: ClassVar[str | None] = None
     SINGLE_ASPECT = True
+    has_fixed_weights = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Return the value of each query."""
@@ -60,11 +61,6 @@ class SingleAspectMeasure(Measure, Base):
     def never_falls(self) -> bool:
         """As the class states."""
         return self.NEVER_FALLS
-
-    @property
-    def has_fixed_weights(self) -> bool:
-        """True, as it is its only term."""
-        return True
 
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""

@@ -266,7 +266,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
         return super().declare(spec, option) if self["order"] is None else self
 
-    GAIN_OF_OWN_LABELS = True
+    has_fixed_weights = True
 
     @property
     def gain_never_falls(self) -> bool:

@@ -24,7 +24,7 @@ class _Understandability(JointMeasure):
     """A measure of Zuccon's, whose gains never fall."""
 
     CITATION = "Zuccon 2016, §4"
-    GAIN_OF_OWN_LABELS = True
+    has_fixed_weights = True
     gain_never_falls = True
 
     def document_gain(self, judgments: Judgments) -> Floats:
