@@ -299,10 +299,9 @@ class _TermIntervals:
                 extremes, is_exact = self._extremes(form, topic, weights, gains)
                 ends[:, rows, topic], exact[rows, topic] = extremes[:, row], is_exact[row]
         np.minimum(ends[:, :n_runs], self.base.RANGE[1], out=ends[:, :n_runs])
-        values, pairs = (
-            Interval(ends[:, rows], exact[rows].all(axis=0)) for rows in (slice(n_runs), slice(n_runs, None))
-        )
-        return values, pairs
+        of_runs, of_pairs = np.split(exact, [n_runs])
+        values = Interval(ends[:, :n_runs], np.logical_and.reduce(of_runs))
+        return values, Interval(ends[:, n_runs:], np.logical_and.reduce(of_pairs))
 
     def _shared_ideals(
         self, form: Linear, documents: Ints, is_hit: Bools
@@ -312,7 +311,7 @@ class _TermIntervals:
         keys = {"judged": np.zeros((len(is_hit), 1)), "ranks": n_hits[:, None], "retrieved": is_hit}[kind]
         for key in np.unique(keys, axis=0):
             chosen = np.flatnonzero((keys == key).all(axis=1))
-            depth = int(n_hits[chosen[0]])
+            depth: int | None = int(n_hits[chosen[0]])
             if kind == "judged":
                 depth = None if form.ideal is None else form.ideal.depth
             yield chosen, documents[is_hit[chosen[0]]] if kind == "retrieved" else documents, depth
