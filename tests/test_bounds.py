@@ -26,6 +26,7 @@ from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects,
 from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
 from pt_multiaspect.bases import as_base
 from pt_multiaspect.kernels import best_ranking
+from pt_multiaspect.kernels.hits import row_keys
 from pt_multiaspect.kernels.progress import ConvexProgress, Progress
 
 pytestmark = [
@@ -760,3 +761,14 @@ def test_classes_above_the_highest_one_are_named() -> None:
     with pytest.warns(ma.MultiAspectWarning, match="rel=3 of the base is above 2, the highest class index"):
         ma.TOMA(base="P(rel=3)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})
     ma.TOMA(base="P(rel=2)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})
+
+
+@pytest.mark.parametrize("size", [2, 10, 2**12, 2**16])
+def test_keys_of_rows_tell_them_apart(size: int) -> None:
+    """Up to the number of rows that 62 bits tell apart, and beyond."""
+    rng = np.random.default_rng(size)
+    rows = rng.integers(size, size=(60, 5))[rng.integers(60, size=200)]
+    rows[0], rows[1] = size - 1, 0
+    keys = row_keys(rows, [size] * 5)
+    assert keys.dtype == np.int64
+    assert ((keys[:, None] == keys) == (rows[:, None] == rows).all(axis=2)).all()
