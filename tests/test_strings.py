@@ -125,6 +125,7 @@ def test_reads_lists_and_negative_numbers() -> None:
     [
         ("TOMA(aspects=relevance)@10", "aspects=relevance: relevance needs quotes, aspects='relevance'"),
         ("CAM(base=nDCG@10)", "base=nDCG@10: nDCG@10 needs quotes, base='nDCG@10'"),
+        ("TOMA(aspects=-a)", "aspects=-a: -a needs quotes, aspects='-a'"),
         ("TOMA(aspects=[a, b])", "aspects=[a, b]: a needs quotes, aspects=['a', 'b']"),
         ("CAM(base={'relevance': AP})", "base={'relevance': AP}: AP needs quotes, base={'relevance': 'AP'}"),
         ("CAM(normalized=true)", "normalized=true: write True for true, normalized=True"),

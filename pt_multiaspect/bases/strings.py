@@ -9,7 +9,7 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -159,13 +159,13 @@ def _literal(prefix: str, node: ast.expr) -> Any:
         if prefix == "@":
             text = cut(written)
             raise MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}") from None
-        quoting = _Quoting()
+        quoting = _Quoting(written)
         fixed = _source_text(quoting.visit(ast.parse(written, mode="eval").body))
         cause = quoting.cause or "expected a number, string, list or dict"
         raise MultiAspectError(f"{cut(prefix + written)}: {cause}, {cut(prefix + fixed)}") from None
 
 
-_LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.unaryop, ast.expr_context)
+_LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.unaryop, ast.expr_context)
 
 
 def _source_text(node: ast.AST) -> str:
@@ -173,14 +173,17 @@ def _source_text(node: ast.AST) -> str:
 
 
 class _Quoting(ast.NodeTransformer):
-    """Put quotes around expressions that are not literals, and store the first cause."""
+    """Put quotes around the expressions of a text that are not literals, and store the first cause."""
 
-    cause = ""
+    def __init__(self, text: str) -> None:
+        self.cause = ""
+        self._text = text
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, _LITERALS):
+        is_number = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+        if is_number or isinstance(node, _LITERALS):
             return self.generic_visit(node)
-        text = _source_text(node)
+        text = str(ast.get_source_segment(self._text, node))
         if text in _CONSTANTS:
             self.cause = self.cause or f"write {_CONSTANTS[text]} for {text}"
             return ast.Name(_CONSTANTS[text])
@@ -203,41 +206,18 @@ def with_quotes(text: str) -> str:
 
     Examples
     --------
-    >>> with_quotes("CAM(base=nDCG@10,normalized=true)@5")
-    "CAM(base='nDCG@10',normalized=True)@5"
+    >>> with_quotes("CAM(base=nDCG@10, normalized=true)@5")
+    "CAM(base='nDCG@10', normalized=True)@5"
     """
+    quoting = _Quoting(text)
     try:
         node = ast.parse(text, mode="eval").body
+        call = node.left if isinstance(node, ast.BinOp) else node
+        for keyword in call.keywords if isinstance(call, ast.Call) else ():
+            keyword.value = quoting.visit(keyword.value)
+        return _source_text(node) if quoting.cause else text
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text  # read_measure reports the error
-    call = node.left if isinstance(node, ast.BinOp) else node
-    if not isinstance(call, ast.Call):
-        return text
-    written = text.encode()  # positions of nodes are in UTF-8
-    for part in reversed(list(_unquoted_parts(keyword.value for keyword in call.keywords))):
-        start, end = part.col_offset, part.end_col_offset
-        if part.lineno != 1 or part.end_lineno != 1:
-            return text
-        bare = written[start:end].decode()
-        written = b"".join([written[:start], _CONSTANTS.get(bare, repr(bare)).encode(), written[end:]])
-    return written.decode()
-
-
-def _unquoted_parts(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """Yield the outermost expressions that are not literals, from left to right."""
-    for node in nodes:
-        if isinstance(node, ast.Dict):
-            yield from _unquoted_parts(
-                part for pair in zip(node.keys, node.values, strict=True) for part in pair if part is not None
-            )
-        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
-            yield from _unquoted_parts(node.elts)
-        elif isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and not _is_number(node):
-            yield node
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
 
 
 def similar_names(name: str) -> str:
