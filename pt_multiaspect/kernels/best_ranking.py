@@ -9,17 +9,10 @@ import numpy as np
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError
 from .forms import Additive, Linear
-from .hits import Hits, positions, ranks_within_queries
+from .hits import positions, ranks_within_queries
 
 #: A measure and its weight per query, shape (n_queries,).
 Weighted = tuple[Additive, Floats]
-
-
-def hits_at_ranks(rank: Ints, query: Ints, n_queries: int) -> Hits:
-    """Return the rankings with each judged document at the given rank."""
-    row = np.lexsort((rank, query))
-    n_ret = np.bincount(query, minlength=n_queries)
-    return Hits(n_queries, query, query[row], rank[row], row, n_ret)
 
 
 def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
@@ -45,11 +38,13 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
     for form, _ in linear:
         form.check_sorting()
+    gains = np.zeros((len(linear), len(query)))
+    for row, (form, weight) in enumerate(linear):
+        gains[row] = weight[query] * form.normalised_gain
     if is_by_sorting([form for form, _ in forms]):
-        gains = [weight[query] * form.normalised_gain for form, weight in linear]
         # Ties are broken by the gains themselves, so that sums do not depend on the order of the qrels.
-        return ranks_within_queries(query, np.sum(gains, axis=0), *gains)
-    return _assign_ranks(forms, query, n_queries)
+        return ranks_within_queries(query, gains.sum(axis=0), *gains)
+    return _assign_ranks(forms, gains, query, n_queries)
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
@@ -58,14 +53,11 @@ def is_by_sorting(forms: Sequence[Additive]) -> bool:
     return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
 
 
-def _assign_ranks(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
+def _assign_ranks(forms: Sequence[Weighted], gains: Floats, query: Ints, n_queries: int) -> Ints:
     from scipy.optimize import linear_sum_assignment
 
     linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
     others = [(form, weight) for form, weight in forms if not isinstance(form, Linear)]
-    gains = np.zeros((len(linear), len(query)))
-    for row, (form, weight) in enumerate(linear):
-        gains[row] = weight[query] * form.normalised_gain
     leaves_out = all(form.LEAVES_OUT for form, _ in forms)
     # Sorted by usefulness, so that sums do not depend on the order of the qrels.
     order = np.lexsort((*gains, ~gains.any(axis=0), query))

@@ -33,6 +33,13 @@ class Hits:
     #: The number of documents retrieved per query; shape (n_queries,).
     n_ret: Ints
 
+    @classmethod
+    def of_rows(cls, n_queries: int, pool_query: Ints, row: Ints, rank: Ints) -> Hits:
+        """Return rankings of some judged documents, given by their ranks."""
+        query = pool_query[row]
+        order, n_ret = np.lexsort((rank, query)), np.bincount(query, minlength=n_queries)
+        return Hits(n_queries, pool_query, query[order], rank[order], row[order], n_ret)
+
     def top(self, cutoff: int) -> Hits:
         """Return the first `cutoff` ranks of each query."""
         kept, n_ret = self.rank <= cutoff, np.minimum(self.n_ret, cutoff)

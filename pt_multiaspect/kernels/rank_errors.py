@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._typing import Floats, Ints
-from .breakdown import MARGINAL, Breakdown
+from .breakdown import MARGINAL, STATED, Breakdown
 from .hits import Hits, descending, firsts, positions, ratio, sums
 
 
@@ -76,14 +76,7 @@ def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> 
 def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
     """Return NLRE as 1 minus the errors of adjacent documents, each at the rank of the lower one."""
     cost = ratio(_nlre_errors(hits, epsilons, constants), _nlre_maxima(hits, constants)[hits.query])
-    cost = hits.spread(cost)
-    return Breakdown(
-        hits.dense(),
-        0.0 - cost,
-        discount=_discount(hits),
-        offset=(hits.n_ret > 0).astype(np.float64),
-        swap_cost=cost,
-    )
+    return _breakdown(hits, 0.0 - cost, cost)
 
 
 def _pair_divisors(hits: Hits) -> Floats:
@@ -91,10 +84,12 @@ def _pair_divisors(hits: Hits) -> Floats:
     return np.asarray(np.log2(np.maximum(hits.rank, 2)), dtype=np.float64)
 
 
-def _discount(hits: Hits) -> Floats:
-    """Return the discount of each retrieved document and the one above it; NaN at rank 1."""
+def _breakdown(hits: Hits, contribution: Floats, swap_cost: Floats, how: str = STATED) -> Breakdown:
+    """Return 1 plus the contributions of hits, with the discount of each document and the one above it."""
     dense = hits.dense()
-    return np.where(dense.rank > 1, 1.0 / _pair_divisors(dense), np.nan)
+    discount = np.where(dense.rank > 1, 1.0 / _pair_divisors(dense), np.nan)
+    offset, costs = (hits.n_ret > 0).astype(np.float64), hits.spread(swap_cost)
+    return Breakdown(dense, hits.spread(contribution), discount=discount, offset=offset, swap_cost=costs, how=how)
 
 
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
@@ -128,14 +123,8 @@ def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
     grown = _growth(up_to_here)
     above = np.where(positions(hits.query) > 0, np.append(0.0, grown)[:-1], 0.0)
     end = _growth([hits.total(c * epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
-    return Breakdown(
-        hits.dense(),
-        hits.spread(ratio(above - grown, bound)),
-        discount=_discount(hits),
-        offset=(hits.n_ret > 0).astype(np.float64),
-        swap_cost=hits.spread(ratio(end[hits.query] - _growth(without), bound)),
-        how=MARGINAL,
-    )
+    swap_cost = ratio(end[hits.query] - _growth(without), bound)
+    return _breakdown(hits, ratio(above - grown, bound), swap_cost, MARGINAL)
 
 
 def _growth(sums_of_errors: Sequence[Floats]) -> Floats:

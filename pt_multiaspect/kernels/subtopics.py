@@ -89,10 +89,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         first, end = first[first < end], end[first < end]
     row = np.concatenate([np.zeros(0, dtype=np.intp), *chosen_rows])
     rank = np.repeat(np.arange(1, len(chosen_rows) + 1), [len(rows) for rows in chosen_rows])
-    by_query = np.lexsort((rank, query_of[row]))
-    row, rank = row[by_query], rank[by_query]
-    n_ret = np.bincount(query_of[row], minlength=hits.n_queries)
-    return Hits(hits.n_queries, query_of, query_of[row], rank, row, n_ret)
+    return Hits.of_rows(hits.n_queries, query_of, row, rank)
 
 
 def n_subtopics(hits: Hits, members: Bools) -> Floats:

@@ -16,8 +16,8 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
 from ..kernels import means
-from ..kernels.best_ranking import best_ranking, hits_at_ranks
-from ..kernels.hits import ratio
+from ..kernels.best_ranking import best_ranking
+from ..kernels.hits import Hits, ratio
 from ..orders.order import check_gate
 from .parameters import COMMON, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
@@ -315,7 +315,7 @@ class _CAM(AspectMean):
         forms = [(term.base.additive(term.target), term.weight) for term in terms]
         known = [(form, weight) for form, weight in forms if form is not None]
         rank = best_ranking(known, judgments.pool_query, judgments.n_queries)
-        hits = hits_at_ranks(rank, judgments.pool_query, judgments.n_queries)
+        hits = Hits.of_rows(judgments.n_queries, judgments.pool_query, np.arange(len(rank)), rank)
         # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
         values = [
             np.minimum(form.values(hits), term.base.RANGE[1]) for (form, _), term in zip(known, terms, strict=True)

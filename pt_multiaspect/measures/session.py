@@ -250,8 +250,7 @@ def _ideal_list(judgments: Judgments, column: str) -> Hits:
             f"ideal: expected distinct ranks in the column {column}, got {ranks[first]:g} for the documents "
             f"{judgments.docnos[first]} and {judgments.docnos[second]} of query {judgments.qids[query[ties[0]]]}"
         )
-    n_listed = np.bincount(query, minlength=judgments.n_queries)
-    return Hits(judgments.n_queries, judgments.pool_query, query, positions(query) + 1, row, n_listed)
+    return Hits.of_rows(judgments.n_queries, judgments.pool_query, row, positions(query) + 1)
 
 
 MDCU = register(_MDCU)

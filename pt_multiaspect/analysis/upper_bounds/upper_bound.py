@@ -17,8 +17,9 @@ from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
-from ...kernels.best_ranking import best_ranking, hits_at_ranks
+from ...kernels.best_ranking import best_ranking
 from ...kernels.forms import Linear
+from ...kernels.hits import Hits
 from ...measures import Measure
 from ...measures.best_rank import best_alone, best_rank, forms_of, ranks_by_keys
 from .beam_search import Mean, search
@@ -345,7 +346,7 @@ class _Candidates:
             weighted = list(zip(forms, slope, strict=True))
             rank = best_ranking(weighted, query, n_queries)
             self.add(rank)
-            best = hits_at_ranks(rank, query, n_queries)
+            best = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
             limit = np.sum([weight * form.values(best) for form, weight in weighted], axis=0)
         else:
             terms = [replace(term, weight=weight) for term, weight in zip(self._terms, slope, strict=True)]
