@@ -47,7 +47,7 @@ TESTS = {
     "properties intervals system_front attainable_front judges displacement classic "
     "rank_biased_utility weightings fusion orders label_extremes preferences repeats",
     "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
-    "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
+    "classic displacement rank_biased_utility diversity negative_gains gate strings citations definitions "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
     "prediction_powered intuitiveness quality bounds axioms system_front attainable_front groups_of_topics "
@@ -288,6 +288,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "len(task) >= _n_runs(done, runs.total, n_workers)",
         "len(task) > _n_runs(done, runs.total, n_workers)",
     ): "tasks of one run more",
+    (
+        "analysis/axioms/_worlds.py",
+        "(rows, 0, aspect)",
+        "(rows, 1, aspect)",
+    ): "the grade of another random document",
+    (
+        "analysis/intuitiveness.py",
+        "signs[:, golden] * direction[:, None]",
+        "signs[:, golden] / direction[:, None]",
+    ): "the direction is 1 or -1, or a pair that is left out",
     (
         "evaluation/evaluating.py",
         "n_jobs != 1",

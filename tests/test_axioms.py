@@ -435,6 +435,19 @@ def test_faulty_measures():
     assert [rule for rule, verdict in nothing.table.iloc[0].items() if verdict == "holds"] == kept
 
 
+class _BeyondOne(_Backwards):
+    """Twice a measure that attains its maximum of 1."""
+
+    def score(self, rankings, views):
+        return 2 * CAM(aspects=self["aspects"]).evaluate(rankings)
+
+
+def test_values_beyond_the_range_are_counter_examples_to_d5() -> None:
+    outcome = check(_BeyondOne(), properties="D5", documents=2, trials=50)
+    assert outcome.table["D5"].tolist() == ["fails"]
+    assert "the score is 2" in str(outcome.example(_BeyondOne(), "D5"))
+
+
 @pytest.mark.slow
 def test_measures_without_parameters():
     outcome = check(_OfNames())
