@@ -17,7 +17,6 @@ from hypothesis import HealthCheck, settings
 from strategies import examples, forget_warnings
 
 from pt_multiaspect import Aspect, Aspects, Groups, Order, accelerate
-from pt_multiaspect.cli import main
 
 # The workers of pytest-xdist share the cores: more threads of OpenMP would spend half their time waiting.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -150,6 +149,9 @@ def trec_files(tmp_path):
 @pytest.fixture
 def cli(trec_files, capsys, monkeypatch):
     """Run a command on `trec_files`, and return the exit code and what it prints."""
+    # The process that starts the workers need not import it, while they wait.
+    from pt_multiaspect.cli import main
+
     monkeypatch.chdir(trec_files)
 
     def run(command, *arguments, qrels=("relevance=relevance.txt", "credibility=credibility.txt")):
