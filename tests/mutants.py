@@ -66,7 +66,7 @@ TESTS = {
     "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
     "many_runs pipelines intervals fill_labels topics_of_runs value_tables baseline correlation",
     "explanation": "explanations testing",
-    "groups": "fairness bad_input",
+    "groups": "fairness bad_input cli_suites",
     "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
     "json_files value_tables datasets",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
@@ -298,6 +298,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "signs[:, golden] * direction[:, None]",
         "signs[:, golden] / direction[:, None]",
     ): "the direction is 1 or -1, or a pair that is left out",
+    (
+        "explanation/contributions.py",
+        "self.judgments.n_queries > 1",
+        "self.judgments.n_queries >= 1",
+    ): "the prefixes are evaluated one by one, which takes longer",
     (
         "evaluation/evaluating.py",
         "n_jobs != 1",

@@ -707,6 +707,33 @@ def test_explanations_on_the_same_judgments_in_other_forms_are_compared() -> Non
         assert measure.explain(RUN, QRELS, "q1").compare(measure.explain(RUN, qrels, "q1")).difference == 0
 
 
+def test_a_measure_that_depends_on_other_topics_is_explained_among_them() -> None:
+    explanation = _AmongAll(aspects=TWO).explain(RUN, QRELS, "q1")
+    assert explanation.value == 4 / 6
+    assert explanation.ranks["contribution"].to_numpy() == pytest.approx([1 / 6] * 4)
+
+
+def test_a_best_ranking_is_compared_with_a_best_one() -> None:
+    explanation = On(base="nDCG", aspects=TWO).explain({"q1": {"d1": 4.0, "d4": 3.0, "d2": 2.0}}, QRELS, "q1")
+    assert explanation.value == 1
+    assert explanation.ideal is not None
+
+
+def test_a_mean_without_slope_is_explained_as_a_whole() -> None:
+    explanation = _Weakest(aspects=TWO).explain(RUN, QRELS, "q1")
+    assert explanation.value > 0
+    assert explanation.ranks["running"].iloc[-1] == pytest.approx(explanation.value)
+
+
+def test_marginal_contributions_are_those_of_errors_or_of_prefixes() -> None:
+    for measure, what in (
+        (ma.NGRE, "the errors that a rank adds to"),
+        (_Weakest, "the value of the first k ranks"),
+    ):
+        notes = measure(aspects=TWO).explain(RUN, QRELS, "q1").notes
+        assert [what in note for note in notes if note.startswith("Contributions are marginal")] == [True]
+
+
 # -- text and HTML ---------------------------------------------------------------------------------------------
 
 
