@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from pt_multiaspect import errors
 from pt_multiaspect.bases import precision
 from pt_multiaspect.bases.adapters import ADAPTERS
 from pt_multiaspect.kernels.progress import APProgress, Progression
-from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure, measures
+from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure
 
 THEMES = {"themes": "relevance", "usability": "credibility"}
 #: Judged documents do not differ, so that labels decide: what is fair may contradict what is relevant.
@@ -32,14 +31,6 @@ REQUIRED = {
 }  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
          SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), Judged, Judged @ 2, infAP)  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _worlds_are_joined_once():
-    """Share the small worlds among all tests, of which none changes them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measures, "worlds", functools.cache(measures.worlds))
-        yield
 
 
 # -- what is right passes ----------------------------------------------------------------------------------
