@@ -304,6 +304,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "self.judgments.n_queries >= 1",
     ): "the prefixes are evaluated one by one, which takes longer",
     (
+        "description/view.py",
+        "values.iloc[0]",
+        "values.iloc[1]",
+    ): "the rows are equal where one is shown for all",
+    (
         "evaluation/evaluating.py",
         "n_jobs != 1",
         "n_jobs != 0",

@@ -206,6 +206,12 @@ def test_judged_at_k_is_that_of_ir_measures() -> None:
             assert row[f"judged@{measure['cutoff']}"] == pytest.approx(values[measure])
 
 
+def test_judged_at_k_counts_topics_with_one_retrieved_document() -> None:
+    runs = {"mine": {"q1": {"d1": 1.0}, "q2": {"d1": 2.0, "new": 1.0}}}
+    description = ma.describe({qid: {"d1": 1, "d2": 0} for qid in ("q1", "q2")}, runs=runs)
+    assert description.judged_at["judged@5"].tolist() == [(1 + 1 / 2) / 2]
+
+
 def test_figures_of_runs() -> None:
     qrels = sound(n_topics=4)
     run = run_of(qrels)[lambda rows: rows["qid"] != "q02"]
@@ -1411,8 +1417,11 @@ def test_disagreement_without_krippendorff(monkeypatch: pytest.MonkeyPatch) -> N
     rows = judged_answers()
     other = rows["score"].where(rows["judge"] == "a", np.random.default_rng(1).integers(3, 6, len(rows)))
     monkeypatch.setattr("pt_multiaspect.description.answer_rules.find_spec", lambda name: None)
-    found = findings_about(ma.describe(rows.assign(score=other), GRADES), "alpha requires krippendorff")
+    rows = rows.assign(score=other)
+    found = findings_about(ma.describe(rows, GRADES), "alpha requires krippendorff")
     assert found["severity"].tolist() == ["note", "note"]
+    few = rows[rows["topic"] == rows["topic"].iloc[0]]
+    assert findings_about(ma.describe(few, GRADES), "alpha requires krippendorff").empty
 
 
 def test_the_judge_who_deviates_is_named() -> None:
