@@ -420,16 +420,17 @@ class Study:
         self.results["missing_labels"] = found
         # Its pairs may be the other way round.
         swapped = found.pairs.rename(columns={"a": "b", "b": "a"})
-        turned = {"difference": -swapped["difference"], "low": -swapped["high"], "high": -swapped["low"]}
-        if "expected" in swapped:
-            turned["expected"] = -swapped["expected"]
-        both = pd.concat([found.pairs, swapped.assign(**turned)], ignore_index=True)
+        low, high = -swapped["high"], -swapped["low"]
+        turned = swapped.assign(
+            difference=-swapped["difference"], low=low, high=high, expected=-swapped["expected"]
+        )
+        both = pd.concat([found.pairs, turned], ignore_index=True)
         universe = found.universe.to_dict("records")
         missing = choices(f"{row['missing']} of {row['aspect']}" for row in universe if row["missing"])
 
         def judge(claim: Any, rows: list[Any]) -> dict[str, Any]:
             row = rows[0]
-            low, high, expected = row["low"], row["high"], row.get("expected", np.nan)
+            low, high, expected = row["low"], row["high"], row["expected"]
             evidence = f"labels missing: {missing or 'none'}; difference in [{decimals(low)}, {decimals(high)}]"
             if not np.isnan(expected):
                 evidence += f", expected {decimals(expected)}"

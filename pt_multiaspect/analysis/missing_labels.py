@@ -228,12 +228,13 @@ def _check_measure(label: str, measure: ir_measures.Measure, judgments: Judgment
     evaluated.validate_params()
     for view in evaluated.views(judgments):
         if view.inferred:
-            declared = f"On(base='{measure}', aspects={{'{view.name}': [0, 1, 2]}})"
-            own = evaluated is measure and evaluated.accepts_aspects
-            example = f"aspects={{'{view.name}': [0, 1, 2]}}" if own else declared
+            declared = f"aspects={{'{view.name}': [0, 1, 2]}}"
+            remedy = f"declare them, as in On(base={str(measure)!r}, {declared})"
+            if evaluated is measure and evaluated.NOT_A_BASE is not None:
+                remedy = f"declare them, as in {declared}" if evaluated.accepts_aspects else "leave the measure out"
             raise MultiAspectError(
                 f"{label}: expected declared grades of {view.name}, as the top grade of missing labels is unknown "
-                f"otherwise; declare them, as in {example}"
+                f"otherwise; {remedy}"
             )
         view.check_gains(f"{label}: an interval over missing labels")
         if view.scale.identity:
