@@ -583,7 +583,10 @@ def drawn(monkeypatch):
         (["systems", "AP", "cost=lower"], {"cost\nmean over topics, lower is better"}),
         (["correlation_heatmap", "-m", "AP", "RR"], {"Kendall’s τ-b", "1.00", "AP"}),
         (["asl_curves", "-m", "RR"], {"pairs of systems, by descending level", "α = 0.05"}),
-        (["weightings", "-m", "AP", "RR", "--baseline", "run 0.txt"], {"run 1.txt > run 0.txt", "% of weightings"}),
+        (
+            ["weightings", "-m", "AP", "RR", "--baseline", "run 0.txt"],
+            {"run 1.txt > run 0.txt", "% of weightings, with the 95 % interval over topics"},
+        ),
     ],
 )
 def test_plot(cli, values_file, drawn, arguments, texts):

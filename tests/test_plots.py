@@ -1021,10 +1021,10 @@ def test_fractions_are_bars():
     widths = [100 * fraction for fraction in WEIGHTINGS.pairs["fraction"]]
     assert [bar.get_width() for bar in ax.patches[:28]] == pytest.approx(widths)
     assert ax.get_yticklabels()[0].get_text() == "run 0 > run 1"
-    assert ax.get_xlabel() == "% of weightings, with its 95 % interval over topics"
+    assert ax.get_xlabel() == "% of weightings, with the 95 % interval over topics"
     many = array_frame(np.random.default_rng(0).random((12, 5, 3)))
     ax = plots.weightings(ma.analysis.weightings(many, measures=ASPECTS, n_resamples=5))
-    assert ax.get_xlabel() == "% of weightings, with its 95 % interval over topics (30 of 66 pairs)"
+    assert ax.get_xlabel() == "% of weightings, with the 95 % interval over topics (30 of 66 pairs)"
     sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
     assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
     fixed = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, at_least={"AP": 1})

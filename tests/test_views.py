@@ -123,7 +123,7 @@ def test_code_is_broken_within_brackets_and_can_be_pasted() -> None:
 
 
 def test_bars_of_both_signs_share_a_scale() -> None:
-    left, right = bars([-1.0, 3.0], ["a", "b"])
+    left, right = bars([-1.0, 3.0])
     assert (left.start, left.length, left.zero) == (0.0, 0.25, 0.25)
     assert (right.start, right.length) == (0.25, 0.75)
     assert text_of([Table([Column("")], [[left], [right]])]).splitlines() == ["######", f"{' ' * 6}{'#' * 18}"]

@@ -410,7 +410,18 @@ class Judgments(Memo):
         return self.compute_once("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
 
     def pairs_of(self, judgments: Judgments) -> Ints:
-        """Return the judged pair of each pair of other judgments, or -1."""
+        """Look up the pairs of other judgments.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            Other judgments, of any queries.
+
+        Returns
+        -------
+        ndarray of int, shape (n_pairs,)
+            The judged pair that equals each of the other pairs, -1 if there is none.
+        """
         query = self.query_positions(judgments.qids)[judgments.pool_query]
         row, _ = self.pairs.lookup(query, Texts.from_strings(judgments.docnos))
         return np.where(query < 0, -1, row)

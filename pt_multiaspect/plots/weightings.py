@@ -221,7 +221,7 @@ def _draw_bars(pairs: pd.DataFrame, ci: float, ax: Axes | None) -> Axes:
     ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
     hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
-    ax.set_xlabel(f"% of weightings, with its {100 * ci:g} % interval over topics{hidden}", fontsize=size)
+    ax.set_xlabel(f"% of weightings, with the {100 * ci:g} % interval over topics{hidden}", fontsize=size)
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax
