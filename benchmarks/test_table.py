@@ -1,4 +1,7 @@
-"""The small version of the table of ``python -m benchmarks``: no figure is beyond twice the recorded one."""
+"""The small version of the table of ``python -m benchmarks``: no ratio is beyond twice the recorded one.
+
+Figures in seconds depend on the machine and are allowed five times the recorded ones.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ FIGURES = json.loads(RECORDED.read_text(encoding="utf-8"))["small"]
 
 @pytest.mark.parametrize("case", SMALL, ids=[case.name for case in SMALL])
 def test_table(case: Case) -> None:
-    limit = 2 * FIGURES[case.name]
+    limit = (5 if case.unit == "s" else 2) * FIGURES[case.name]
     measured, taken = figure(case, small=True)
     if measured > limit:  # another process may have had the machine
         measured = min(measured, figure(case, small=True)[0])
