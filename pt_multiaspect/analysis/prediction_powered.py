@@ -14,6 +14,7 @@ from .._validation import proportion, real
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_unknown, tally
 from ..evaluation.long_frames import drop_missing, measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
+from ..kernels.hits import ratio
 from ..kernels.intervals import half_width, power_of_double_sampling, power_of_t_test
 from ..views import Block, Heading, Sentence, Table, View, fixed_point, records_table, with_interval
 from ._frames import by_measure, matrix
@@ -148,8 +149,7 @@ class PredictionPowered(View):
                 raise MultiAspectError(
                     f"power: expected a probability above 1 − ci, {1 - self.ci:g}, got {chance:g}"
                 )
-            weight, further = rows["lambda"].to_numpy(), rows["n_further"].to_numpy()
-            slope = np.divide(weight * sizes, further, out=np.zeros(len(rows)), where=further > 0)
+            slope = ratio(rows["lambda"].to_numpy() * sizes, rows["n_further"].to_numpy(dtype=np.float64))
             needed = plan.least(lambda n: plan.has_power(n, wanted, chance, slope))
         keys = [key for key in ("measure", "baseline", "name") if key in rows]
         return rows[keys].assign(n_topics=sizes.astype(np.int64), n_needed=needed)
@@ -480,13 +480,12 @@ class _Plan:
 
     def has_power(self, n: Floats, difference: float, power: float, slope: Floats) -> Bools:
         """Return whether the interval excludes 0 with the probability `power` with n human topics."""
-        is_known = self.sd > 0
-        effects = np.divide(difference, self.sd, out=np.zeros(len(n)), where=is_known)
-        unexplained = np.divide(self.error_sd, self.sd, out=np.zeros(len(n)), where=is_known).clip(max=1)
+        alpha = 1 - self.confidence
+        effects, unexplained = ratio(np.array(difference), self.sd), ratio(self.error_sd, self.sd).clip(max=1)
         # The slope, at most 1, in standard deviations.
         explained = np.sqrt(1 - unexplained**2)
         highest = np.divide(explained, slope, out=np.full(len(n), np.inf), where=slope > 0)
-        found, alpha = power_of_t_test(effects, n, 1 - self.confidence), 1 - self.confidence
+        found = power_of_t_test(effects, n, alpha)
         for size, total in np.unique(np.stack([n, self.n_topics], axis=1), axis=0):
             rows = (n == size) & (self.n_topics == total)
             if size < total:
