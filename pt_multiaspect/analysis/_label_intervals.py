@@ -14,8 +14,8 @@ from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..bases import Term
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings, TopicCopies
+from ..collection import Judgments, Rankings
+from ..collection.rankings import TopicCopies
 from ..kernels.forms import Linear
 from ..kernels.hits import positions
 from ..kernels.label_extremes import AttainableGains, highest_ratios, shared_ratios

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..aspects import Aspects
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..errors import MultiAspectError, choices, number_of, refuse_single, refuse_unknown, silence_warnings
 from ..evaluation.aggregation import ALL
 from ..evaluation.evaluating import evaluate

@@ -14,11 +14,10 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..aspects.parameter import parse_aspects
+from ..collection import Judgments, Rankings
 from ..collection.frames import materialise, to_pandas
 from ..collection.judged_answers import is_judged_answers, long_answers
-from ..collection.judgments import Judgments
 from ..collection.long_judgments import JUDGE, LongJudgments
-from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, refuse_single, warn_once
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import lower_is_better

@@ -12,9 +12,8 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
-from ..collection.judgments import Judgments
+from ..collection import Judgments, Rankings
 from ..collection.label_draws import draw_labels, join_universe, parse_labels
-from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean

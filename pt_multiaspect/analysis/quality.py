@@ -14,10 +14,9 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from .._validation import choice, count
 from ..aspects.parameter import parse_aspects
+from ..collection import AspectView, Judgments
 from ..collection.frames import as_pandas
-from ..collection.judgments import Judgments
 from ..collection.label_rules import aspect_from_one, start_at_one_note
-from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, shown, tally, warn_once
 from ..io.runs import join, named_runs
 from ._frames import read_oriented

@@ -14,7 +14,7 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from .._validation import choice, count, proportion, random_seed, real
 from ..aspects.aspects import Aspects
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, shown
 from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import read_long_frame

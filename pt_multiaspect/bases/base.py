@@ -11,7 +11,7 @@ import numpy as np
 from ir_measures import Measure
 
 from .._typing import Bools, Floats
-from ..collection.rankings import Ranking, Rankings
+from ..collection import Ranking, Rankings
 from ..errors import MultiAspectError, choices
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Additive, Linear, Log2

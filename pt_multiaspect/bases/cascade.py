@@ -10,7 +10,7 @@ import ir_measures
 import numpy as np
 
 from .._typing import Floats, Ints
-from ..collection.rankings import Ranking
+from ..collection import Ranking
 from ..kernels import relevance
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Geometric, Reciprocal

@@ -15,8 +15,7 @@ from ir_measures import Measure
 
 from .._cached import Memo
 from .._typing import Bools, Floats, Ints, Objects
-from ..collection.judgments import Judgments
-from ..collection.rankings import Ranking
+from ..collection import Judgments, Ranking
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.target import Target
 from .adapters import Adapter, adapted_names, adapter_of

@@ -6,7 +6,7 @@ import ir_measures
 import numpy as np
 
 from .._typing import Floats
-from ..collection.rankings import Ranking
+from ..collection import Ranking
 from ..kernels import relevance
 from ..kernels.forms import Flat, Ideal, Linear
 from ..kernels.hits import Hits, positions, ratio

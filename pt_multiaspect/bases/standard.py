@@ -13,8 +13,7 @@ from ir_measures import AP_IA, ERR_IA, NRBP, P_IA, Measure, StRecall, alpha_DCG,
 
 from .._cached import Memo
 from .._typing import Bools, Floats
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
+from ..collection import Judgments, Rankings
 from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
 from ..kernels.target import Target

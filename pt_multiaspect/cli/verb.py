@@ -22,7 +22,7 @@ from pt_multiaspect_commands import NAME, SUMMARIES
 from .._cached import cached_property
 from .._writing import is_special, write_file
 from ..aspects import Aspects
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..errors import silence_warnings
 from ..evaluation import evaluate
 from ..evaluation.aggregation import read_topic_groups

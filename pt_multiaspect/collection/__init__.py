@@ -1,7 +1,8 @@
 """A test collection: judgments, runs, and their join."""
 
 from .judgments import Judgments
-from .rankings import Rankings
+from .rankings import Ranking, Rankings
+from .run import Run
 from .views import AspectView
 
-__all__ = ["AspectView", "Judgments", "Rankings"]
+__all__ = ["AspectView", "Judgments", "Ranking", "Rankings", "Run"]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Ints, Objects
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 
 Strings = Objects
 

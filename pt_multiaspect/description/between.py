@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
-from ..collection.views import AspectView
+from ..collection import AspectView
 from ..kernels.hits import running_sum, sums
 from ..orders.order import gaps_to_best
 from .scales import Judged

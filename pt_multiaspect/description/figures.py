@@ -14,10 +14,8 @@ import pandas as pd
 from .._typing import Floats
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
+from ..collection import AspectView, Judgments, Rankings
 from ..collection.columns import KNOWN
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..evaluation.plan import Plan
 from ..integration.provider import supports

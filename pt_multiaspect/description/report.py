@@ -13,10 +13,9 @@ from .._cached import cached_property
 from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
+from ..collection import AspectView, Judgments
 from ..collection.frames import is_frame, materialise
 from ..collection.judged_answers import is_judged_answers
-from ..collection.judgments import Judgments
-from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.parsing import Measures, parse_all
 from ..io.pipelines import select_topics

@@ -9,9 +9,8 @@ import numpy as np
 from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..collection import label_rules
+from ..collection import AspectView, label_rules
 from ..collection.columns import doubt, text_mapping
-from ..collection.views import AspectView
 from ..errors import number_of
 from ..integration.provider import supports
 from ..measures import On

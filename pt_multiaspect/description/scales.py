@@ -15,13 +15,11 @@ from ..answers._frames import read_answers
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
-from ..collection import judged_answers
+from ..collection import AspectView, Judgments, judged_answers
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, read_labels
 from ..collection.frames import as_pandas
 from ..collection.judged_answers import CriterionLabels
-from ..collection.judgments import Judgments
 from ..collection.label_rules import as_given, as_short
-from ..collection.views import AspectView
 from ..errors import MultiAspectError
 
 #: Grades that no document has are listed for scales up to this length.

@@ -20,7 +20,7 @@ import pandas as pd
 
 from .._version import __version__
 from ..bases.delegated import function_of
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..errors import MultiAspectError
 
 #: Packages that compute values, besides this one.

@@ -17,9 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._validation import choice
-from ..collection.judgments import Judgments
+from ..collection import Judgments, Run
 from ..collection.overlap import warn_of_answers, warn_of_unlabelled_topics
-from ..collection.run import Run
 from ..errors import Cause, MultiAspectError, reissue, shown, warn, warn_of_runs
 from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports

@@ -11,7 +11,7 @@ import pandas as pd
 from .._validation import count, random_seed
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..collection.label_draws import draw_labels, join_universe, parse_labels
 from ..io.runs import NamedRuns, join
 

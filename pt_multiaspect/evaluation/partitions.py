@@ -12,11 +12,10 @@ import pandas as pd
 from .._typing import Bools, Floats
 from .._validation import choice
 from ..bases.base import is_measure
+from ..collection import Judgments, Rankings
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
-from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
-from ..collection.rankings import Rankings
 from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, tally, warn_of_runs
 from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports

@@ -25,9 +25,8 @@ from ..bases.delegated import (
 )
 from ..bases.pickling import pickle_with_code
 from ..bases.standard import DiversityMeasures, StandardMeasures, is_diversity_measure
-from ..collection.judgments import Judgments
+from ..collection import Judgments, Rankings
 from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
-from ..collection.rankings import Rankings
 from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, silence_warnings
 from ..integration.provider import supports
 from ..io.runs import join

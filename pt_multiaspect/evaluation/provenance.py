@@ -21,8 +21,7 @@ import ir_measures
 import pandas as pd
 
 from ..aspects import Aspects
-from ..collection.judgments import Judgments
-from ..collection.run import Run
+from ..collection import Judgments, Run
 from ..errors import MultiAspectError, choices, warn
 from ..integration.provider import supports
 from ..io.file_contents import Content, as_text, load, observe_files

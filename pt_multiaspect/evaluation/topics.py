@@ -11,7 +11,8 @@ import numpy as np
 from .._typing import Bools
 from .._validation import choice
 from ..bases.standard import topics_with_positive
-from ..collection.judgments import Judgments, MissingAspectError
+from ..collection import Judgments
+from ..collection.judgments import MissingAspectError
 from ..errors import MultiAspectError
 from ..integration.provider import supports
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from .._cached import cached_property
 from .._typing import Bools, Floats, Ints, Objects
 from ..bases import Term
-from ..collection.judgments import Judgments, numbered_names
-from ..collection.rankings import Rankings
+from ..collection import Judgments, Rankings
+from ..collection.judgments import numbered_names
 from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
 from ..kernels.breakdown import MARGINAL, Breakdown

@@ -12,8 +12,7 @@ import pandas as pd
 
 from .._validation import count
 from ..bases.base import is_measure
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
+from ..collection import Judgments, Rankings
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, shown, silence_warnings, warn_once
 from ..evaluation import evaluate
 from ..evaluation.long_frames import measures_by_label, read_long_frame

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats
-from ..collection.views import AspectView
+from ..collection import AspectView
 from ..errors import join_names, number_of
 from ..kernels.breakdown import MARGINAL, STATED
 from ..measures.measure import Measure

@@ -16,8 +16,7 @@ from ir_measures.providers import Evaluator, Provider
 from .._cached import cached_property
 from ..bases.delegated import measure_groups
 from ..bases.standard import StandardMeasures, standard_base
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
+from ..collection import Judgments, Rankings
 from ..errors import MultiAspectError
 from ..io.runs import as_repeatable
 from ..strings.identifiers import is_arrow

@@ -16,7 +16,7 @@ from ..bases.base import is_measure
 from ..bases.delegated import function_of
 from ..bases.pickling import pickle_with_code
 from ..bases.strings import check_params, read_measure, trec_names
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_none, refuse_taken, shown, warn_once
 from ..measures import CAM, NLRE, NWCS, Measure
 from ..measures.on import measure_on_relevance

@@ -20,10 +20,9 @@ from ir_measures.providers import Evaluator, Provider
 from ir_measures.providers.fallback_provider import FallbackEvaluator
 
 from ..bases.delegated import function_of
+from ..collection import Judgments, Rankings
 from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, answers_remedy, as_floats, check_id_column
-from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
-from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
 

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
+from ..collection import Run
 from ..collection.columns import beir_columns
-from ..collection.run import Run
 from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, shown, warn_of_run
 from ..strings.texts import Texts
 from .file_contents import Text, read_head

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..collection import Judgments
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy, check_distinct_columns
 from ..collection.frames import as_frame, to_pandas
-from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, shown
 from ..strings.identifiers import identifiers
 

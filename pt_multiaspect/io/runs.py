@@ -14,11 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..collection import overlap
+from ..collection import Judgments, Rankings, Run, overlap
 from ..collection.frames import is_frame, materialise
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.run import Run, name_run_in_errors
+from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, refuse_none
 from .file_contents import NO_SUCH_FILE, Content, dataset_files, name_in_utf8
 from .json_files import model_in_file

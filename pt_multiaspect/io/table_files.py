@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..collection import columns
+from ..collection import Run, columns
 from ..collection.frames import as_frame, is_saved_index
-from ..collection.run import Run, name_run_in_errors
+from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 from .file_contents import Text

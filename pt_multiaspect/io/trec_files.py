@@ -14,9 +14,9 @@ import pandas as pd
 
 from .._cached import cached_property
 from .._typing import Floats
+from ..collection import Run
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.frames import as_frame, is_frame, refuse_splits
-from ..collection.run import Run
 from ..errors import MultiAspectError, choices, refuse_none, shown, warn_of_run, warn_once
 from .file_contents import Source, Text, as_text, load
 from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids

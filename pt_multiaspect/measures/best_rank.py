@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Floats, Ints
 from ..bases import Term
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..kernels.best_ranking import best_ranking
 from ..kernels.forms import Additive, Linear
 from ..kernels.hits import ranks_within_queries

@@ -13,9 +13,7 @@ from .._validation import real
 from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.adapters import Adapter
-from ..collection.judgments import Judgments
-from ..collection.rankings import Ranking
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Ranking
 from ..errors import MultiAspectError
 from ..kernels import overlap
 from ..kernels.hits import Hits

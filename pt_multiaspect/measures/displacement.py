@@ -10,8 +10,7 @@ import pandas as pd
 from .._typing import Floats
 from ..bases import Term
 from ..bases.strings import read_measure
-from ..collection.judgments import Judgments
-from ..collection.rankings import Ranking, Rankings
+from ..collection import Judgments, Ranking, Rankings
 from ..errors import MultiAspectError, shown
 from ..kernels import displacement
 from ..kernels.breakdown import Breakdown

@@ -13,9 +13,7 @@ from .._validation import choice
 from ..aspects.parameter import AspectSpec
 from ..bases import Bases, Term, parse_base
 from ..bases.cascade import UTILITIES, LinearStopping, linear_stop
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
 from ..groups.groups import Groups
 from ..kernels import fairness

@@ -13,9 +13,7 @@ from .._numbers import exact
 from .._typing import Floats
 from .._validation import fraction
 from ..bases import Base, Term, as_base
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import choices, number_of, warn_once
 from .joint import Joint, JointMeasure
 from .mean_of import MeasureMean

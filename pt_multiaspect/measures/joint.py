@@ -11,8 +11,7 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from ..bases import Base, Term, as_base
-from ..collection.judgments import Judgments
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError
 from ..kernels.target import Source, Target
 from .measure import hashable

@@ -10,7 +10,7 @@ from ir_measures.measures.base import Agg
 
 from .._typing import Floats
 from ..aspects.aspects import Aspects
-from ..collection.rankings import Ranking
+from ..collection import Ranking
 from ..kernels import relevance
 from ..kernels.target import Target
 from .parameters import CUTOFF, REL

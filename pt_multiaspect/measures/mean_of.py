@@ -17,9 +17,7 @@ from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.base import is_measure
 from ..bases.strings import check_params, read_measure
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, refuse_repeated, shown
 from .measure import Measure
 from .on import measure_on_relevance

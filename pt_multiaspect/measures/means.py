@@ -11,9 +11,7 @@ import numpy as np
 from .._typing import Floats
 from .._validation import boolean, choice
 from ..bases import Base, Term
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking

@@ -14,10 +14,8 @@ from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.base import check_values
-from ..collection.judgments import Judgments
+from ..collection import AspectView, Judgments, Rankings
 from ..collection.label_rules import aspect_from_one, start_at_one_note
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of

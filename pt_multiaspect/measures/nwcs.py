@@ -10,9 +10,7 @@ from ir_measures import nDCG
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..bases import Term, as_base
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Log2
 from ..kernels.hits import Hits, descending, positions, ratio, sums

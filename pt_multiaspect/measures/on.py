@@ -11,8 +11,7 @@ from .._typing import Floats
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import AspectSpec
 from ..bases import Term
-from ..collection.judgments import Judgments
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, refuse_unknown
 from .measure import Measure
 from .parameters import COMMON, Param, base_param

@@ -11,8 +11,7 @@ from .._typing import Floats
 from .._validation import real
 from ..bases import Term
 from ..bases.cascade import Effort, RankBiasedStopping
-from ..collection.judgments import Judgments
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments
 from ..kernels.relevance import stop_probability
 from .parameters import COMMON, Param, weights_param
 from .registry import register

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from .._typing import Floats
 from .._validation import real
 from ..aspects.aspects import aspect_name
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Rankings
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels import rank_errors
 from ..kernels.breakdown import Breakdown

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import count
-from ..collection.rankings import Ranking
+from ..collection import Ranking
 from ..kernels.relevance import expected_search_length
 from ..kernels.target import Target
 from .parameters import REL, Param

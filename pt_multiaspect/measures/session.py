@@ -11,9 +11,7 @@ from .._typing import Floats
 from .._validation import real
 from ..aspects.aspects import aspect_name
 from ..aspects.parameter import AspectSpec, parse_names, spell_names
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.session import greedy_utility, utility

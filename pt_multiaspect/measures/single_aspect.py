@@ -8,9 +8,7 @@ from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Base, LinearBase, Term
-from ..collection.judgments import Judgments
-from ..collection.rankings import Ranking, Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Ranking, Rankings
 from ..kernels.target import Target
 from .measure import Measure
 from .on import On

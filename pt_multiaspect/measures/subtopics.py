@@ -13,9 +13,7 @@ from .._validation import boolean, fraction, real
 from ..bases import Bases, Term, parse_base
 from ..bases.cascade import LinearStopping, linear_stop
 from ..bases.standard import DIVERSITY
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices
 from ..kernels import subtopics
 from ..kernels.forms import Log2, Power, Reciprocal

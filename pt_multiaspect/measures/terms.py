@@ -12,9 +12,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Base, Bases
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, warn_once
 from .measure import Measure, hashable
 

@@ -17,8 +17,7 @@ from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Base, Term
 from ..bases.base import power_gain
-from ..collection.judgments import Judgments
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
 from ..orders import DistanceOrder, TupleOrder

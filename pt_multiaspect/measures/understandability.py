@@ -10,8 +10,7 @@ from .._validation import real
 from ..bases import Base, as_base
 from ..bases.base import power_gain
 from ..bases.discounted import GradedRBP
-from ..collection.judgments import Judgments
-from ..collection.views import AspectView
+from ..collection import AspectView, Judgments
 from .joint import Joint, JointMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register

@@ -8,9 +8,8 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from .._validation import whole
+from ..collection import Judgments, Ranking
 from ..collection.columns import KNOWN
-from ..collection.judgments import Judgments
-from ..collection.rankings import Ranking
 from ..errors import MultiAspectError
 from ..kernels import relevance
 from ..kernels.breakdown import Breakdown

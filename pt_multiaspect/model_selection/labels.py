@@ -16,9 +16,9 @@ from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import AspectSpec, parse_aspects
 from ..bases.strings import measure_with_cutoff, similar_names
+from ..collection import Judgments
 from ..collection.columns import DOCUMENT_COLUMNS, beir_columns
 from ..collection.frames import materialise, plain_column, to_pandas
-from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures

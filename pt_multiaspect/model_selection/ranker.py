@@ -19,8 +19,8 @@ from .._typing import Ints, Objects
 from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
+from ..collection import Judgments
 from ..collection.frames import materialise, to_pandas
-from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of, shown, warn, warn_once
 from ..measures import TOMA, Measure
 from .arrays import check_length, fill_masked, label_frame, weight_per_query

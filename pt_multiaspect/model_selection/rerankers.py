@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
+from ..collection import Judgments, Run
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_frame
-from ..collection.judgments import Judgments
-from ..collection.run import Run, name_run_in_errors
+from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, refuse_taken, refuse_unknown, silence_warnings, tally, warn
 from ..evaluation import aggregate, evaluate
 from ..evaluation.topics import check_average_over

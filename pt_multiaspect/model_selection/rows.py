@@ -16,10 +16,8 @@ from .._typing import Bools, Floats, Ints, Objects
 from .._validation import choice
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
+from ..collection import Judgments, Rankings, Run
 from ..collection.columns import DOCUMENT_COLUMNS
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.run import Run
 from ..errors import MultiAspectError, choices, number_of, tally, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregate_values

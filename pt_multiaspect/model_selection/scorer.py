@@ -15,8 +15,8 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from .._validation import choice
+from ..collection import Judgments
 from ..collection.frames import materialise, to_pandas
-from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, number_of, warn_once
 from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query

@@ -14,9 +14,7 @@ from .._typing import Floats
 from .._validation import count
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
-from ..collection.run import Run
+from ..collection import Judgments, Rankings, Run
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown
 from ..explanation import Explanation
 from . import style

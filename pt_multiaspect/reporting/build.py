@@ -18,7 +18,7 @@ from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, check_correction
 from ..analysis.robustness import Robustness
 from ..aspects.parameter import parse_aspects
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..description import describe
 from ..errors import MultiAspectError, choices
 from ..evaluation import check_columns, evaluate, interval_columns

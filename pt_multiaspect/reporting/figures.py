@@ -18,7 +18,7 @@ from ..analysis._significance import correct_groups
 from ..analysis.baseline import add_verdicts
 from ..aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..description import Description
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, check_columns, interval_columns

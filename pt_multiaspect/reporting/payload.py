@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from ..analysis import PredictionPowered
 from ..aspects.parameter import AspectSpec
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..errors import MultiAspectError, silence_warnings
 from ..evaluation.aggregation import ALL
 from ..explanation.contributions import Contributions, Prefixes

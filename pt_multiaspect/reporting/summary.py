@@ -12,7 +12,7 @@ import pandas as pd
 from ..analysis import compare_with_baseline
 from ..analysis._significance import corrector
 from ..analysis.robustness import Robustness, robustness
-from ..collection.judgments import Judgments
+from ..collection import Judgments
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.aggregators import aggregate_is_mean
 from ..tables.content import Head, best_marks

@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import Floats
 from ..aspects import Aspect, Aspects
 from ..bases import Base
-from ..collection.rankings import Ranking, Rankings
+from ..collection import Ranking, Rankings
 from ..kernels.forms import Additive, Linear
 from ..kernels.progress import Counts, Progression
 from ..kernels.target import Target

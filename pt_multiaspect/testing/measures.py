@@ -22,8 +22,7 @@ from ..aspects import Aspects
 from ..bases import Base, as_base
 from ..bases.base import is_measure
 from ..bases.strings import read_measure
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
+from ..collection import Judgments, Rankings
 from ..errors import MultiAspectError, shown, silence_warnings, warn
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable

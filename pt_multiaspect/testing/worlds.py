@@ -13,9 +13,8 @@ import pandas as pd
 from .._cached import Memo, cached_property
 from .._typing import Bools, Floats, Ints
 from ..aspects import Aspect, Aspects
+from ..collection import Judgments, Rankings
 from ..collection.columns import KNOWN
-from ..collection.judgments import Judgments
-from ..collection.rankings import Rankings
 from ..measures import Measure
 
 #: A statement of a class, and an example for which it does not hold.

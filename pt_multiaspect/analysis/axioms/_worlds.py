@@ -14,8 +14,7 @@ from ..._numbers import number
 from ..._typing import Bools, Floats, Ints
 from ...aspects.aspect import Scale
 from ...aspects.aspects import Aspects
-from ...collection.judgments import Judgments
-from ...collection.rankings import Rankings
+from ...collection import Judgments, Rankings
 from ...errors import MultiAspectError, choices
 from ...kernels.hits import row_keys
 from ...measures import Measure

@@ -14,8 +14,8 @@ from ..._typing import Floats
 from ..._validation import choice, count, fraction, real
 from ...aspects.aspects import Aspects
 from ...aspects.parameter import AspectSpec, parse_aspects
+from ...collection import Judgments
 from ...collection.frames import as_pandas
-from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices, number_of, refuse_taken, warn_once
 from ...evaluation.long_frames import COLUMNS, is_recorded, measures_by_label
 from ...evaluation.topics import check_all_topics

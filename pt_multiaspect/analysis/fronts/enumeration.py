@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..._typing import Bools, Floats, Ints
 from ...bases import Term
-from ...collection.judgments import Judgments
+from ...collection import Judgments
 from ...errors import MultiAspectError, silence_warnings
 from ...kernels.hits import positions
 from ...kernels.pareto import TOLERANCE, front_of, staircases

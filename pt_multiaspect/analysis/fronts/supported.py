@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._typing import Floats, Ints
 from ...bases import Term
-from ...collection.judgments import Judgments
+from ...collection import Judgments
 from ...errors import MultiAspectError
 from ...kernels.best_ranking import best_ranking, is_by_sorting
 from ...kernels.forms import Additive, Linear

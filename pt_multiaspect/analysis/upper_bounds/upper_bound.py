@@ -13,8 +13,7 @@ import pandas as pd
 from ..._typing import Floats, Ints
 from ..._validation import choice, count
 from ...bases import Term
-from ...collection.judgments import Judgments
-from ...collection.rankings import Rankings
+from ...collection import Judgments, Rankings
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
 from ...kernels.best_ranking import best_ranking
