@@ -12,8 +12,8 @@ import pandas as pd
 from ..aspects import Aspects
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, number_of, refuse_single, refuse_unknown, silence_warnings
+from ..evaluation import evaluate
 from ..evaluation.aggregation import ALL
-from ..evaluation.evaluating import evaluate
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
@@ -22,8 +22,7 @@ from ..integration.parsing import as_measure, parse_all, short_label
 from ..integration.variants import one_choice_variants
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
-from ..measures.means import AspectMean
-from ..measures.on import On
+from ..measures import AspectMean, On
 from ..measures.terms import BasedMeasure
 from ..views import decimals, percent
 from ._frames import Direction, rows_of_measures, select_measures

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion, random_seed, real
-from ..aspects.aspects import Aspects
+from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, number_of, refuse_single, refuse_unknown, shown
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.parsing import parse_one
@@ -20,7 +20,7 @@ from ..kernels.folds import repeated_folds
 from ..kernels.preference_weights import is_separable, logistic_weights, weighting_levels
 from ..kernels.preferences import agreement_interval, sums_by_topic
 from ..kernels.weightings import weighted_sum
-from ..measures.means import CAM, AspectMean
+from ..measures import CAM, AspectMean
 from ..views import Block, Heading, Sentence, View, percent, records_table, with_interval
 from ._frames import directions, matrix, select_measures
 from ._significance import slices

@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
-from ..aspects.parameter import parse_aspects
+from ..aspects import parse_aspects
 from ..collection import Judgments, Rankings
 from ..collection.frames import materialise, to_pandas
 from ..collection.judged_answers import is_judged_answers, long_answers
@@ -25,7 +25,7 @@ from ..integration.declared import with_aspects
 from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
 from ..kernels.intervals import percentile_interval
-from ..measures.measure import Measure
+from ..measures import Measure
 from ..views import Block, Heading, Sentence, View, records_table, with_interval
 from .correlation import METHODS, kernel_of, round_scores
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import choice, count
-from ..aspects.parameter import parse_aspects
+from ..aspects import parse_aspects
 from ..collection import AspectView, Judgments
 from ..collection.frames import as_pandas
 from ..collection.label_rules import aspect_from_one, start_at_one_note

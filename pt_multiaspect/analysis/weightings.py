@@ -13,14 +13,13 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import choice, count, proportion, random_seed, real
-from ..aspects.aspects import Aspects
+from ..aspects import Aspects
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, shown
-from ..evaluation.evaluating import evaluate
+from ..evaluation import evaluate
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
-from ..measures.means import AspectMean
-from ..measures.on import On
+from ..measures import AspectMean, On
 from ..views import Block, Cell, Column, Heading, Sentence, View, percent
 from ._frames import matrix
 from ._pairs import (

@@ -10,9 +10,7 @@ import pandas as pd
 from .._numbers import spell
 from .._typing import Floats, Ints
 from .._validation import choice
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import parse_aspects
+from ..aspects import Aspect, Aspects, parse_aspects
 from ..collection.columns import id_column, read_labels
 from ..collection.judged_answers import OTHER_QUERIES, CriterionLabels, answer_keys, read_criteria, unlike_judges
 from ..collection.label_rules import LabelCounts, find_start_above_zero

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..aspects.aspects import aspect_name
+from ..aspects import aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, shown
 from .base import Base, is_measure
 from .delegated import as_base

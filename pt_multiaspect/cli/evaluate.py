@@ -11,7 +11,8 @@ from typing import Any
 import click
 import pandas as pd
 
-from ..analysis.prediction_powered import estimates_table, prediction_powered
+from ..analysis import prediction_powered
+from ..analysis.prediction_powered import estimates_table
 from ..aspects import Aspects
 from ..description.figures import run_figures
 from ..description.scales import read_judged

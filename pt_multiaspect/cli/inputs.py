@@ -29,7 +29,8 @@ from ..integration.provider import supports
 from ..io.json_files import model_in_file
 from ..io.runs import name_of_file, named_runs, run_files, run_title
 from ..io.trec_files import read_qrels, read_run
-from ..orders.tracks import TRACK_ANSWERS, correctness
+from ..orders import correctness
+from ..orders.tracks import TRACK_ANSWERS
 from ..suites import Suite, suite
 from ..suites.catalogue import SUITES, required_settings
 from .options import DIRECTORIES, STDIN, Requested, decode, explain_argument

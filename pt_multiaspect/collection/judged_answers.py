@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Ints
-from ..aspects.aspects import aspect_name
-from ..aspects.parameter import AspectSpec
+from ..aspects import AspectSpec, aspect_name
 from ..errors import (
     MultiAspectError,
     choices,

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from .._cached import Memo
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints, Objects
-from ..aspects.aspect import Aspect, Scale, infer_grades
-from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name
+from ..aspects.aspect import infer_grades
 from ..errors import SWAPPED, MultiAspectError, choices, did_you_mean, number_of, refuse_unknown, tally, warn_once
 from ..strings.identifiers import identifiers
 from ..strings.order import inverse_permutation

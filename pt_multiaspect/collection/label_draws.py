@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
-from ..aspects.aspects import Aspects
+from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, tally
 from .judgments import Judgments
 from .rankings import Rankings

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._numbers import spell
 from .._typing import Ints
-from ..aspects.aspect import Aspect
+from ..aspects import Aspect
 from .columns import USUAL_GRADES, is_far_above, join_some
 
 #: Minimum number of judged documents to doubt a scale that is declared by its top grade alone.

@@ -13,9 +13,8 @@ import pandas as pd
 from .._numbers import exact, spell
 from .._typing import Bools, Floats, Ints, Objects
 from .._validation import choice
-from ..aspects.aspect import Aspect, infer_grades
-from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.parameter import parse_aspects
+from ..aspects import Aspect, Aspects, aspect_name, parse_aspects
+from ..aspects.aspect import infer_grades
 from ..errors import (
     MultiAspectError,
     choices,

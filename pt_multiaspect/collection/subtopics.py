@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..aspects.parameter import parse_aspects
+from ..aspects import parse_aspects
 from ..errors import MultiAspectError, choices, warn_once
 from ..strings.identifiers import identifiers
 from .columns import (

@@ -10,7 +10,7 @@ import numpy as np
 from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
-from ..aspects.aspect import Aspect, Scale
+from ..aspects import Aspect, Scale
 from ..errors import MultiAspectError, choices, shown, warn_once
 from ..kernels.target import Target
 from .label_rules import (

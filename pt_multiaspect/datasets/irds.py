@@ -12,8 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
+from ..aspects import Aspect, Aspects
 from ..collection.columns import CODES
 from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
+from ..aspects import Aspect, Aspects
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..io.data_files import DataFile, Repository, a66_fields
 from .irds import WideQrels

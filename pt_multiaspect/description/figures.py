@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
+from ..aspects import Aspect, Aspects
 from ..collection import AspectView, Judgments, Rankings
 from ..collection.columns import KNOWN
 from ..errors import MultiAspectError

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
+from ..aspects import Aspect, Aspects
 from ..collection.label_rules import as_given, as_short
 from . import rules
 from .answer_rules import ANSWER_RULES, find_undeclared_grades, reword

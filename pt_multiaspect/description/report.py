@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from .._cached import cached_property
-from ..aspects.aspect import _KEYS, Aspect
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec, parse_aspects
+from ..aspects import Aspect, Aspects, AspectSpec, parse_aspects
+from ..aspects.aspect import _KEYS
 from ..collection import AspectView, Judgments
 from ..collection.frames import is_frame, materialise
 from ..collection.judged_answers import is_judged_answers

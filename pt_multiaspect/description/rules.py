@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._numbers import spell
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
+from ..aspects import Aspect, Aspects
 from ..collection import AspectView, label_rules
 from ..collection.columns import doubt, text_mapping
 from ..errors import number_of

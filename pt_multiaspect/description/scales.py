@@ -12,9 +12,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..answers._frames import read_answers
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspect, Aspects, AspectSpec
 from ..collection import AspectView, Judgments, judged_answers
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, read_labels
 from ..collection.frames import as_pandas

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .._validation import count, random_seed
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import parse_aspects
+from ..aspects import Aspects, parse_aspects
 from ..collection import Judgments
 from ..collection.label_draws import draw_labels, join_universe, parse_labels
 from ..io.runs import NamedRuns, join

@@ -19,8 +19,8 @@ from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
 from ..kernels.breakdown import MARGINAL, Breakdown
 from ..kernels.hits import positions
+from ..measures import Measure
 from ..measures.best_rank import best_rank, forms_of, ranks_by_keys
-from ..measures.measure import Measure
 
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9

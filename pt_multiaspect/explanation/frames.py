@@ -12,7 +12,7 @@ from .._typing import Bools, Floats
 from ..collection import AspectView
 from ..errors import join_names, number_of
 from ..kernels.breakdown import MARGINAL, STATED
-from ..measures.measure import Measure
+from ..measures import Measure
 from .contributions import Topic, TopicPart, last_rank
 
 #: Columns of `ranks` that every explanation has.

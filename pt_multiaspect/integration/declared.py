@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import ir_measures
 
-from ..aspects import Aspect, Aspects
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspect, Aspects, AspectSpec
 from ..errors import MultiAspectError, choices, warn_once
 from ..measures import CAM, MM, TOMA, On
 from .provider import supports

@@ -8,10 +8,9 @@ from typing import Any
 
 import ir_measures
 
-from ..aspects.aspects import Aspects
+from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown, shown, warn_once
-from ..measures import CAM, MM, TOMA
-from ..measures.means import AspectMean
+from ..measures import CAM, MM, TOMA, AspectMean
 from ..measures.terms import BasedMeasure
 from .parsing import MeasureLike, parse_one
 from .provider import supports

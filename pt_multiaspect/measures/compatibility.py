@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import real
-from ..aspects.parameter import AspectSpec
+from ..aspects import AspectSpec
 from ..bases import Term
 from ..bases.adapters import Adapter
 from ..collection import AspectView, Judgments, Ranking

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import choice
-from ..aspects.parameter import AspectSpec
+from ..aspects import AspectSpec
 from ..bases import Bases, Term, parse_base
 from ..bases.cascade import UTILITIES, LinearStopping, linear_stop
 from ..collection import AspectView, Judgments, Rankings

@@ -9,7 +9,7 @@ import numpy as np
 from ir_measures.measures.base import Agg
 
 from .._typing import Floats
-from ..aspects.aspects import Aspects
+from ..aspects import Aspects
 from ..collection import Ranking
 from ..kernels import relevance
 from ..kernels.target import Target

@@ -12,8 +12,7 @@ from ir_measures.measures.base import MeanAgg
 
 from .._numbers import number
 from .._typing import Floats
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspects, AspectSpec
 from ..bases import Term
 from ..bases.base import is_measure
 from ..bases.strings import check_params, read_measure

@@ -10,15 +10,15 @@ import ir_measures
 import numpy as np
 
 from .._typing import Bools, Floats
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspects, AspectSpec
 from ..bases import Term
 from ..bases.base import check_values
 from ..collection import AspectView, Judgments, Rankings
 from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
-from ..orders.order import TupleOrder, weights_of
+from ..orders import TupleOrder
+from ..orders.order import weights_of
 from .parameters import Param
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import cast
 import ir_measures
 
 from .._typing import Floats
-from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspects, AspectSpec, aspect_name
 from ..bases import Term
 from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, refuse_unknown

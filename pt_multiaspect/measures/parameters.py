@@ -13,8 +13,7 @@ from ir_measures import ParamInfo
 
 from .. import _validation
 from .._validation import boolean, choice, count, real
-from ..aspects.aspects import aspect_name
-from ..aspects.parameter import parse_aspects, spell_aspects
+from ..aspects import aspect_name, parse_aspects, spell_aspects
 from ..bases import Bases, parse_base, parse_bases
 from ..orders.order import check_weights
 

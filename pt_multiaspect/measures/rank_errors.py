@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .._typing import Floats
 from .._validation import real
-from ..aspects.aspects import aspect_name
+from ..aspects import aspect_name
 from ..collection import AspectView, Rankings
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels import rank_errors

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import real
-from ..aspects.aspects import aspect_name
-from ..aspects.parameter import AspectSpec, parse_names, spell_names
+from ..aspects import AspectSpec, aspect_name
+from ..aspects.parameter import parse_names, spell_names
 from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.hits import Hits, positions, ratio

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from .._typing import Floats
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspects, AspectSpec
 from ..bases import Base, LinearBase, Term
 from ..collection import AspectView, Judgments, Ranking, Rankings
 from ..kernels.target import Target

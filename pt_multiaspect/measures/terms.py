@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspect, Aspects, AspectSpec
 from ..bases import Base, Bases
 from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, warn_once

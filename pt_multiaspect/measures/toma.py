@@ -12,9 +12,7 @@ from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
-from ..aspects.aspect import Scale
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec
+from ..aspects import Aspects, AspectSpec, Scale
 from ..bases import Base, Term
 from ..bases.base import power_gain
 from ..collection import AspectView, Judgments

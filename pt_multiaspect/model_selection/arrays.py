@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.parameter import AspectSpec, parse_aspects
+from ..aspects import Aspects, AspectSpec, aspect_name, parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import materialise, plain_column, to_pandas
 from ..errors import MultiAspectError, choices, number_of

@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Ints
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import parse_aspects
+from ..aspects import Aspects, parse_aspects
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, refuse_taken, shown

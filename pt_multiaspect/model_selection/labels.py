@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from .._validation import choice
-from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.parameter import AspectSpec, parse_aspects
+from ..aspects import Aspects, AspectSpec, aspect_name, parse_aspects
 from ..bases.strings import measure_with_cutoff, similar_names
 from ..collection import Judgments
 from ..collection.columns import DOCUMENT_COLUMNS, beir_columns

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Ints, Objects
 from .._validation import proportion
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import parse_aspects
+from ..aspects import Aspects, parse_aspects
 from ..collection import Judgments
 from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, choices, number_of, shown, warn, warn_once

@@ -14,8 +14,7 @@ from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints, Objects
 from .._validation import choice
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec, parse_aspects
+from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..collection import Judgments, Rankings, Run
 from ..collection.columns import DOCUMENT_COLUMNS
 from ..errors import MultiAspectError, choices, number_of, tally, warn, warn_once

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._cached import cached_property
 from .._numbers import exact
 from .._typing import Bools, Floats, Ints
-from ..aspects.aspects import Aspects
+from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError
 from .order import (

@@ -14,8 +14,7 @@ import pandas as pd
 from .._cached import cached_property
 from .._numbers import number, read_json, spell
 from .._typing import Bools, Floats, Ints
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
+from ..aspects import Aspect, Aspects
 from ..aspects.names import Named, NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from .._numbers import exact, number, spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
-from ..aspects.aspect import Aspect, Scale
-from ..aspects.aspects import Aspects, aspect_name
+from ..aspects import Aspect, Aspects, Scale, aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 
 AXES = ("equal", "gains")

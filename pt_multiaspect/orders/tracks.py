@@ -68,8 +68,7 @@ import pandas as pd
 
 from .._numbers import number, spell
 from .._validation import choice
-from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects
+from ..aspects import Aspect, Aspects
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, shown

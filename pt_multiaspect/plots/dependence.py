@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools
-from ..analysis import MissingLabels, Multiverse
-from ..analysis.judges import JudgeSensitivity
+from ..analysis import JudgeSensitivity, MissingLabels, Multiverse
 from ..errors import refuse_unknown
 from . import style
 from .labels import add_legend, add_legend_above

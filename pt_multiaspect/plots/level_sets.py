@@ -12,7 +12,7 @@ from ir_measures import Measure
 
 from .._numbers import spell
 from .._typing import Floats
-from ..aspects.aspects import Aspects
+from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, shown
 from ..measures import TOMA

@@ -12,8 +12,7 @@ import pandas as pd
 from .._numbers import spell
 from .._typing import Floats
 from .._validation import count
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import parse_aspects
+from ..aspects import Aspects, parse_aspects
 from ..collection import Judgments, Rankings, Run
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown
 from ..explanation import Explanation

@@ -17,8 +17,7 @@ from ..analysis._pairs import read_baselines
 from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
-from ..evaluation import aggregate
-from ..evaluation.aggregation import interval_columns
+from ..evaluation import aggregate, interval_columns
 from ..kernels.pareto import is_on_front
 from . import style
 from .labels import add_legend_above, annotate

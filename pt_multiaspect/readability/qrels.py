@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from .._validation import choice
-from ..aspects.aspects import aspect_name
+from ..aspects import aspect_name
 from ..collection.columns import (
     DOCUMENT_COLUMNS,
     KNOWN,

@@ -17,7 +17,7 @@ from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, check_correction
 from ..analysis.robustness import Robustness
-from ..aspects.parameter import parse_aspects
+from ..aspects import parse_aspects
 from ..collection import Judgments
 from ..description import describe
 from ..errors import MultiAspectError, choices

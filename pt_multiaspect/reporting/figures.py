@@ -16,8 +16,7 @@ from ..analysis import DiscriminativePower, PredictionPowered, correlation, disc
 from ..analysis._frames import Direction, check_directions, matrix, rows_of_measures, select_measures
 from ..analysis._significance import correct_groups
 from ..analysis.baseline import add_verdicts
-from ..aspects import Aspects
-from ..aspects.parameter import AspectSpec, parse_aspects
+from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..collection import Judgments
 from ..description import Description
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_unknown, silence_warnings

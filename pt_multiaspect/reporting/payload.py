@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..analysis import PredictionPowered
-from ..aspects.parameter import AspectSpec
+from ..aspects import AspectSpec
 from ..collection import Judgments
 from ..errors import MultiAspectError, silence_warnings
 from ..evaluation.aggregation import ALL

@@ -13,7 +13,7 @@ import pandas as pd
 from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Floats
-from ..aspects.aspect import Aspect
+from ..aspects import Aspect
 from ..errors import MultiAspectError, number_of, shown
 from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, View, bars, crop, decimals
 

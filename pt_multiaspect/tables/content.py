@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
+from ..analysis import compare_with_baseline, detectable_difference
 from ..analysis._frames import Direction, by_measure, read_directions, topics_differ
-from ..analysis.baseline import compare_with_baseline
-from ..analysis.power import detectable_difference
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown

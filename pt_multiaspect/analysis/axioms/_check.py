@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..._validation import count, random_seed
-from ...aspects.aspects import Aspects
-from ...aspects.parameter import parse_aspects
+from ...aspects import Aspects, parse_aspects
 from ...errors import MultiAspectError, choices, refuse_unknown, shown
 from ...integration import parsing
 from ...integration.parsing import Measures

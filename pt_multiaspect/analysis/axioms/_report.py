@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from ..._numbers import spell
-from ...aspects.aspects import Aspects
+from ...aspects import Aspects
 from ...errors import refuse_unknown
 from ...integration.parsing import MeasureLike
 from ...measures import Measure

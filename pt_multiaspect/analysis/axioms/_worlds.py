@@ -12,8 +12,7 @@ import pandas as pd
 
 from ..._numbers import number
 from ..._typing import Bools, Floats, Ints
-from ...aspects.aspect import Scale
-from ...aspects.aspects import Aspects
+from ...aspects import Aspects, Scale
 from ...collection import Judgments, Rankings
 from ...errors import MultiAspectError, choices
 from ...kernels.hits import row_keys

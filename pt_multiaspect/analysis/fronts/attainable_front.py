@@ -12,8 +12,7 @@ import pandas as pd
 from ..._cached import cached_property
 from ..._typing import Floats
 from ..._validation import choice, count, fraction, real
-from ...aspects.aspects import Aspects
-from ...aspects.parameter import AspectSpec, parse_aspects
+from ...aspects import Aspects, AspectSpec, parse_aspects
 from ...collection import Judgments
 from ...collection.frames import as_pandas
 from ...errors import MultiAspectError, choices, number_of, refuse_taken, warn_once
