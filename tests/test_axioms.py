@@ -448,6 +448,26 @@ def test_values_beyond_the_range_are_counter_examples_to_d5() -> None:
     assert "the score is 2" in str(outcome.example(_BeyondOne(), "D5"))
 
 
+class _UpToFive(_Backwards):
+    """1 for topics of up to five judged documents, 1/2 for others."""
+
+    def score(self, rankings, views):
+        judgments = rankings.judgments
+        return np.where(np.bincount(judgments.pool_query, minlength=judgments.n_queries) <= 5, 1.0, 0.5)
+
+
+def test_few_trials_include_the_largest_worlds() -> None:
+    outcome = check(_UpToFive(), {"a": 3, "b": 3}, properties="1 attainable", trials=20, documents=6)
+    assert outcome.table["1 attainable"].tolist() == ["fails"]
+
+
+def test_a_property_that_no_trial_tests_does_not_hold() -> None:
+    """The one world that is drawn has no label above 0, so that no order of its documents should score 1."""
+    (row,) = check(TOMA, {"a": 1, "b": 1}, properties="1 attainable", trials=1).results.to_dict("records")
+    assert (row["verdict"], row["trials"]) == ("n/a", 0)
+    assert row["reason"] == "it applies to none of the worlds drawn; raise trials"
+
+
 @pytest.mark.slow
 def test_measures_without_parameters():
     outcome = check(_OfNames())

@@ -74,7 +74,8 @@ class _AmongAll(DirectMeasure):
 
 @pytest.fixture(scope="module", autouse=True)
 def _register_measures():
-    measures = [ma.register(kind) for kind in (_Weakest, _SmallestGain, _Agreement, _Capped, _AmongAll)]
+    kinds = (_Weakest, _SmallestGain, _Agreement, _Capped, _AmongAll, _SlopeOfOne)
+    measures = [ma.register(kind) for kind in kinds]
     yield
     for measure in measures:
         ir_measures.measures.registry.pop(measure.NAME)
@@ -407,13 +408,15 @@ def test_ranks_below_the_cutoff() -> None:
 
 
 def test_marginal_contributions_beyond_the_depth_are_one_row() -> None:
-    run = {"q1": {f"x{number}": -float(number) for number in range(300)} | {"d1": -250.5}}
+    run = {"q1": {"d2": 1.0} | {f"x{number}": -float(number) for number in range(300)} | {"d1": -250.5}}
     explanation = On(base="SetF", aspects=TWO).explain(run, QRELS, "q1")
     assert len(explanation.ranks) == 101
     last = explanation.ranks.iloc[-1]
-    assert last["note"] == "ranks 101 to 301"
+    assert last["note"] == "ranks 101 to 302"
     assert pd.isna(last["rank"])
-    assert last["contribution"] == pytest.approx(explanation.value)
+    first = 2 * 1 / (100 + 3)  # SetF of the first 100 ranks: 1 of the 3 relevant documents
+    assert last["contribution"] == pytest.approx(explanation.value - first)
+    assert explanation.value == pytest.approx(2 * 2 / (302 + 3))
 
 
 def test_a_mean_of_stated_and_marginal_contributions() -> None:
@@ -424,6 +427,36 @@ def test_a_mean_of_stated_and_marginal_contributions() -> None:
     assert explanation.ranks["note"].tolist() == ["unjudged", "ranks 2 to 4"]
     assert explanation.ranks["contribution"].sum() + explanation.offset == pytest.approx(explanation.value)
     assert explanation.ranks["relevance part"].sum() > 0
+
+
+def test_parts_of_a_normalized_mean_are_stated() -> None:
+    plain, normalized = (
+        CAM(base="P@3", normalized=divided, aspects=TWO).explain(RUN, QRELS, "q1") for divided in (False, True)
+    )
+    assert set(normalized.ranks["how"]) == {"stated"}
+    assert 0 < plain.value < normalized.value < 1
+    factor = normalized.value / plain.value
+    np.testing.assert_allclose(normalized.aspects["part"], factor * plain.aspects["part"])
+
+
+class _SlopeOfOne(ma.AspectMean):
+    """The sum; its slope is stated for one topic only."""
+
+    def combine(self, values, weights):
+        return values.sum(axis=0)
+
+    def slope(self, values, weights):
+        return np.where(np.arange(values.shape[1]) == 0, np.ones_like(values), np.nan)
+
+
+def test_topics_are_explained_by_aspect_or_as_a_whole() -> None:
+    measure = _SlopeOfOne(base="P@2", aspects=TWO)
+    rankings = Rankings(RUN | {"q2": {"d1": 1.0}}, ma.Judgments(QRELS))
+    found = Contributions.of(measure, Prefixes(rankings, 4))
+    np.testing.assert_array_equal(found.marginal, [False, True])
+    np.testing.assert_array_equal(found.offset, [0, 0])
+    np.testing.assert_allclose(found.ranks.sum(axis=1), found.value)
+    assert (found.value > 0).all()
 
 
 def test_a_topic_that_is_not_in_the_run_is_an_empty_ranking() -> None:

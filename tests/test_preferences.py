@@ -229,6 +229,13 @@ def test_the_best_measure_is_chosen_anew_in_each_fold() -> None:
     assert row["measure"] == result.table.loc[result.table["agreement"].idxmax(), "measure"]
 
 
+def test_a_measure_alone_agrees_best() -> None:
+    frame, preferences = world()
+    measure = next(iter(HIGHER))
+    alone = preference_agreement(frame[frame["measure"] == measure], preferences, measures={measure: "higher"})
+    assert alone.summary.startswith(f"{measure} agrees best with ")
+
+
 def test_few_topics_have_no_intervals() -> None:
     frame, preferences = world()
     one = preference_agreement(frame, preferences[preferences["qid"] == "q3"], measures=HIGHER)

@@ -72,8 +72,7 @@ def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, floa
         for text, amount in rest.items():
             amounts = result.setdefault(text, {"contribution": 0.0})
             amounts["contribution"] += amount
-            if len(parts) > 1:
-                amounts[f"{part.name} part"] = amount
+            amounts[f"{part.name} part"] = amount
     return result
 
 

@@ -125,6 +125,8 @@ class Search:
         order_check = None if tuples is None else rule.check_order(bound.space, *tuples)
         if order_check is not None:
             trials, violations = trials + order_check.trials, violations + len(order_check.wrong)
+        if not trials:
+            return _Finding("n/a", reason="it applies to none of the worlds drawn; raise trials")
         verdict = "fails" if violations else "ties" if ties else "holds"
         example = None
         hit = self._smallest(self.blocks, violated if violations else tied)
