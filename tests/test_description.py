@@ -116,16 +116,16 @@ def test_tau_of_a_pair_of_aspects_is_the_mean_over_topics_with_its_standard_erro
 
 
 def test_the_error_of_an_association_is_that_of_all_permutations() -> None:
-    group = np.array([0, 0, 0, 0, 1, 1, 1])
-    x, y = np.array([0, 0, 1, 1, 1, 0, 0]), np.array([0, 1, 1, 3, 2, 0, 2])
+    group = np.array([0, 0, 0, 0, 1, 1, 1, 2])  # the last by itself
+    x, y = np.array([0, 0, 1, 1, 1, 0, 0, 1]), np.array([0, 1, 1, 3, 2, 0, 2, 2])
 
     def effect(y: np.ndarray) -> float:
-        cells = Cells.count(group, x, y, 2)
+        cells = Cells.count(group, x, y, 3)
         return association(cells, cells.x.astype(float), cells.y.astype(float))[0]
 
     parts = [list(itertools.permutations(y[group == at])) for at in (0, 1)]
-    effects = [effect(np.array([*first, *second])) for first in parts[0] for second in parts[1]]
-    cells = Cells.count(group, x, y, 2)
+    effects = [effect(np.array([*first, *second, y[-1]])) for first in parts[0] for second in parts[1]]
+    cells = Cells.count(group, x, y, 3)
     covariance, error = association(cells, cells.x.astype(float), cells.y.astype(float))
     assert np.mean(effects) == pytest.approx(0, abs=1e-12)
     assert error == pytest.approx(np.std(effects))
@@ -625,6 +625,12 @@ def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
     assert call in findings["remedy"].iloc[0]
     assert findings_about(ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like").empty
     assert findings_about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
+
+
+def test_the_first_document_of_a_run_may_look_like_a_judged_one() -> None:
+    runs = {"mine": {"7": {"D1": 2.0, "x": 1.0}}}
+    (finding,) = findings_about(ma.describe({"7": {"d1": 1, "d2": 0}}, runs=runs), "look like").to_dict("records")
+    assert "D1" in finding["finding"]
 
 
 @pytest.mark.every(2)
@@ -1427,6 +1433,17 @@ def test_disagreement_without_krippendorff(monkeypatch: pytest.MonkeyPatch) -> N
     assert found["severity"].tolist() == ["note", "note"]
     few = rows[rows["topic"] == rows["topic"].iloc[0]]
     assert findings_about(ma.describe(few, GRADES), "alpha requires krippendorff").empty
+
+
+def test_answers_with_one_label_are_not_those_on_which_judges_agree() -> None:
+    """24 of 48 answers have two judges, who agree on 18; of all answers, 7 in 8 would have equal labels."""
+    alone = judged_answers(judges="a")
+    of_answer = alone.groupby(["topic", "system"]).ngroup()
+    other = alone["score"].where(of_answer < 18, 6 - alone["score"] + (alone["score"] == 3))
+    rows = pd.concat([alone, alone.assign(judge="b", score=other)[of_answer < 24]])
+    found = findings_about(ma.describe(rows, GRADES), "judges disagree")
+    assert found["finding"].str.contains("the labels of 75.0 % of 24 answers with several are equal").all()
+    assert len(found) == 2
 
 
 def test_the_judge_who_deviates_is_named() -> None:
