@@ -36,10 +36,9 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
         The rank of each judged document, from 1.
     """
     linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
-    for form, _ in linear:
-        form.check_sorting()
     gains = np.zeros((len(linear), len(query)))
     for row, (form, weight) in enumerate(linear):
+        form.check_sorting()
         gains[row] = weight[query] * form.normalised_gain
     if is_by_sorting([form for form, _ in forms]):
         # Ties are broken by the gains themselves, so that sums do not depend on the order of the qrels.

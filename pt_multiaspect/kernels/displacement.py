@@ -50,75 +50,65 @@ def _lowest(rank: Ints, recall_base: Ints) -> Ints:
     return np.asarray(np.minimum(rank - recall_base - 1, 0), dtype=np.intp)
 
 
-def recall_base(target: Target) -> Ints:
-    """Return R, the number of documents above the lowest degree, per query."""
-    return target.total(degree(target) > 0).astype(np.intp)
-
-
-def crp(hits: Hits, target: Target, cutoff: int | None = None) -> Floats:
-    """Compute CRP at a rank (Eq. 5), at R by default.
+@dataclass(frozen=True, eq=False)
+class Displacement(Additive):
+    """CRP at a rank (Eq. 5), at R by default, as a sum over ranks.
 
     Short rankings are padded with documents of the lowest degree.
     """
-    total = recall_base(target)
-    limit = total if cutoff is None else np.full(hits.n_queries, cutoff)
-    padded = np.minimum(limit, total)
-    everything_lowest = padded * (padded + 1) / 2 - padded * (total + 1.0)
-    above, position = _positive_hits(hits, target)
-    gained = np.where(above.rank <= limit[above.query], position - _lowest(above.rank, total[above.query]), 0)
-    return np.asarray(everything_lowest + above.total(gained), dtype=np.float64)
-
-
-def breakdown(hits: Hits, target: Target, cutoff: int | None = None) -> Breakdown:
-    """Return CRP as a sum over ranks; ranks that the ranking does not fill are combined."""
-    dense, total = hits.dense(), recall_base(target)
-    position = _lowest(dense.rank, total[dense.query])
-    above, displaced = _positive_hits(hits, target)
-    begins = np.cumsum(hits.n_ret) - hits.n_ret
-    position[begins[above.query] + above.rank - 1] = displaced
-    limit = total if cutoff is None else np.full(hits.n_queries, cutoff)
-    counted = np.where(dense.rank <= limit[dense.query], position, 0).astype(np.float64)
-    empty = crp(hits, target, cutoff) - hits.total(counted, dense.query)
-    columns = {"displacement": position.astype(np.float64)}
-    return Breakdown(dense, counted, rest={"empty ranks": empty}, columns=columns)
-
-
-@dataclass(frozen=True, eq=False)
-class Displacement(Additive):
-    """CRP as a sum over ranks, including documents of the lowest degree and empty ranks."""
 
     target: Target
     cutoff: int | None = None
 
     @cached_property
+    def recall_base(self) -> Ints:
+        """R, the number of documents above the lowest degree, per query."""
+        return self.target.total(degree(self.target) > 0).astype(np.intp)
+
+    @property
+    def _depth(self) -> Ints:
+        """The last rank that counts, per query."""
+        return self.recall_base if self.cutoff is None else np.full(self.target.n_queries, self.cutoff)
+
+    @cached_property
     def _intervals(self) -> tuple[Ints, Ints]:
         low, high = ideal_intervals(self.target)
         # The interval of the lowest degree is [R + 1, ∞).
-        total = recall_base(self.target)[self.target.query]
+        total = self.recall_base[self.target.query]
         is_lowest = low == 0
         return np.where(is_lowest, total + 1, low), np.where(is_lowest, np.iinfo(np.intp).max, high)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return the relative position of each document at each rank; 0 below the cutoff."""
-        total = int(recall_base(self.target)[query])
-        depth = total if self.cutoff is None else self.cutoff
         low, high = (bound[documents, None] for bound in self._intervals)
         position = np.minimum(ranks - low, 0) + np.maximum(ranks - high, 0)
-        return np.where(ranks <= depth, position, 0).astype(np.float64)
+        return np.where(ranks <= self._depth[query], position, 0).astype(np.float64)
 
     def values(self, hits: Hits) -> Floats:
         """Return CRP."""
-        return crp(hits, self.target, self.cutoff)
+        total, depth = self.recall_base, self._depth
+        padded = np.minimum(depth, total)
+        everything_lowest = padded * (padded + 1) / 2 - padded * (total + 1.0)
+        above, position = _positive_hits(hits, self.target)
+        gained = np.where(above.rank <= depth[above.query], position - _lowest(above.rank, total[above.query]), 0)
+        return np.asarray(everything_lowest + above.total(gained), dtype=np.float64)
 
     def breakdown(self, hits: Hits) -> Breakdown:
-        """Return CRP as a sum over ranks."""
-        return breakdown(hits, self.target, self.cutoff)
+        """Return CRP as a sum over ranks; ranks that the ranking does not fill are combined."""
+        dense = hits.dense()
+        position = _lowest(dense.rank, self.recall_base[dense.query])
+        above, displaced = _positive_hits(hits, self.target)
+        position[above.retrieved_index] = displaced
+        counted = np.where(dense.rank <= self._depth[dense.query], position, 0).astype(np.float64)
+        empty = self.values(hits) - dense.total(counted)
+        columns = {"displacement": position.astype(np.float64)}
+        return Breakdown(dense, counted, rest={"empty ranks": empty}, columns=columns)
 
 
 def recovery(hits: Hits, target: Target) -> Floats:
     """Compute R / the first retrieved rank from R on at which CRP is at least 0; 0 if there is no such rank."""
-    total = recall_base(target)
-    at_r = crp(hits, target)
+    form = Displacement(target)
+    total, at_r = form.recall_base, form.values(hits)
     # Beyond R, only documents above the lowest degree change CRP, and only increase it.
     above, position = _positive_hits(hits, target)
     after = above.rank > total[above.query]
@@ -141,7 +131,7 @@ def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints, Ints]:
         `worst` is the value of the worst ranking of the same length: all documents above the lowest degree at its
         end, those of the lowest degree first.
     """
-    total = recall_base(target)
+    total = Displacement(target).recall_base
     length = np.maximum(hits.n_ret, total)
     query = np.repeat(np.arange(hits.n_queries), length)
     rank = positions(query) + 1

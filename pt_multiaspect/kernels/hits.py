@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,20 +49,22 @@ class Hits:
         """Return a subset of the hits."""
         return Hits(self.n_queries, self.pool_query, self.query[kept], self.rank[kept], self.row[kept], self.n_ret)
 
+    @property
+    def retrieved_index(self) -> Ints:
+        """The index of each hit among all retrieved documents, as in `dense`."""
+        return (np.cumsum(self.n_ret) - self.n_ret)[self.query] + self.rank - 1
+
     def dense(self) -> Hits:
         """Return the rankings with all retrieved documents as hits; unjudged ones have row ``n_pool``."""
-        first = np.concatenate([[0], np.cumsum(self.n_ret)])
         query = np.repeat(np.arange(self.n_queries), self.n_ret)
-        rank = np.arange(first[-1]) - first[query] + 1
-        row = np.full(first[-1], len(self.pool_query), dtype=np.intp)
-        row[first[self.query] + self.rank - 1] = self.row
-        return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
+        row = np.full(len(query), len(self.pool_query), dtype=np.intp)
+        row[self.retrieved_index] = self.row
+        return Hits(self.n_queries, self.pool_query, query, positions(query) + 1, row, self.n_ret)
 
     def spread(self, values: NDArray[np.generic]) -> Floats:
         """Return values of the hits as values of all retrieved documents, as in `dense`; 0 for the others."""
-        first = np.cumsum(self.n_ret) - self.n_ret
         result = np.zeros(int(self.n_ret.sum()))
-        result[first[self.query] + self.rank - 1] = values
+        result[self.retrieved_index] = values
         return result
 
     def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
@@ -142,6 +144,20 @@ def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = No
 def descending(query: Ints, values: Floats) -> Ints:
     """Return the stable order by query, then by decreasing value."""
     return np.lexsort((-values, query))
+
+
+def ideal_sums(
+    query: Ints, gain: Floats, discount: Callable[[Ints], Floats], n_queries: int, depth: int | Ints | Floats | None
+) -> Floats:
+    """Return the sum of discounted gains over the positive gains of each query in decreasing order, to a depth."""
+    kept = np.flatnonzero(gain > 0)
+    order = kept[descending(query[kept], gain[kept])]
+    query, gain = query[order], gain[order]
+    rank = positions(query) + 1
+    if depth is not None:
+        within = rank <= (depth if isinstance(depth, int) else depth[query])
+        query, rank, gain = query[within], rank[within], gain[within]
+    return sums(query, gain * discount(rank), n_queries)
 
 
 def ranks_within_queries(query: Ints, values: Floats, *ties: Floats) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._typing import Floats, Ints
 from .breakdown import MARGINAL, STATED, Breakdown
-from .hits import Hits, descending, firsts, positions, ratio, sums
+from .hits import Hits, firsts, positions, ranks_within_queries, ratio, sums
 
 
 def errors(hits: Hits, grade: Ints) -> Floats:
@@ -26,9 +26,7 @@ def errors(hits: Hits, grade: Ints) -> Floats:
     result = np.zeros(n_hits)
     better = np.flatnonzero(grade[hits.row] > 0)
     query, rank = hits.query[better], hits.rank[better]
-    order = descending(query, grade[hits.row[better]].astype(np.float64))
-    ideal = np.empty(len(better), dtype=np.intp)
-    ideal[order] = positions(query[order]) + 1
+    ideal = ranks_within_queries(query, grade[hits.row[better]].astype(np.float64))
     before = positions(query)
     above = np.empty(len(better), dtype=np.intp)
     # The document above has the lowest grade: in the ideal order, it follows all better documents.

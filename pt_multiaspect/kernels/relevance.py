@@ -63,8 +63,7 @@ def expected_search_length(
     wanted : int
         Number of relevant documents wanted.
     """
-    begins = np.cumsum(hits.n_ret) - hits.n_ret
-    hit_level = level[begins[hits.query] + hits.rank - 1]
+    hit_level = level[hits.retrieved_index]
     n_levels = int(level[-1]) + 1 if len(level) else 0
     relevant = np.bincount(hit_level[positive[hits.row]], minlength=n_levels)
     size = np.bincount(level, minlength=n_levels)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._cached import Memo, cached_property
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
-from .hits import descending, positions, sums
+from .hits import ideal_sums, sums
 
 
 class Source(Protocol):
@@ -82,12 +82,8 @@ class Target(Memo):
 
         Scaling does not change ratios of gains within a query, as in nDCG.
         """
-
-        def make() -> Target:
-            highest = self.highest[self.query]
-            return self.with_gain(np.exp2(self.gain - highest) - np.exp2(-highest))
-
-        return self.compute_once("exponentiated", make)
+        highest = self.highest[self.query]
+        return self.with_gain(np.exp2(self.gain - highest) - np.exp2(-highest))
 
     @property
     def judged(self) -> Bools:
@@ -152,12 +148,4 @@ class Target(Memo):
             If the discount is negative or increases, so that the sum is not the largest.
         """
         check_discount(discount, self.n_ranks(depth))
-        gain = np.asarray(gain, dtype=np.float64)
-        kept = np.flatnonzero(gain > 0)
-        order = kept[descending(self.query[kept], gain[kept])]
-        query = self.query[order]
-        rank = positions(query) + 1
-        if depth is not None:
-            within = rank <= (depth if isinstance(depth, int) else depth[query])
-            query, rank, order = query[within], rank[within], order[within]
-        return sums(query, gain[order] * discount(rank), self.n_queries)
+        return ideal_sums(self.query, np.asarray(gain, dtype=np.float64), discount, self.n_queries, depth)

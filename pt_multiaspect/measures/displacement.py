@@ -83,7 +83,7 @@ class _CRP(_Displacement):
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        return displacement.crp(ranking, target, self.cutoff)
+        return self.additive(target).values(ranking)
 
     def additive(self, target: Target) -> Displacement:
         return target.compute_once(("form", self), lambda: Displacement(target, self.cutoff))
@@ -124,12 +124,14 @@ class _nCRP(_Displacement):
     SUPPORTED_PARAMS = {}
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        total = displacement.recall_base(target)
-        loss = ratio(2.0 * displacement.crp(ranking, target), total * (total + 1.0))
+        crp = Displacement(target)
+        total = crp.recall_base
+        loss = ratio(2.0 * crp.values(ranking), total * (total + 1.0))
         return np.where(total > 0, np.clip(1.0 + loss, 0.0, 1.0), 0.0)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        crp, total = displacement.breakdown(ranking, target), displacement.recall_base(target)
+        form = Displacement(target)
+        crp, total = form.breakdown(ranking), form.recall_base
         scale = ratio(np.full(len(total), 2.0), total * (total + 1.0))
         empty = crp.rest["empty ranks"] * scale
         result = replace(
@@ -237,7 +239,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
         "rank": rank,
         "crp": value,
         "worst": worst,
-        "recall_base": displacement.recall_base(target)[query],
+        "recall_base": Displacement(target).recall_base[query],
         "turn_around": displacement.turn_around(query, rank, value),
     }
     return pd.DataFrame(columns)

@@ -17,7 +17,7 @@ from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
 from ..groups.groups import Groups
 from ..kernels import fairness
-from ..kernels.forms import Jarvelin, Linear
+from ..kernels.forms import Ideal, Jarvelin, Linear
 from ..kernels.hits import sums
 from ..kernels.relevance import stopping_chance
 from .mean_of import MeasureMean
@@ -263,10 +263,9 @@ class _AWRF(_GroupMeasure):
         return 1.0 - fairness.shannon_divergence(attention, self._target(judgments))
 
     def _track_ndcg(self, rankings: Rankings, view: AspectView) -> Floats:
-        target, discount = view.target, Jarvelin()
-        relevant = target.relevant(None).astype(np.float64)
-        ideal = target.best_sum(relevant, discount, self.cutoff)
-        return Linear(target, relevant, discount, norm=ideal, depth=self.cutoff).values(rankings.top(self.cutoff))
+        target, ideal = view.target, Ideal(Jarvelin(), self.cutoff)
+        form = Linear(target, target.relevant(None), ideal.discount, depth=self.cutoff, ideal=ideal)
+        return form.values(rankings.top(self.cutoff))
 
 
 _DIVERGENCE = choice("divergence", *fairness.DIVERGENCES)
@@ -385,11 +384,8 @@ class _GF(_GroupMeasure):
                 f"{total[wrong[0]]:g}; give the shares of its groups, such as {{'a': 0.5, 'b': 0.5}}"
             )
         membership[total == 0] = 1.0 / len(groups.groups)
-        # Select the judged documents from the retrieved ones, by rank.
-        first = np.cumsum(hits.n_ret) - hits.n_ret
-        position = first[hits.query] + hits.rank - 1
-        mean: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[position]
-        return mean
+        mean = fairness.mean_membership(query, rank, membership, hits.n_queries)
+        return np.asarray(mean[hits.retrieved_index], dtype=np.float64)
 
 
 AWRF = register(_AWRF)

@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 from ir_measures import nDCG
 
-from .._typing import Floats, Ints
+from .._typing import Floats
 from .._validation import choice
 from ..bases import Term, as_base
 from ..collection import AspectView, Judgments, Rankings
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Log2
-from ..kernels.hits import Hits, descending, positions, ratio, sums
+from ..kernels.hits import Hits, ideal_sums, ratio
 from .joint import Joint
 from .measure import DirectMeasure
 from .parameters import COMMON, Param, weights_param
@@ -135,8 +135,7 @@ class _NWCS(DirectMeasure):
         else:
             ideal = np.zeros(ranking.n_queries)
             for gain in gains if self["ideal"] == "separate" else [total]:
-                query, rank, gained = _ideal_order(ranking.query, gain[ranking.row])
-                ideal += ranking.total(gained * Log2()(rank), query)
+                ideal += ideal_sums(ranking.query, gain[ranking.row], Log2(), ranking.n_queries, None)
         return ranking, total, ideal
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -144,28 +143,17 @@ class _NWCS(DirectMeasure):
         return bool(self["ideal"] == "separate")
 
 
-def _ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
-    """Sort positive gains within each query, descending; return their query, rank and gain."""
-    kept = np.flatnonzero(gain > 0)
-    order = kept[descending(query[kept], gain[kept])]
-    return query[order], positions(query[order]) + 1, gain[order]
-
-
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
     """Return the discounted gain of the ideal ranking of all judged documents, with as many ranks as retrieved.
 
     Remaining ranks are filled with unjudged documents, whose gain is the last element of `gain`.
     """
-    query, rank, ideal = _ideal_order(ranking.pool_query, gain[:-1])
-    kept = rank <= ranking.n_ret[query]
-    query, rank, ideal = query[kept], rank[kept], ideal[kept]
-    if gain[-1]:
-        n_judged = np.bincount(ranking.pool_query, minlength=ranking.n_queries)
+    query, gain, unjudged = ranking.pool_query, gain[:-1], gain[-1]
+    if unjudged:
+        n_judged = np.bincount(query, minlength=ranking.n_queries)
         left = np.repeat(np.arange(ranking.n_queries), np.maximum(ranking.n_ret - n_judged, 0))
-        query = np.append(query, left)
-        rank = np.append(rank, n_judged[left] + positions(left) + 1)
-        ideal = np.append(ideal, np.full(len(left), gain[-1]))
-    return sums(query, ideal * Log2()(rank), ranking.n_queries)
+        query, gain = np.append(query, left), np.append(gain, np.full(len(left), unjudged))
+    return ideal_sums(query, gain, Log2(), ranking.n_queries, ranking.n_ret)
 
 
 NWCS = register(_NWCS)
