@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 import random
@@ -78,6 +79,15 @@ def test_pickling_keeps_a_base_that_its_name_does_not_mean() -> None:
     assert again == measure != On(base="AP")
     assert hash(again) == hash(measure)
     assert value(again) == 0.5
+
+
+@pytest.mark.parametrize(
+    "measure", [ma.HelpfulCompat(p=0.8), ma.uRBPgr(p=0.7) @ 3, ma.RBU(p=0.6), ma.CAM(base="CRP@4")]
+)
+def test_pickled_and_copied_bases_are_the_same_measure(measure: ma.Measure) -> None:
+    (base, *_) = (term.base for term in measure.terms(Judgments({"q": {"d": 1}})))
+    for again in (pickle.loads(pickle.dumps(base)), copy.copy(base), copy.deepcopy(base)):
+        assert (again, again.text, again.params) == (base, base.text, base.params)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import ir_measures
@@ -104,19 +103,13 @@ class ExpectedReciprocalRank(_Cascade, Adapter):
         return Breakdown(dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
 
 
-@dataclass(frozen=True)
-class _Patience:
-    """The discount p^rank."""
-
-    p: float
-
-    def __call__(self, rank: Ints) -> Floats:
-        """Return the discount at each rank."""
-        return np.asarray(self.p**rank, dtype=np.float64)
+def _patience(rank: Ints) -> Floats:
+    """Return the discount .99^rank of iRBU."""
+    return np.asarray(0.99**rank, dtype=np.float64)
 
 
 #: The utility of stopping at each rank, in ERR and iRBU.
-UTILITIES: dict[str, Callable[[Ints], Floats]] = {"ERR": Reciprocal(), "iRBU": _Patience(0.99)}
+UTILITIES: dict[str, Callable[[Ints], Floats]] = {"ERR": Reciprocal(), "iRBU": _patience}
 
 
 def linear_stop(target: Target) -> Floats:

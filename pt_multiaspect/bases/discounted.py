@@ -97,18 +97,7 @@ class GradedRBP(RankBiasedPrecision):
     BINARY = False
     READS_UNJUDGED = True
 
-    def __init__(self, p: float, cutoff: int | None) -> None:
-        measure = ir_measures.RBP(p=p) if cutoff is None else ir_measures.RBP(p=p, cutoff=cutoff)
-        super().__init__(measure)
-
-    def at(self, cutoff: int | None) -> GradedRBP:
-        """Return the measure with another cutoff, or without one."""
-        return GradedRBP(self["p"], cutoff)
-
     def linear(self, target: Target) -> Linear:
         """Return the linear form with a geometric discount, also of unjudged documents."""
         gain = np.asarray(target.gain, dtype=np.float64)
         return Linear(target, gain, Geometric(self["p"]), depth=self.cutoff, unjudged=target.unjudged)
-
-    def __reduce__(self) -> tuple[type, tuple[float, int | None]]:
-        return GradedRBP, (self["p"], self.cutoff)

@@ -19,7 +19,7 @@ from ..errors import MultiAspectError
 from ..kernels.target import Target
 from .adapters import adapter_of
 from .base import Base
-from .delegated import IrMeasures, as_base, function_of, name_measures_in_errors, query_numbers
+from .delegated import IrMeasures, as_base, first_fraction, function_of, name_measures_in_errors, query_numbers
 
 #: The classes of the measures that ir-measures computes on judgments by subtopic.
 DIVERSITY: tuple[Any, ...] = tuple(
@@ -163,12 +163,9 @@ class DiversityMeasures(IrMeasures):
             if "cutoff" in measure.SUPPORTED_PARAMS and measure.params.get("cutoff") is None:
                 raise MultiAspectError(f"{measure} requires a cutoff, as in {measure}@20")
         table = subtopic_judgments(judgments, self.measures[0])
-        labels = table["label"].to_numpy()
-        fractional = labels != np.floor(labels)
-        if fractional.any():
-            raise MultiAspectError(
-                f"{self.measures[0]}: expected integer labels, got {labels[fractional][0]:g} in the qrels"
-            )
+        fraction = first_fraction(table["label"].to_numpy())
+        if fraction is not None:
+            raise MultiAspectError(f"{self.measures[0]}: expected integer labels, got {fraction:g} in the qrels")
         self._table = table
 
     def _make_evaluators(self) -> list[Any]:

@@ -30,9 +30,6 @@ class _Compatibility(Adapter):
 
     SORTING_IS_OPTIMAL = True
 
-    def __init__(self, p: float) -> None:
-        super().__init__(ir_measures.Compat(p=p))
-
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return overlap.compatibility(ranking, target.gain, self["p"])
 
@@ -82,7 +79,7 @@ class _PreferenceCompat(TermMeasure):
         return np.where(np.any([view.known for view in views], axis=0), weights, 0.0)
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        base = _Compatibility(self["p"])
+        base = _Compatibility(ir_measures.Compat(p=self["p"]))
         names = {1: "helpful", -1: "harmful"}
         return [replace(Term.alone(base, self._target(judgments, sign)), name=names[sign]) for sign in self.SIGNS]
 

@@ -68,7 +68,7 @@ class _OfRBP(_Understandability):
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
-        return GradedRBP(self["p"], self.cutoff)
+        return GradedRBP(ir_measures.RBP(p=self["p"])).at(self.cutoff)
 
 
 class _uRBP(_OfRBP):
