@@ -94,7 +94,7 @@ class SingleAspectMeasure(Measure, Base):
         return On(aspect=aspect, base=self, aspects=aspects)
 
 
-class LinearMeasure(SingleAspectMeasure, LinearBase):
+class LinearMeasure(LinearBase, SingleAspectMeasure):
     """A single-aspect measure that is a discounted sum of gains; subclasses define only `linear`.
 
     Its value, the ideal ranking, exact upper bounds and ``CAM(normalized=True)`` follow from it.
@@ -117,7 +117,3 @@ class LinearMeasure(SingleAspectMeasure, LinearBase):
     >>> round(Patient.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}), 4)
     0.05
     """
-
-    def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Evaluate rankings; values end at the maximum of the range."""
-        return LinearBase.score(self, ranking, target)

@@ -214,10 +214,9 @@ class Order(Named, TupleOrder):
 
     def _to_json(self) -> str:
         """Return the JSON from which the order can be restored."""
-        weights = zip(self._tuples, self._values.tolist(), strict=True)
         content = {
             "aspects": json.loads(self.aspects.to_json()),
-            "weights": [[*key, number(weight, "a weight")] for key, weight in weights],
+            "weights": [[*key, number(weight, "a weight")] for key, weight in self.to_dict().items()],
             **self._flags,
         }
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
@@ -228,7 +227,7 @@ class Order(Named, TupleOrder):
 
     def _refuse_violations(self, grades: Grades) -> None:
         if self._values.min() < 0:
-            negative = [key for key, weight in zip(self._tuples, self._values.tolist(), strict=True) if weight < 0]
+            negative = [key for key, weight in self.to_dict().items() if weight < 0]
             raise MultiAspectError(
                 f"weights must be non-negative, got negative weights for {choices(negative)}{_ALLOWING}"
             )
@@ -276,8 +275,7 @@ class Order(Named, TupleOrder):
     @property
     def worst_weight(self) -> float:
         """The weight of the tuple of all lowest grades, 0 if the order does not contain it."""
-        has_bottom = self._codes[0] == 0
-        return float(self._values[0]) if has_bottom else 0.0
+        return float(self._values[0]) if self._codes[0] == 0 else 0.0
 
     @cached_property
     def _levels(self) -> Floats:

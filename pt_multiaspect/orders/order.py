@@ -58,8 +58,6 @@ def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> lis
             + (f"; add a weight for {choices(missing)} (0 excludes an aspect)" if missing else "")
             + did_you_mean(unknown, missing)
         )
-    if not any(weights[name] for name in names):
-        raise MultiAspectError(f"weights: expected at least one positive number, got {dict(weights)}")
     return [weights[name] for name in names]
 
 

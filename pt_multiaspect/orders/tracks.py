@@ -30,7 +30,6 @@ Track  Column in the qrels                    Correctness
 `correctness` computes this column; -1 and missing answers become -1. The codes of the 2019 track
 (Decision) are not documented in any package: pass their meaning as ``codes={code: answer}``. In qrels,
 a label below the lowest grade counts as the lowest grade, so the -2 of 2021 (omitted by mistake) is
-equivalent to -1, and so is NaN. As the lowest grade means *not judged* rather than *incorrect*, useful
 equivalent to -1, and so is NaN. As the lowest grade means *not judged* rather than *incorrect*, useful documents
 without a judgment of correctness do not count as harmful. A document that is not useful, or unjudged, has weight 0,
 regardless of its other labels.
