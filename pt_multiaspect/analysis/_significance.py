@@ -51,7 +51,7 @@ def paired_test(
     callable
         Takes the index of a measure and the indices of the first and second systems of pairs; returns the
         differences (pairs × topics, 0 where they are rounding errors), the levels of the pairs, and the maximum
-        difference of means required for significance.
+        difference of means required for significance, both NaN for a single topic.
 
     Raises
     ------
@@ -71,6 +71,8 @@ def paired_test(
         differences = values[first, :, measure] - values[second, :, measure]
         zero = float(_TOLERANCE * np.abs(values[:, :, measure]).max())
         differences[np.abs(differences) <= zero] = 0.0
+        if values.shape[1] < 2:
+            return differences, np.full(len(first), np.nan), np.nan
         level, needed = judge(measure, differences, zero)
         return differences, level.clip(0, 1), needed
 
@@ -180,12 +182,13 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
 
 
 def correct_groups(levels: Floats, test: str, correction: str | None, alpha: float) -> Floats:
-    """Correct the levels of a measure in several groups of topics, which form one family.
+    """Correct the levels of a measure in groups of topics, which form one family, and over all topics.
 
     Parameters
     ----------
     levels : ndarray, groups × comparisons
-        The levels, NaN in groups that have too few topics for a test.
+        The levels, those over all topics last, which are a family of their own; NaN where there are too few topics
+        for a test.
     test, correction, alpha
         As for `corrector`, except for 'tukey' with 'holm', its default: levels are multiplied by the number of
         groups, as the test itself corrects only for the pairs within a group.
@@ -197,11 +200,13 @@ def correct_groups(levels: Floats, test: str, correction: str | None, alpha: flo
     """
     corrected = np.full(levels.shape, np.nan)
     tested = ~np.isnan(levels).any(axis=1)
-    if test == "tukey" and correction == "holm":
-        corrected[tested] = (levels[tested] * tested.sum()).clip(max=1)
-    elif tested.any():
-        family = corrector(test, correction, alpha)(levels[tested].ravel())
-        corrected[tested] = family.reshape(-1, levels.shape[1])
+    is_group = np.arange(len(levels)) < len(levels) - 1
+    for rows in (tested & is_group, tested & ~is_group):
+        family = levels[rows]
+        if test == "tukey" and correction == "holm":
+            corrected[rows] = (family * len(family)).clip(max=1)
+        elif family.size:
+            corrected[rows] = corrector(test, correction, alpha)(family.ravel()).reshape(family.shape)
     return corrected
 
 

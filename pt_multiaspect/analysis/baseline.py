@@ -11,20 +11,17 @@ import pandas as pd
 
 from .._validation import proportion
 from ..errors import errors_of
-from ..evaluation.aggregation import ALL, read_topic_groups, rows_by_group
+from ..evaluation.aggregation import ALL, read_topic_groups
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..kernels.intervals import half_width
 from ._frames import by_measure, matrix, topics_differ
-from ._pairs import pairs_of_runs
-from ._significance import correct_groups, corrector, paired_test, unordered_pairs
+from ._pairs import pairs_of_runs, topics_by_group
+from ._significance import check_correction, correct_groups, paired_test, unordered_pairs
 
 #: The columns of the result before the verdict.
 _COLUMNS = ["measure", "baseline", "name", "difference", "low", "high", "asl", "p", "significant"]
 _COLUMNS += ["wins", "losses", "ties"]
-
-#: Tolerance for ties between values of a topic, relative to the maximum of the measure.
-_TOLERANCE = 1e-12
 
 
 def compare_with_baseline(
@@ -128,39 +125,58 @@ def compare_with_baseline(
     3   long       -0.65  0.0489  0.1466
     5    all       -0.62  0.0001  0.0002
     """
-    options: dict[str, Any]
     alpha = proportion("alpha")(alpha)
-    correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
-    if by is not None:
-        options = {"test": test, "alpha": alpha, "n_resamples": n_resamples, "seed": seed}
-        return _by_group(read_long_frame(perquery), by, baseline, correction, options)
+    check_correction(test, None if test == "tukey" and correction == "holm" else correction)
     perquery = read_long_frame(perquery)
+    groups = None if by is None else read_topic_groups(by, perquery)
+    options = {"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed}
+    parts: list[pd.DataFrame] = []
     if topics_differ(perquery):  # each measure is tested on its own
-        options = {"correction": correction, "n_resamples": n_resamples, "seed": seed}
-        parts = []
-        for measure, of_measure in by_measure(perquery):
+        for measure, rows in by_measure(perquery):
             with errors_of(measure):
-                parts.append(compare_with_baseline(of_measure, baseline, test, alpha=alpha, **options))
-        return pd.concat(parts, ignore_index=True)
-    values, names, qids, measures = matrix(perquery)
-    first, second, sides = pairs_of_runs(names, perquery["name"].unique().tolist(), baseline)
-    levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
+                parts += _compare(rows, perquery, baseline, groups, correction, options)
+    else:
+        parts = _compare(perquery, perquery, baseline, groups, correction, options)
+    tests = pd.concat(parts, ignore_index=True)
+    if groups is not None:
+        order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL])}
+        tests = tests.sort_values("group", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+    return add_verdicts(tests, _directions(perquery))
+
+
+def _compare(
+    rows: pd.DataFrame,
+    perquery: pd.DataFrame,
+    baseline: str | Sequence[str],
+    by: object,
+    correction: str | None,
+    options: dict[str, Any],
+) -> list[pd.DataFrame]:
+    """Return the comparisons of measures with the same topics, by measure and group, given the whole frame."""
+    values, names, qids, measures = matrix(rows)
+    first, second, sides = pairs_of_runs(names, rows["name"].unique().tolist(), baseline)
     once, pair = unordered_pairs(first, second)
     low, high = np.minimum(first, second)[once], np.maximum(first, second)[once]
     sign = np.where(first < second, 1.0, -1.0)
-    lower = _directions(perquery)
+    lower, alpha = _directions(perquery), options["alpha"]
+    groups = [
+        (keys, paired_test(values[:, topics], **options))
+        for keys, topics in topics_by_group(by, perquery, qids)
+        if len(topics)
+    ]
     parts = []
     for number, measure in enumerate(measures):
-        differences, asl, _ = levels(number, low, high)
-        p, half = correct(asl)[pair], half_width(differences, 1 - alpha)[pair]
-        difference = sign * differences.mean(axis=1)[pair] + 0.0
-        zero = _TOLERANCE * float(np.abs(values[:, :, number]).max())
-        gains = differences[pair] * sign[:, None] * (-1.0 if lower[str(measure)] else 1.0)
-        wins, losses = (gains > zero).sum(axis=1), (gains < -zero).sum(axis=1)
-        tests = (difference, difference - half, difference + half, asl[pair], p, p < alpha)
-        cells = (measure, sides["b"], sides["a"], *tests, wins, losses, len(qids) - wins - losses)
-        parts.append(pd.DataFrame(dict(zip(_COLUMNS, cells, strict=True))))
-    return add_verdicts(pd.concat(parts, ignore_index=True), lower)
+        tests = [levels(number, low, high)[:2] for _, levels in groups]
+        corrected = correct_groups(np.stack([asl for _, asl in tests]), options["test"], correction, alpha)
+        for (keys, _), (differences, asl), p in zip(groups, tests, corrected[:, pair], strict=True):
+            half = half_width(differences, 1 - alpha)[pair]
+            difference = sign * differences.mean(axis=1)[pair] + 0.0
+            gains = differences[pair] * sign[:, None] * (-1.0 if lower[str(measure)] else 1.0)
+            wins, losses, ties = ((np.sign(gains) == outcome).sum(axis=1) for outcome in (1, -1, 0))
+            ends = (difference, difference - half, difference + half)
+            cells = (measure, sides["b"], sides["a"], *ends, asl[pair], p, p < alpha, wins, losses, ties)
+            parts.append(pd.DataFrame({**keys, **dict(zip(_COLUMNS, cells, strict=True))}))
+    return parts
 
 
 def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:
@@ -178,45 +194,3 @@ def add_verdicts(tests: pd.DataFrame, lower: Mapping[str, bool | None]) -> pd.Da
         for measure, difference, significant in rows
     ]
     return tests.assign(verdict=pd.Series(verdicts, tests.index, dtype=object))
-
-
-def _by_group(
-    perquery: pd.DataFrame,
-    by: object,
-    baseline: str | Sequence[str],
-    correction: str | None,
-    options: dict[str, Any],
-) -> pd.DataFrame:
-    """Return the comparisons in each group of topics, corrected together, then those over all topics."""
-    groups = read_topic_groups(by, perquery)
-    # Levels of groups are corrected by position, so that all groups need the order of the runs of the frame.
-    perquery = perquery.iloc[np.argsort(pd.factorize(perquery["name"])[0], kind="stable")]
-    whole = compare_with_baseline(perquery, baseline, correction=correction, **options).assign(group=ALL)
-    lower = _directions(perquery)
-    parts: dict[Any, list[pd.DataFrame]] = {measure: [] for measure in whole["measure"].unique()}
-    for group, topics in rows_by_group(perquery, groups):
-        for measure, rows in by_measure(topics):
-            if rows["qid"].nunique() > 1:
-                part = compare_with_baseline(rows, baseline, correction=None, **options)
-            else:
-                value = rows.set_index("name")["value"]
-                part = whole[whole["measure"] == measure].assign(low=np.nan, high=np.nan, asl=np.nan)
-                part["difference"] = part["name"].map(value) - part["baseline"].map(value)
-                gains = part["difference"] * (-1 if lower[str(measure)] else 1)
-                zero = _TOLERANCE * value.abs().max()
-                counts = {"wins": gains > zero, "losses": gains < -zero, "ties": gains.abs() <= zero}
-                part = part.assign(**{key: column.astype(np.int64) for key, column in counts.items()})
-            parts[measure].append(part.assign(group=group))
-    corrected = []
-    for of_groups in parts.values():
-        # Comparisons of two baselines are listed twice.
-        pairs = of_groups[0][["baseline", "name"]].astype(str).to_numpy(dtype=object)
-        code, _ = pd.factorize(pd.MultiIndex.from_arrays(list(np.sort(pairs, axis=1).T)))
-        levels = np.stack([part["asl"].to_numpy(dtype=np.float64) for part in of_groups])
-        _, once = np.unique(code, return_index=True)
-        p = correct_groups(levels[:, once], options["test"], correction, options["alpha"])[:, code]
-        corrected.append(pd.concat(of_groups).assign(p=p.ravel(), significant=p.ravel() < options["alpha"]))
-    result = pd.concat([*corrected, whole], ignore_index=True)
-    order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL])}
-    result = result.sort_values("group", key=lambda column: column.map(order), kind="stable", ignore_index=True)
-    return add_verdicts(result, lower)[["group", *whole.columns.drop("group")]]

@@ -289,12 +289,11 @@ def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
 def _variants(values: Floats, first: Ints, second: Ints, ci: float, correct: Any) -> dict[str, Floats]:
     """Return the difference, interval and level of each pair by each variant, pairs × variants."""
     mean = mean_differences(values, first, second)
-    half: Floats = np.full_like(mean, np.nan)
-    if values.shape[1] > 1:
-        for column in range(half.shape[1]):
-            variant = values[:, :, [column]]
-            differences = remove_rounding_errors(variant[first] - variant[second], variant)
-            half[:, column] = half_width(differences[:, :, 0], ci)
+    half: Floats = np.empty_like(mean)
+    for column in range(half.shape[1]):
+        variant = values[:, :, [column]]
+        differences = remove_rounding_errors(variant[first] - variant[second], variant)
+        half[:, column] = half_width(differences[:, :, 0], ci)
     p = t_test_levels(values, first, second, correct)
     return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
 

@@ -223,17 +223,17 @@ def preference_agreement(
         raise MultiAspectError("preferences: expected at least one that is no tie")
     differences = differences_of(read, values)
     tables, best, pairs = [], [], []
-    groups = list(topics_by_group(by, frame, oriented.qids))
-    for keys, topics in groups:
+    for keys, topics in topics_by_group(by, frame, oriented.qids):
         is_in = read["topic"].isin(topics).to_numpy()
         group = _Agreement(read[is_in], differences[is_in])
         tables.append(pd.DataFrame({**keys, "measure": labels, **group.columns(ci)}))
         best.append({**keys, **group.best(labels, ci, seed)})
-        pairs.append(group.compare_measures(labels, reference, ci).assign(**keys))
+        pairs.append(pd.DataFrame({**keys, **group.compare_measures(labels, reference, ci)}))
+    levels = correct_groups(np.stack([part["p"] for part in pairs]), "t", correction, 0.05)
     notes = ["The agreement holds for these assessors and these topics.", CROSS_VALIDATED, *left_out]
     return PreferenceAgreement(
         pd.concat(tables, ignore_index=True),
-        _correct_pairs(pairs, list(keys), correction),
+        pd.concat(pairs, ignore_index=True).assign(p=levels.ravel()),
         pd.DataFrame(best),
         notes,
         ci,
@@ -291,8 +291,8 @@ class _Agreement:
         columns = zip(("cross_validated", "low", "high"), agreement_interval(chosen, self.counts, ci), strict=True)
         return row | {name: float(column[0]) for name, column in columns}
 
-    def compare_measures(self, labels: list[str], reference: object, ci: float) -> pd.DataFrame:
-        """Return the differences of agreement of pairs of measures, their intervals and levels, not corrected."""
+    def compare_measures(self, labels: list[str], reference: object, ci: float) -> dict[str, Any]:
+        """Return the columns of pairs of measures: differences, their intervals, and levels, not corrected."""
         from scipy.special import stdtr, stdtrit
 
         against = None if reference is None or len(labels) < 2 else str(reference)
@@ -304,8 +304,7 @@ class _Agreement:
         with np.errstate(divide="ignore", invalid="ignore"):
             p = 2 * stdtr(freedom, np.where(difference == 0, 0.0, -np.abs(difference) / error))
         p[np.isnan(error)] = np.nan
-        columns = {"difference": difference, "low": difference - half, "high": difference + half, "p": p}
-        return pd.DataFrame({**sides, **columns})
+        return {**sides, "difference": difference, "low": difference - half, "high": difference + half, "p": p}
 
 
 def _is_highest(sums: Floats) -> Bools:
@@ -316,17 +315,6 @@ def _is_highest(sums: Floats) -> Bools:
 def _fraction(is_so: Bools) -> Floats:
     """Return the fraction of rows of each column, NaN without rows."""
     return is_so.mean(axis=0) if len(is_so) else np.full(is_so.shape[1], np.nan)
-
-
-def _correct_pairs(pairs: list[pd.DataFrame], keys: list[str], correction: str | None) -> pd.DataFrame:
-    """Return the pairs with corrected levels: those of all topics, and those of all groups, are a family."""
-    for family in (pairs[:-1], pairs[-1:]):
-        if family and len(family[0]):
-            levels = np.stack([part["p"].to_numpy(np.float64) for part in family])
-            for part, p in zip(family, correct_groups(levels, "t", correction, 0.05), strict=True):
-                part["p"] = p
-    table = pd.concat(pairs, ignore_index=True)
-    return table[[*keys, *(column for column in table if column not in keys)]]
 
 
 def read_preferences(preferences: Any, names: list[Any], qids: list[Any]) -> tuple[pd.DataFrame, list[str]]:

@@ -51,18 +51,21 @@ def half_width(values: Floats, confidence: float) -> Floats:
     Parameters
     ----------
     values : ndarray of float, shape (..., n)
-        At least two values for each mean.
+        The values of each mean.
     confidence : float in (0, 1)
         The confidence level.
 
     Returns
     -------
     ndarray of float, shape (...)
-        The t quantile of n − 1 degrees of freedom times the standard error of the mean; 0 if all values are equal.
+        The t quantile of n − 1 degrees of freedom times the standard error of the mean; 0 if all values are equal,
+        NaN for a single value.
     """
     from scipy.special import stdtrit
 
     n = values.shape[-1]
+    if n < 2:
+        return np.full(values.shape[:-1], np.nan)
     # If all values are equal, their deviations from the mean may be rounding errors.
     is_spread = values.max(axis=-1) != values.min(axis=-1)
     error = is_spread * values.std(axis=-1, ddof=1) / math.sqrt(n)

@@ -207,15 +207,12 @@ def _compare_all_pairs(
         words = {label: "lower" if is_lower else "higher" for label, is_lower in lower.items()}
         correlations = correlation(perquery, measures=words)
     names = list(map(str, perquery["name"].unique()))
-    comparisons = _compare_with_each({ALL: power.pairs}, names, options)
     pairs = {
         group: power_on(topics).pairs
         for group, topics in rows_by_group(perquery, groups)
         if topics["qid"].nunique() > 1
     }
-    if pairs:
-        comparisons = pd.concat([_compare_with_each(pairs, names, options), comparisons], ignore_index=True)
-    comparisons = add_verdicts(comparisons, lower)
+    comparisons = add_verdicts(_compare_with_each({**pairs, ALL: power.pairs}, names, options), lower)
     return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
 

@@ -290,7 +290,7 @@ def systems_table(
         for head in heads:
             _check_mean(head.label, means[head.label].tail(len(names)), values[head.label])
             arrays = [*(_values_of(rows, head.label, names) for rows in parts), values[head.label]]
-            widths = [float(half_width(row, ci)) if len(row) > 1 else math.nan for rows in arrays for row in rows]
+            widths = [float(half_width(row, ci)) for rows in arrays for row in rows]
             half_widths[head.label] = [
                 "" if math.isnan(width) else f"± {fixed_point(width, digits[head.label])}" for width in widths
             ]
