@@ -133,7 +133,7 @@ def judge_agreement(
     judged = _read(frame, criterion, value, judge, aspects, warn=False)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
-        aspect_rows = judged.criterion_mask(number)
+        aspect_rows = judged.criterion == number
         n_labels = np.bincount(judged.pair[aspect_rows], minlength=judged.n_pairs)
         kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]

@@ -174,8 +174,7 @@ def is_numeric(column: pd.Series[Any]) -> bool:
             return False
     # Numbers read as text are labels, too. If most values are numbers, the others are invalid labels, which
     # reading the column reports; the first rows exclude most texts.
-    parts = (values.iloc[:50], values) if len(values) else ()
-    return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().mean() > 0.5 for part in parts)
+    return all(pd.to_numeric(part, errors="coerce").notna().mean() > 0.5 for part in (values.iloc[:50], values))
 
 
 def as_floats(column: pd.Series[Any]) -> Floats:

@@ -299,10 +299,7 @@ def _read_by_polars(polars: Any, obj: Any) -> Any:
 
 
 def _read_by_pyarrow(pyarrow: Any, obj: Any) -> Any:
-    if hasattr(obj, "__arrow_c_stream__"):
-        column = pyarrow.chunked_array(obj)
-    else:
-        column = pyarrow.chunked_array([pyarrow.array(obj)])
+    column = pyarrow.chunked_array(obj if hasattr(obj, "__arrow_c_stream__") else [pyarrow.array(obj)])
     if not pyarrow.types.is_struct(column.type):
         return column
     if not column.num_chunks:  # PyArrow 16 cannot convert it

@@ -71,9 +71,8 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
                 + (". Read one file per aspect with read_qrels" if is_file else "")
                 + (f". {SWAPPED}" if is_file or is_frame(documents) else "")
             )
-        for docno, label in documents.items():
-            ids.append((qid, docno))
-            labels.append(label)
+        ids += [(qid, docno) for docno in documents]
+        labels += documents.values()
     frame = pd.DataFrame(ids, columns=["query_id", "doc_id"])
     first = labels[0] if labels else 0
     kinds = {

@@ -161,8 +161,7 @@ class Judgments(Memo):
     @property
     def docnos(self) -> Objects:
         """The document of each judged pair."""
-        docnos: Objects = self.compute_once("docnos", self._pair_docnos)
-        return docnos
+        return self.compute_once("docnos", self._pair_docnos)
 
     def _pair_docnos(self) -> Objects:
         if self._row_docnos is None:
@@ -436,14 +435,19 @@ class Judgments(Memo):
     def _aspect_names(self) -> tuple[str, ...]:
         """Return the aspects of the columns, relevance first."""
         names: list[str] = []
-        for column in self._frame.columns:
-            if isinstance(column, str) and column not in (*NOT_ASPECTS, KNOWN):
-                if aspect_name(column) == "relevance":
-                    names.insert(0, "relevance")
-                elif is_numeric(self._frame[column]):
-                    is_misspelt = column == _MISSPELT and _CREDIBILITY not in self._frame.columns
-                    names.append(_CREDIBILITY if is_misspelt else column)
+        for column in self._possible_aspects:
+            if aspect_name(column) == "relevance":
+                names.insert(0, "relevance")
+            elif is_numeric(self._frame[column]):
+                is_misspelt = column == _MISSPELT and _CREDIBILITY not in self._frame.columns
+                names.append(_CREDIBILITY if is_misspelt else column)
         return tuple(names)
+
+    @property
+    def _possible_aspects(self) -> list[str]:
+        """The columns that neither identify a judgment nor mark known documents."""
+        names = [column for column in self._frame.columns if isinstance(column, str)]
+        return [column for column in names if column not in (*NOT_ASPECTS, KNOWN)]
 
     def _aspect_column(self, name: str) -> str | None:
         candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(
@@ -496,13 +500,7 @@ class Judgments(Memo):
 
         def make() -> dict[str, list[str]]:
             query = self.pool_query[self._pair]
-            others = [
-                column
-                for column in self._frame.columns
-                if isinstance(column, str)
-                and column not in (*NOT_ASPECTS, KNOWN)
-                and aspect_name(column) not in self.label_names
-            ]
+            others = [column for column in self._possible_aspects if aspect_name(column) not in self.label_names]
             by_column = {column: texts_like_labels(self._frame[column], query) for column in others}
             return {column: texts for column, texts in by_column.items() if texts}
 
@@ -619,16 +617,12 @@ class Judgments(Memo):
         if aspect.unjudged:
             labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
-        if inferred:
-            aspect = self._infer_grades(name, column, aspect, labels)
+        if inferred and self._origin is not None:
+            aspect = self._origin._view(name, column, aspect).aspect
+        elif inferred:
+            aspect = aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
         grade_index = self._grade_index(name, labels, aspect.scale)
         return AspectView(name, aspect, inferred, self.n_queries, self.pool_query, labels, grade_index)
-
-    def _infer_grades(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
-        """Return the aspect with grades inferred from all labels."""
-        if self._origin is not None:
-            return self._origin._view(name, column, aspect).aspect
-        return aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
 
     def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
         index, wrong = scale.positions(labels)

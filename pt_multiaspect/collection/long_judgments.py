@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import exact, spell
-from .._typing import Bools, Floats, Ints, Objects
+from .._typing import Floats, Ints, Objects
 from .._validation import choice
 from ..aspects import Aspect, Aspects, aspect_name, parse_aspects
 from ..aspects.aspect import infer_grades
@@ -145,7 +145,7 @@ def from_long(
     judged = LongJudgments.read(frame, criterion, value, judge, aspects)
     columns, scales, notes = {}, {}, []
     for number, (aspect, scale) in enumerate(judged.aspects.items()):
-        rows = judged.criterion_mask(number)
+        rows = judged.criterion == number
         pair, grade = judged.pair[rows], judged.grade[rows]
         n_labels = np.bincount(pair, minlength=judged.n_pairs)
         several = bool((n_labels > 1).any())
@@ -335,10 +335,6 @@ class LongJudgments:
     def n_pairs(self) -> int:
         """The number of (query, document) pairs."""
         return len(self.qids)
-
-    def criterion_mask(self, number: int) -> Bools:
-        """Return a mask of the labels of one criterion, given by its number."""
-        return np.asarray(self.criterion == number)
 
     def combine_labels(self, pair: Ints, grade: Ints, combine: str) -> Ints:
         """Combine labels of one criterion into grade indices, by 'median' or 'majority'; -1 without labels."""

@@ -123,8 +123,7 @@ class Rankings(Memo):
     @property
     def some_documents(self) -> list[str]:
         """Some documents retrieved for judged queries, for warnings."""
-        documents: list[str] = self._docnos.take(self._order[:3]).decode().tolist()
-        return documents
+        return list(self._docnos.take(self._order[:3]).decode())
 
     @property
     def scores(self) -> Scores:
@@ -144,9 +143,7 @@ class Rankings(Memo):
 
     def top(self, cutoff: int | None) -> Ranking:
         """Return the first `cutoff` ranks."""
-        hits: Hits = (
-            self.hits if cutoff is None else self.compute_once(("top", cutoff), lambda: self.hits.top(cutoff))
-        )
+        hits = self.hits if cutoff is None else self.compute_once(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
     def ranked_documents(self, query: int) -> tuple[Objects, Scores]:
@@ -164,9 +161,7 @@ class Rankings(Memo):
         """Return the rows in the order by query and rank, down to the cutoff, and their ranks."""
         order = self._order
         rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[self._query[order]]
-        if cutoff is None:
-            return order, rank
-        kept = rank <= cutoff
+        kept = slice(None) if cutoff is None else rank <= cutoff
         return order[kept], rank[kept]
 
     def cut(self, cutoff: int, judgments: Judgments | None = None) -> Rankings:
@@ -175,8 +170,7 @@ class Rankings(Memo):
         queries, codes = np.unique(self._query[kept], return_inverse=True)
         scores = self._scores[kept]
         run = Run(self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64))
-        dtype = np.float64 if scores.dtype == np.float64 else np.float32
-        return Rankings(run, self.judgments if judgments is None else judgments, dtype=dtype)
+        return Rankings(run, self.judgments if judgments is None else judgments, dtype=scores.dtype.type)
 
     @property
     def levels(self) -> Ints:

@@ -100,9 +100,7 @@ def _restore_run(
     others: pd.DataFrame | None,
 ) -> Run:
     query = np.repeat(np.frombuffer(*block_query).astype(np.intp), np.frombuffer(*block_size))
-    distinct = np.empty(len(qids), dtype=object)
-    distinct[:] = qids
-    return Run(distinct, query, docnos, np.frombuffer(score), others)
+    return Run(np.array(qids, dtype=object), query, docnos, np.frombuffer(score), others)
 
 
 @contextmanager

@@ -57,8 +57,7 @@ class AspectView:
     def _warn_of_codes(self) -> None:
         if (finding := find_far_label(self.label_counts)) is not None:
             self._warn(finding, key=str(self.scale), group="codes")
-        finding = find_labels_below(self.label_counts)
-        if finding:
+        if (finding := find_labels_below(self.label_counts)) is not None:
             self._warn(finding, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
 
     def _warn(self, finding: LabelFinding, *, key: str, group: str) -> None:
@@ -134,8 +133,7 @@ class AspectView:
 
     def check_judged(self) -> None:
         """Warn if no document is judged on this aspect."""
-        finding = find_unjudged(self.label_counts)
-        if finding:
+        if (finding := find_unjudged(self.label_counts)) is not None:
             warn_once(f"{finding.text}. {finding.advice}", key=f"not judged: {self.name}")
 
     def check_rel(self, rel: float) -> None:

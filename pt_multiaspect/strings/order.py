@@ -53,8 +53,7 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
         same = np.append(keys[1:] == keys[:-1], False)
         adjacent = np.flatnonzero(same | np.append(False, same[:-1]))
         tied, level = order[adjacent], keys[adjacent]
-    if len(tied):
-        # Tied documents exchange positions among themselves.
-        order = docnos.take(tied).descending_order(level)
-        position[tied[order]] = position[tied]
+    # Tied documents exchange positions among themselves.
+    order = docnos.take(tied).descending_order(level)
+    position[tied[order]] = position[tied]
     return position

@@ -112,13 +112,6 @@ class PairTable:
         return missed
 
 
-def _shared_keys(keys: Words) -> Words:
-    """Return the keys that occur repeatedly."""
-    ordered = np.sort(keys)
-    shared: Words = ordered[1:][ordered[1:] == ordered[:-1]]
-    return shared
-
-
 def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None = None) -> Bools | None:
     """Return a mask of the rows followed by a row with the same query and document; None if there are none.
 
@@ -134,7 +127,7 @@ def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None 
     parts = [keys]
     if begins is not None:  # each part begins with the first query that begins in a block
         parts = np.split(keys, begins[np.flatnonzero(np.diff(begins // _BLOCK, prepend=0))])
-    shared = np.concatenate([_shared_keys(part) for part in parts])
+    shared = np.concatenate([part[1:][part[1:] == part[:-1]] for part in map(np.sort, parts)])
     if not len(shared):
         return None
     # In rare cases, different pairs share a key: sort by the pairs themselves.

@@ -80,12 +80,9 @@ class Texts:
         content = _join_strings(values)
         data = _pad_bytes(content)
         ends = np.flatnonzero(data[: len(content)] == 0)
-        if len(ends) == len(values):
-            start = np.zeros(len(values), dtype=np.int64)
-            start[1:] = ends[:-1] + 1
-            return cls(data, start, ends - start)
-        # A zero byte within a string cannot be distinguished from its end.
-        size = np.array([len(value.encode()) for value in values.tolist()])
+        size = np.diff(ends, prepend=-1) - 1
+        if len(ends) > len(values):  # a zero byte within a string cannot be distinguished from its end
+            size = np.array([len(value.encode()) for value in values.tolist()])
         return cls(data, _starts(size, 1), size)
 
     @classmethod
@@ -112,9 +109,7 @@ class Texts:
         data = self.data.tobytes() if len(self.data) < 100 * len(self) else self.data.data
         ends = self.start + self.size
         pairs = zip(self.start.tolist(), ends.tolist(), strict=True)
-        strings = np.empty(len(self), dtype=object)
-        strings[:] = [str(data[start:end], "utf-8") for start, end in pairs]
-        return strings
+        return np.array([str(data[start:end], "utf-8") for start, end in pairs], dtype=object)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -194,8 +189,6 @@ class Texts:
 
     def codes(self) -> tuple[Ints, Texts]:
         """Factorise: return one code per string, numbered by first appearance, and the distinct strings."""
-        if not len(self):
-            return np.zeros(0, dtype=np.intp), self
         # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
         heads = self.heads()
         head_codes = self.take(heads)
