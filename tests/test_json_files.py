@@ -9,11 +9,12 @@ import pytest
 
 from pt_multiaspect.errors import MultiAspectError
 from pt_multiaspect.io.file_contents import as_text
-from pt_multiaspect.io.json_files import is_json, read_json_table
+from pt_multiaspect.io.json_files import is_json, json_table, read_json, read_json_judgments
 
 
 def table(text: str, what: str = "score"):
-    return read_json_table(as_text("run.json", text.encode("utf-8", "surrogatepass")), what)
+    ((_, content),) = read_json(as_text("run.json", text.encode("utf-8", "surrogatepass")))
+    return json_table("run.json", content, what)
 
 
 def test_numbers_by_query_and_document():
@@ -57,7 +58,6 @@ FORM = "expected {qid: {docno: score}}"
         ('{"q1": {"d1": 1, "d2": 2, "d1": 3}}', "got document d1 several times for query q1"),
         ('{"q1": {"d1": 1}, "q2": {}, "q1": {"d1": 1}}', "got several entries of query q1"),
         ('{"q1":\n {"d1": 1', "not valid JSON, or an incomplete file: Expecting ',' delimiter: line 3 column 1"),
-        ('{"q1": {"d1": 1}} {"q2": {"d1": 1}}', "expected one JSON object, got 2 values"),
         ('{"q1": {"d1": 1}}\n}', "an incomplete file: Expecting value: line 2 column 1"),
         ('{"q1": {"\\ud800": 1}}', "run.json: expected text that UTF-8 can represent"),
         ('{"\\ud800": {"d": 1}}', "run.json: expected text that UTF-8 can represent"),
@@ -67,6 +67,11 @@ def test_bad_input(text, message):
     with pytest.raises(MultiAspectError, match=re.escape(message)) as caught:
         table(text)
     assert str(caught.value).startswith("run.json:")
+
+
+def test_judgments_are_one_object():
+    with pytest.raises(MultiAspectError, match=re.escape("run.json: expected one JSON object, got 2 values")):
+        read_json_judgments(as_text("run.json", b'{"q1": {"d1": 1}} {"q2": {"d1": 1}}'))
 
 
 def test_errors_name_what_the_numbers_are():

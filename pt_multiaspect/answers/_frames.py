@@ -21,7 +21,7 @@ from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import UNIT_SCORE, record_measures
 from ..io.file_contents import Text, as_text, load
 from ..io.runs import run_files
-from ..kernels.hits import ratio
+from ..kernels.hits import ratio, sums
 
 #: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
@@ -217,10 +217,7 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     np.maximum.at(largest, answer, weights)
     # Powers of two, which change no digit: sums of large weights stay finite.
     weights = np.ldexp(weights, -np.frexp(largest)[1][answer])
-    numerator, denominator = (
-        np.bincount(answer, terms, n_answers).astype(float) for terms in (weights * values, weights)
-    )
-    return ratio(numerator, denominator)
+    return ratio(sums(answer, weights * values, n_answers), sums(answer, weights, n_answers))
 
 
 def item_notes(

@@ -15,7 +15,7 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_pandas, is_frame, to_pandas
 from ..errors import MultiAspectError, choices, cut, number_of, tally, warn_once
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import RECORD, UNIT_SCORE, MeasureName, parse, parse_all
+from ..integration.parsing import RECORD, UNIT_SCORE, MeasureName, find_measures, parse_all
 from ..measures import GMAP
 
 #: The columns of a long frame, and those that identify a value.
@@ -177,12 +177,12 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
         written = {}
     known: dict[str, ir_measures.Measure | None] = {}
     for label in labels:
-        if label in written and written[label] in (None, UNIT_SCORE):
+        text = written.get(label, label)
+        if text in (None, UNIT_SCORE):
             known[label] = None
             continue
-        text = written.get(label)
-        measure = text.measure if isinstance(text, MeasureName) else find_measure(label if text is None else text)
-        if measure is None and text is not None:
+        measure = text.measure if isinstance(text, MeasureName) else find_measure(text)
+        if measure is None and label in written:
             warn_once(
                 f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
                 "and higher values count as better; pass measures={label: measure}, or import or declare what the "
@@ -204,11 +204,7 @@ def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
 
 def is_measure_name(text: str) -> bool:
     """Return whether a name refers to a measure, or (like "P") to several with the same direction."""
-    try:
-        members = parse(text)
-    except MultiAspectError:
-        return False
-    return len(set(map(lower_is_better, members))) == 1
+    return len(set(map(lower_is_better, find_measures(text)))) == 1
 
 
 def warn_of_unknown_labels(
@@ -235,10 +231,7 @@ def find_measure(text: object) -> ir_measures.Measure | None:
     """Return the measure that a name refers to, or None."""
     if text == "gm_map":  # of trec_eval, with the logarithms that GMAP has per topic
         return GMAP
-    try:
-        members = parse(str(text))
-    except MultiAspectError:
-        return None
+    members = find_measures(str(text))
     return members[0] if len(members) == 1 else None
 
 

@@ -222,8 +222,7 @@ def _entry(source: object, files: Mapping[str, dict[str, Any]]) -> dict[str, Any
     path = _absolute(source)
     if path in files:
         return files[path]
-    with open(path, "rb") as file:  # such as a run that a worker has read
-        data = file.read()
+    data = Path(path).read_bytes()  # such as a run that a worker has read
     return _file_entry(path, data, load(io.BytesIO(data)))
 
 

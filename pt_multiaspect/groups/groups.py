@@ -117,13 +117,9 @@ class Groups(Named):
                 raise MultiAspectError(f"dimensions: expected names, got {dimension!r}")
             rows[dimension], ordered[dimension] = _memberships(dimension, memberships)
         table = None if target is None else GroupTarget.read(target, list(rows), ordered)
+        declared = ordered if table is None else ordered | table.groups
         self.dimensions: tuple[Dimension, ...] = tuple(
-            _dimension(
-                dimension,
-                members,
-                ordered[dimension] if table is None else table.groups.get(dimension, ordered[dimension]),
-            )
-            for dimension, members in rows.items()
+            _dimension(dimension, members, declared[dimension]) for dimension, members in rows.items()
         )
         groups = [dimension.groups for dimension in self.dimensions]
         #: The target per query, or that of all queries under the key None; None for that of relevant documents.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, TypeAlias
 
 import ir_measures
@@ -105,10 +104,7 @@ def label(name: str, measure: MeasureLike) -> MeasureName:
     if not isinstance(name, str) or not name.strip():
         raise MultiAspectError(f"label: expected a name that is not empty, got {shown(name)}")
     refuse_taken([name], _OTHER_COLUMNS, "another column")
-    taken: list[ir_measures.Measure] = []
-    with suppress(MultiAspectError):
-        taken = parse(name)
-    if taken:
+    if taken := find_measures(name):
         raise MultiAspectError(f"label: {name!r} is the name of a measure ({choices(taken[:3])}); use another name")
     return MeasureName(parse_one(measure), name)
 
@@ -191,6 +187,14 @@ def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
         if unsupported:
             raise MultiAspectError(f"ir-measures does not support trec_eval's measure {measure!r}") from None
         raise
+
+
+def find_measures(measure: Any) -> list[ir_measures.Measure]:
+    """Return the measures that `parse` returns, none if it raises an error."""
+    try:
+        return parse(measure)
+    except MultiAspectError:
+        return []
 
 
 def short_label(label: str, measure: ir_measures.Measure | None) -> str:

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from copy import copy
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeGuard
 
 import ir_measures
@@ -79,9 +79,6 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
 
     def iter_calc(self, run: object) -> Iterator[Metric]:
         """Yield a value for every measure and every judged query, including queries missing from the run."""
-        return self._iter_calc(run)
-
-    def _iter_calc(self, run: object) -> Iterator[Metric]:
         rankings = Rankings(run, self.judgments)
         warn_of_no_common_query(rankings)
         warn_of_no_common_document(rankings)
@@ -111,10 +108,8 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
         A measure without `aspects` also evaluates the other numeric columns, which depend on the qrels.
         """
-        columns: dict[str, None] = {"query_id": None, "doc_id": None}
-        for measure in sorted(measures, key=str):
-            columns.update(dict.fromkeys(measure.required_aspects))
-        return list(columns)
+        aspects = chain.from_iterable(measure.required_aspects for measure in sorted(measures, key=str))
+        return list(dict.fromkeys(["query_id", "doc_id", *aspects]))
 
 
 def register() -> None:

@@ -24,7 +24,7 @@ from ..collection.columns import LABELLED_TOPICS
 from ..errors import MultiAspectError, choices, warn
 from ..measures import ALL
 from .aggregators import aggregate_values, lower_aggregate_is_better, lower_is_better
-from .parsing import MeasureName, parse, record_measures
+from .parsing import MeasureName, find_measures, parse, record_measures
 from .provider import supports
 
 __all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
@@ -199,16 +199,8 @@ def _carry_measure(metric: object) -> object:
 
     Anything but a single measure is returned unchanged, for PyTerrier to reject or expand.
     """
-    measures = _members(metric)
+    measures = find_measures(metric)
     return MeasureName(measures[0], str(metric)) if len(measures) == 1 else metric
-
-
-def _members(metric: Any) -> list[ir_measures.Measure]:
-    """Return the measures that have a column in PyTerrier; none if it rejects `metric`."""
-    try:
-        return parse(metric)
-    except MultiAspectError:
-        return []
 
 
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
@@ -221,7 +213,7 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
     names: dict[ir_measures.Measure, str] = {}
     labels: dict[str, ir_measures.Measure] = {}
     for metric in metrics if isinstance(metrics, Collection) else ():
-        members = _members(metric)
+        members = find_measures(metric)
         for measure in members:
             if isinstance(metric, str) and len(members) == 1:
                 names[measure] = str(metric)
@@ -244,7 +236,7 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
 def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
     """Raise an error if the keys of a mapping, which PyTerrier takes for measures, are labels of its values."""
     for label, metric in metrics.items():
-        if _members(metric) not in ([], _members(label)):
+        if find_measures(metric) not in ([], find_measures(label)):
             raise MultiAspectError(
                 f"PyTerrier takes the keys of a mapping for measures, and {label!r} is a label here: give a list, "
                 f"as in [pt_multiaspect.label({str(label)!r}, {metric!r})]"

@@ -70,31 +70,22 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
     return values
 
 
-def read_json_table(text: Text, what: str = "score") -> Run:
-    """Read a file ``{qid: {docno: number}}`` like a run, in the order of the file.
+def json_table(name: str, content: Any, what: str = "score") -> Run:
+    """Return the numbers of an object ``{qid: {docno: number}}`` like a run, in its order.
 
     Parameters
     ----------
-    text : Text
-        The content of the file.
+    name : str
+        The name of the file in errors.
+    content : object
+        A value that `read_json` has read.
     what : str, default 'score'
         The noun for a number in errors.
 
     Raises
     ------
     MultiAspectError
-        If the file has another form or no document, a key is repeated, or a value is not a finite number.
-    """
-    values = read_json(text)
-    if len(values) != 1:
-        raise MultiAspectError(f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}")
-    return json_table(text.name, values[0][1], what)
-
-
-def json_table(name: str, content: Any, what: str = "score") -> Run:
-    """Return the numbers of an object ``{qid: {docno: number}}``, which `read_json` has read.
-
-    The parameters and errors are those of `read_json_table`, with the `name` of the file or its part.
+        If the value has another form or no document, a key is repeated, or a number is not finite.
     """
     form = f"{{qid: {{docno: {what}}}}}"
     if not isinstance(content, Mapping):
@@ -148,12 +139,12 @@ _BEIR_LINE = re.compile(rb'\s*\{[^{}]*"corpus[-_]id"')
 
 def read_json_judgments(text: Text) -> pd.DataFrame:
     """Read judgments ``{qid: {docno: label}}``, or lines with the columns of BEIR. Runs have these forms, too."""
-    if _BEIR_LINE.match(text.data):  # not read twice otherwise
-        lines = read_json(text)
-        columns = beir_columns(lines[0][1])
-        if columns is not None:
-            return _beir_lines(text.name, lines, (*columns, "score"))
-    return read_json_table(text, "label").to_pandas().rename(columns={"doc_id": "corpus_id"})
+    values = read_json(text)
+    if _BEIR_LINE.match(text.data) and (columns := beir_columns(values[0][1])) is not None:
+        return _beir_lines(text.name, values, (*columns, "score"))
+    if len(values) != 1:
+        raise MultiAspectError(f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}")
+    return json_table(text.name, values[0][1], "label").to_pandas().rename(columns={"doc_id": "corpus_id"})
 
 
 def _beir_lines(name: str, lines: list[tuple[int, Any]], fields: tuple[str, ...]) -> pd.DataFrame:

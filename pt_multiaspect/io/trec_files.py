@@ -565,10 +565,8 @@ def _join(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     pairs = pd.concat([frame[["qid", "docno"]] for frame in frames], ignore_index=True)
     codes, distinct = pd.factorize(_codes(pairs)[1])
     columns: dict[str, Floats] = {}
-    start = 0
-    for frame in frames:
-        mine = codes[start : start + len(frame)]
-        start += len(frame)
+    begins = np.cumsum([len(frame) for frame in frames])[:-1]
+    for frame, mine in zip(frames, np.split(codes, begins), strict=True):
         for column in frame.columns[2:]:
             columns[column] = np.full(len(distinct), np.nan)
             columns[column][mine] = frame[column].to_numpy()

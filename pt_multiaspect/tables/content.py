@@ -20,7 +20,7 @@ from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown,
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, labels_of_answers, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_aggregate_is_better
-from ..integration.parsing import parse, short_label
+from ..integration.parsing import find_measures, short_label
 from ..measures.definitions import sentence
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
 
@@ -129,11 +129,7 @@ def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str
         return None if short == label else label
     if short == str(measure):
         return None
-    try:
-        named = parse(short)
-    except MultiAspectError:
-        named = []
-    return None if named == [measure] else str(measure)
+    return None if find_measures(short) == [measure] else str(measure)
 
 
 def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
