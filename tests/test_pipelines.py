@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from door_world import CAM_10, FIRST, QRELS, SCORES, SYSTEM_NAMES, SYSTEMS, TOMA
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
+from pt_multiaspect.io.pipelines import select_topics
 
 MEASURES = [CAM_10, TOMA_10, ma.CAM(base="AP"), ir_measures.nDCG @ 10, ir_measures.AP]
 NAMED = dict(zip(SYSTEM_NAMES, SYSTEMS, strict=True))
@@ -274,3 +276,12 @@ def test_pyterrier_is_not_imported() -> None:
     print(json.dumps("pyterrier" in sys.modules))
     """
     assert run_python(code) is False
+
+
+def test_thousands_of_topics_are_selected_in_no_time() -> None:
+    """Each topic was compared with each other one, which took more than ten seconds."""
+    qids = [f"q{number}" for number in range(30_000)]
+    judgments = ma.Judgments(pd.DataFrame({"qid": qids, "docno": "d1", "label": 1}))
+    begin = time.perf_counter()
+    assert select_topics(judgments, pd.DataFrame({"qid": qids[1:]})).qids.tolist() == sorted(qids[1:])
+    assert time.perf_counter() - begin < 4

@@ -52,7 +52,7 @@ def topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
     if is_diversity_measure(measure):
         table = subtopic_judgments(judgments, measure)
         positive = table["label"].to_numpy() >= measure["rel"]
-        return np.isin(judgments.qids, table["qid"].to_numpy()[positive])
+        return pd.Index(judgments.qids).isin(table["qid"][positive])
     return as_base(measure).has_positive(_target(judgments, judgments.labels("relevance")))
 
 

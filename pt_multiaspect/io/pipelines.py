@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..collection import Judgments
@@ -71,7 +70,7 @@ def select_topics(judgments: Judgments, topics: pd.DataFrame | None) -> Judgment
     if topics is None:
         return judgments
     qids = identifiers(topics["qid"], "topics")
-    kept = np.isin(judgments.qids, qids)
+    kept = pd.Index(judgments.qids).isin(qids)
     if not kept.any():
         raise MultiAspectError(
             "the topics and the qrels have no query in common: the topics have queries such as "
