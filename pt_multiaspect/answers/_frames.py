@@ -196,7 +196,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
     }
     result = pd.DataFrame(columns)[COLUMNS]
     with errors_of(what):
-        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
+        check_distinct(result, "keep one answer, or give each run its own name")
     record_measures(result, dict.fromkeys(scores, UNIT_SCORE))
     return result
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_taken, refuse_unknown, tally
-from ..evaluation.long_frames import check_distinct, is_combined, measures_by_label, read_long_frame
+from ..evaluation.long_frames import COLUMNS, check_distinct, is_combined, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import RECORD, Measures, parse_all, record_measures
 from ._frames import ROUNDING, answer_title
@@ -73,16 +73,13 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     """
     labelled = parse_all(measures)
     frame = read_long_frame(perquery)
-    keys = [column for column in frame.columns if column not in ("measure", "value")]
-    check_distinct(
-        frame,
-        ["name", "measure", "qid", *(key for key in keys if key not in ("name", "qid"))],
-        "keep one answer, or give each run its own name",
-    )
+    others = [column for column in frame.columns if column not in COLUMNS]
+    check_distinct(frame, "keep one answer, or give each run its own name", others)
     known = measures_by_label(frame)
     refuse_taken(labelled, known, "a measure of the frame")
     criteria = [label for label, measure in known.items() if not is_combined(measure)]
     written = frame["measure"].map(str).to_numpy()
+    keys = ["name", "qid", *others]
     answer = np.asarray(frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup(), dtype=np.intp)
     first = np.unique(answer, return_index=True)[1]
     answers = frame[keys].iloc[first]

@@ -234,7 +234,7 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     table = reports.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
     table = table[(table["qid"] != _OVERALL) & table["measure"].isin(names)]
     table = table.assign(value=read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf))
-    check_distinct(table, ["name", "measure", "qid"], "keep one report, or give each run its own name")
+    check_distinct(table, "keep one report, or give each run its own name")
     reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
     counts = table.pivot(index=["name", "qid"], columns="measure", values="value").reindex(columns=names)
     counts = counts.loc[pd.MultiIndex.from_frame(reports)]

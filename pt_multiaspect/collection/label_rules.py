@@ -138,12 +138,8 @@ def aspect_from_one(labels: LabelCounts) -> Aspect | None:
     scale of relevance is not doubted then, as qrels may list the relevant documents only.
     """
     aspect, scale = labels.aspect, labels.aspect.scale
-    if (
-        not (labels.inferred or aspect.by_top)
-        or scale.identity
-        or scale.is_fractional
-        or aspect.threshold is not None
-    ):
+    is_listed = not (labels.inferred or aspect.by_top)
+    if is_listed or scale.identity or scale.is_fractional or aspect.threshold is not None:
         return None
     zero, one = (0, 1) if scale.greater_is_better else (-1, -2)
     if labels.counts[zero] or np.count_nonzero(labels.counts) < 2:

@@ -397,9 +397,7 @@ class _Rows:
         """Return the rows with a label, once per judge, which must not contradict themselves."""
         rows = np.flatnonzero(grade >= 0)
         order = rows[np.lexsort((grade[rows], judge[rows], criterion[rows], pair[rows]))]
-        same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-        for key in (pair, criterion, judge):
-            same &= key[order][1:] == key[order][:-1]
+        same = (np.diff([pair[order], criterion[order], judge[order]]) == 0).all(axis=0)
         twice = np.flatnonzero(same & (grade[order][1:] != grade[order][:-1]))
         if len(twice):
             first, second = order[twice[0]], order[twice[0] + 1]

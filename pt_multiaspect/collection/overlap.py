@@ -72,14 +72,6 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
     )
 
 
-def answered_topics(rankings: Rankings) -> Bools:
-    """Return a mask of the judged topics that a run has."""
-    judgments = rankings.judgments
-    answered = np.zeros(judgments.n_queries, dtype=np.bool_)
-    answered[judgments.query_positions(np.intersect1d(rankings.source.qids, judgments.qids))] = True
-    return answered
-
-
 def warn_of_missing_topics(judgments: Judgments, answered: Bools, counted: Bools) -> None:
     """Warn if a run lacks judged topics that some measure includes."""
     lacking = counted & ~answered
@@ -102,19 +94,15 @@ def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments)
     def topics_with(rows: Bools) -> Bools:
         return np.bincount(judgments.pool_query[rows], minlength=judgments.n_queries) > 0
 
-    distinct = list({view.name: view for view in views}.values())
-    above = [topics_with(view.grade_index > 0) for view in distinct]
-    lacking = {}
-    for index, view in enumerate(distinct):
-        others = [rows for position, rows in enumerate(above) if position != index]
-        unlabelled = np.any(others, axis=0) & ~topics_with(view.known) if others else np.zeros(0, np.bool_)
-        if unlabelled.any():
-            lacking[view.name] = judgments.qids[unlabelled]
-    if lacking:
-        missing = [
-            f"{name} in {len(qids)} of {number_of(judgments.n_queries, 'topic')}, such as {qids[0]}"
-            for name, qids in lacking.items()
-        ]
+    distinct = {view.name: view for view in views}
+    above = np.any([topics_with(view.grade_index > 0) for view in distinct.values()], axis=0)
+    lacking = {name: judgments.qids[above & ~topics_with(view.known)] for name, view in distinct.items()}
+    missing = [
+        f"{name} in {len(qids)} of {number_of(judgments.n_queries, 'topic')}, such as {qids[0]}"
+        for name, qids in lacking.items()
+        if len(qids)
+    ]
+    if missing:
         warn(
             f"the qrels have no label of {choices(missing)}. There, all documents have the lowest grade of the "
             "aspect. Check that the files are complete, or leave the topics out of the qrels"
@@ -172,10 +160,8 @@ def are_grades(values: Floats) -> bool:
 def warn_if_swapped(rankings: Rankings, name: str) -> None:
     """Warn if the labels of the judgments look like scores, and the scores of the run `name` like labels."""
     judgments, run = rankings.judgments, rankings.source
-    if (
-        not judgments.compute_once("labels like scores", lambda: _has_scores_as_labels(judgments))
-        or len(run) < _MIN_ROWS
-    ):
+    has_scores = judgments.compute_once("labels like scores", lambda: _has_scores_as_labels(judgments))
+    if not has_scores or len(run) < _MIN_ROWS:
         return
     pairs = np.unique(np.stack([run.query, run.score]), axis=1).shape[1]
     if are_grades(run.score) and 2 * pairs <= len(run):

@@ -233,19 +233,12 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
 
 def _subtopic_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return long qrels as a table ``qid docno subtopic label`` without repetitions."""
-    query, document, subtopic, label = (
-        id_column(frame, names, what)
-        for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS, SUBTOPIC_COLUMNS, _LABEL_COLUMNS)
-    )
-    columns = {
-        "qid": identifiers(query, what),
-        "docno": identifiers(document, what),
-        "subtopic": identifiers(subtopic, what),
-        "label": as_floats(label),
-    }
-    table = pd.DataFrame(columns)
+    ids = {"qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS, "subtopic": SUBTOPIC_COLUMNS}
+    table = pd.DataFrame({key: identifiers(id_column(frame, names, what), what) for key, names in ids.items()})
+    label = id_column(frame, _LABEL_COLUMNS, what)
+    table["label"] = as_floats(label)
     _check_labels(table, label)
-    return table.drop_duplicates(["qid", "docno", "subtopic"], ignore_index=True)
+    return table.drop_duplicates([*ids], ignore_index=True)
 
 
 def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:

@@ -58,9 +58,8 @@ def _check_documents(documents: pd.DataFrame) -> None:
 
 def _rank(results: pd.DataFrame) -> pd.DataFrame:
     """Sort by query and score and add ranks, with ties broken as in the evaluation."""
-    order = pd.Series(pd.factorize(results["qid"])[0], index=results.index)
     results = (
-        results.assign(_order=order)
+        results.assign(_order=pd.factorize(results["qid"])[0])
         .sort_values(["_order", "score", "docno"], ascending=[True, False, False], ignore_index=True)
         .drop(columns="_order")
     )
@@ -149,10 +148,8 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         top_scores = np.take_along_axis(scores, best, axis=1)
         query, rank = np.nonzero(top_scores > 0)
         results = inp.iloc[query].reset_index(drop=True)
-        results = results.assign(
-            docno=pd.Series(self._docnos[best[query, rank]], dtype=object), score=top_scores[query, rank]
-        )
-        return _rank(results)
+        docnos = pd.Series(self._docnos[best[query, rank]], dtype=object)
+        return _rank(results.assign(docno=docnos, score=top_scores[query, rank]))
 
     def __repr__(self) -> str:
         return (

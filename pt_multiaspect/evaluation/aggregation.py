@@ -259,7 +259,7 @@ def check_one_value(perquery: pd.DataFrame) -> None:
     remedy = (
         "give each run its own name, do not evaluate parts of one run or topic separately, and use over= for seeds"
     )
-    check_distinct(perquery, ["name", "measure", "qid"], f"{remedy} and folds")
+    check_distinct(perquery, f"{remedy} and folds")
 
 
 def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
@@ -427,7 +427,7 @@ def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
     """Check that all runs have the same seeds (on the same topics) or the same folds (on distinct topics)."""
     if perquery[over].isna().any():
         raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
-    check_distinct(perquery, ["name", "measure", "qid", over], "keep one of them")
+    check_distinct(perquery, "keep one of them", [over])
     expected: set[Any] = set(perquery[over])
     if len(expected) < 2:
         raise MultiAspectError(f"expected at least two values of {over}, got {choices(expected)}; omit over=")

@@ -124,12 +124,13 @@ def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
             )
 
 
-def check_distinct(perquery: pd.DataFrame, keys: Sequence[str], remedy: str) -> None:
-    """Raise an error with a `remedy` if several rows have the same keys, which include name, measure and qid."""
-    repeated = perquery[perquery.duplicated([*keys])]
+def check_distinct(perquery: pd.DataFrame, remedy: str, others: Sequence[str] = ()) -> None:
+    """Raise an error with a `remedy` if a run has several values of a measure for a topic and equal `others`."""
+    keys = ["name", "measure", "qid", *others]
+    repeated = perquery[perquery.duplicated(keys)]
     if len(repeated):
-        name, measure, qid, *others = repeated[[*keys]].iloc[0]
-        within = "".join(f", {key} {value}" for key, value in zip(keys[3:], others, strict=True))
+        name, measure, qid, *cells = repeated[keys].iloc[0]
+        within = "".join(f", {key} {value}" for key, value in zip(others, cells, strict=True))
         raise MultiAspectError(
             f"expected one value of {measure} for {name} on topic {qid}{within}, got several "
             f"{tally(len(repeated), 'row')}; {remedy}"

@@ -26,7 +26,7 @@ from ..bases.delegated import (
 from ..bases.pickling import pickle_with_code
 from ..bases.standard import DiversityMeasures, StandardMeasures, is_diversity_measure
 from ..collection import Judgments, Rankings
-from ..collection.overlap import answered_topics, single_documents, warn_of_missing_topics
+from ..collection.overlap import single_documents, warn_of_missing_topics
 from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, silence_warnings
 from ..integration.provider import supports
 from ..io.runs import join
@@ -116,7 +116,7 @@ class Plan:
                 if not skip:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
-            warn_of_missing_topics(self.judgments, answered_topics(rankings), np.any(self.counted, axis=0))
+            warn_of_missing_topics(self.judgments, rankings.hits.n_ret > 0, np.any(self.counted, axis=0))
             return Outcome(name, self.values(rankings), causes, documents=single_documents(rankings))
 
     def relative_measures(self, documents: Iterable[Mapping[str, str]]) -> Iterator[str]:

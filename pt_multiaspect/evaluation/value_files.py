@@ -151,7 +151,7 @@ def read_values(
     texts = {column: rows.loc[is_topic, column].to_numpy(dtype=object) for column in KEYS}
     values = [_value(text, *line) for line, counts in zip(lines, is_topic, strict=True) if counts]
     result = pd.DataFrame({**texts, "value": values})
-    check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {text.name}")
+    check_distinct(result, f"leave out all but one in {text.name}")
     return result
 
 
@@ -251,7 +251,7 @@ def _read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     measures = np.array(labels, dtype=object)[columns]
     texts = {"name": names[rows], "qid": qids[rows], "measure": measures}
     result = pd.DataFrame({**texts, "value": values[columns, rows]})
-    check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {name}")
+    check_distinct(result, f"leave out all but one in {name}")
     if not hasattr(path, "read"):
         record_measures(result, recorded_measures(os.fspath(path), labels, digest))
     return result
@@ -263,7 +263,7 @@ def _long_table(path: Any, name: str, frame: pd.DataFrame) -> pd.DataFrame:
     texts = {column: identifiers(frame[column], name) for column in KEYS}
     values = np.array(_cells(name, frame["value"], texts["qid"]), dtype=np.float64)
     result = pd.DataFrame({**texts, "value": values, **frame[others]})
-    check_distinct(result, ["name", "measure", "qid", *others], f"leave out all but one in {name}")
+    check_distinct(result, f"leave out all but one in {name}", others)
     if not hasattr(path, "read"):  # a record belongs to an earlier table
         recorded_measures(os.fspath(path), pd.unique(texts["measure"]).tolist(), "")
     return result

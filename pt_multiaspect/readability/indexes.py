@@ -213,11 +213,8 @@ def index_table(docs: pd.DataFrame, index: str, html: bool, n_jobs: int, progres
             "html=True requires Beautiful Soup, which is not installed: pip install 'pt-multiaspect[readability]'"
         )
     docnos, texts = docs["docno"].tolist(), docs["text"].tolist()
-    starts = range(0, len(docs), _CHUNK)
-    jobs = (
-        delayed(_scores)(docnos[start : start + _CHUNK], texts[start : start + _CHUNK], index, html)
-        for start in starts
-    )
+    tasks = (slice(start, start + _CHUNK) for start in range(0, len(docs), _CHUNK))
+    jobs = (delayed(_scores)(docnos[task], texts[task], index, html) for task in tasks)
     scores: list[float] = []
     with tqdm(total=len(docs), desc=index, unit="doc", disable=not progress) as bar:
         for chunk in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):

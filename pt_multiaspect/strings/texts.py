@@ -63,8 +63,7 @@ class Texts:
             if len(codes) and codes.min() >= 0:
                 return cls.from_column(pd.Series(column.cat.categories, name=column.name), what).take(codes)
         elif is_arrow(column):
-            texts = _read_arrow(column)
-            if texts is not None:
+            if (texts := _read_arrow(column)) is not None:
                 return texts
         else:
             try:
