@@ -48,11 +48,6 @@ class Adapter(Base):
         """The adapted measure."""
         return self.measure
 
-    @property
-    def measure_class(self) -> type:
-        """The class of the adapted measure."""
-        return type(self.measure)
-
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""
         params = {name: value for name, value in self.params.items() if name != "cutoff"}

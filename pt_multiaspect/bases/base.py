@@ -252,11 +252,6 @@ class Base(ABC):
         """Whether the measure is defined as a sum over ranks."""
         return type(self).additive is not Base.additive
 
-    @property
-    def measure_class(self) -> type:
-        """The class that defines the measure."""
-        return type(self)
-
     def check_complete(self) -> None:
         """Raise an error if a required parameter is missing, as in P without a cutoff."""
         missing = [

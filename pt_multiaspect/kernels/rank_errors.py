@@ -6,7 +6,7 @@ ICTIR 2017, Eq. 1-9.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -37,14 +37,15 @@ def errors(hits: Hits, grade: Ints) -> Floats:
     return result
 
 
-def _maximum_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
-    """Return the errors m = n - 2j - 1 of the worst ranking of n documents, j = 0 … ⌊n/2 - 1⌋.
+def _worst_sums(n_ret: Ints, cost: Callable[[Ints], Ints | Floats]) -> Floats:
+    """Return the discounted costs of the errors m of the worst rankings of as many documents.
 
-    Also return their weights 1 / (1 + log2(1 + j)), and the index in `n` of each error.
+    The errors are m = n - 2j - 1 for n documents and j = 0 … ⌊n/2 - 1⌋, their discounts 1 / (1 + log2(1 + j)).
     """
+    n, length = np.unique(n_ret, return_inverse=True)
     owner = np.repeat(np.arange(len(n)), n // 2)
     j = positions(owner)
-    return n[owner] - 2 * j - 1, 1.0 / (1.0 + np.log2(1.0 + j)), owner
+    return sums(owner, cost(n[owner] - 2 * j - 1) * (1.0 / (1.0 + np.log2(1.0 + j))), len(n))[length]
 
 
 def _normalise(error: Floats, n_ret: Ints, maximum: Floats) -> Floats:
@@ -96,9 +97,7 @@ def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[flo
 
 def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
     """Return the maximum error of rankings as long as those of each query."""
-    sizes, length = np.unique(hits.n_ret, return_inverse=True)
-    m, weight, owner = _maximum_errors(sizes)
-    return sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))[length]
+    return _worst_sums(hits.n_ret, lambda m: _products(constants, [m] * len(constants)))
 
 
 def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
@@ -135,7 +134,5 @@ def _growth(sums_of_errors: Sequence[Floats]) -> Floats:
 
 def _ngre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
     """Return the maximum error of rankings as long as those of each query."""
-    sizes, length = np.unique(hits.n_ret, return_inverse=True)
-    m, weight, owner = _maximum_errors(sizes)
-    most = sums(owner, m * weight, len(sizes))
-    return _growth([constant * most for constant in constants])[length]
+    most = _worst_sums(hits.n_ret, lambda m: m)
+    return _growth([constant * most for constant in constants])

@@ -40,20 +40,21 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
 def details(measure: Any, of_criteria: bool = False) -> str:
     """Return the parameters of a measure, its range and its source, in a few words each; as for `sentence`."""
     low_is_better = ", lower is better" if getattr(measure, "lower_is_better", False) else ""
-    known_range, described = _range_in_words(measure), getattr(measure, "described", measure)
+    described = getattr(measure, "described", measure)
+    ends = getattr(measure, "range", None) or getattr(ADAPTERS.get(type(described)), "RANGE", None)
+    known_range = _range_in_words(ends)
     is_original = type(described).__module__.startswith("ir_measures")
     cited = "ir-measures" if is_original else getattr(described, "CITATION", "")
     parts = [
-        _parameters(measure, with_base=not of_criteria),
+        _parameters(described, with_base=not of_criteria),
         f"range {known_range}{low_is_better}" if known_range else "",
         f"source: {cited}" if cited else "",
     ]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
 
 
-def _parameters(measure: Any, with_base: bool) -> str:
+def _parameters(described: Any, with_base: bool) -> str:
     """Return the base, the other parameters that differ from their defaults, and the cutoff, in words."""
-    described = getattr(measure, "described", measure)
     named = []
     for name, param in described.SUPPORTED_PARAMS.items():
         is_base = name == "base" and with_base and described["base"]
@@ -69,11 +70,8 @@ def _parameters(measure: Any, with_base: bool) -> str:
     return "; ".join(named)
 
 
-def _range_in_words(measure: Any) -> str:
-    """Return the range of a measure in words, '' if unknown."""
-    described = getattr(measure, "described", measure)
-    adapter = ADAPTERS.get(type(described))
-    ends = getattr(measure, "range", None) or getattr(adapter, "RANGE", None)
+def _range_in_words(ends: tuple[float, float] | None) -> str:
+    """Return a range in words, '' if it is unknown."""
     if ends is None:
         return ""
     low, high = ends

@@ -83,14 +83,23 @@ def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView, dim
     return np.asarray(rows / total, dtype=np.float64)
 
 
-class _GroupMeasure(DirectMeasure):
-    """A measure of groups of documents."""
+class _OfRelevance(Measure):
+    """A measure that reads the labels of relevance only."""
 
     @property
     def spec(self) -> AspectSpec:
         """The declared aspects, or relevance."""
         declared: AspectSpec = self.params.get("aspects")
         return declared or ("relevance",)
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """Return relevance."""
+        self.validate_params()
+        return (judgments.view("relevance", self.spec),)
+
+
+class _GroupMeasure(_OfRelevance, DirectMeasure):
+    """A measure of groups of documents."""
 
     @property
     def _groups(self) -> Groups:
@@ -353,11 +362,6 @@ class _GF(_GroupMeasure):
                 "target, or use JSD"
             )
 
-    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return relevance."""
-        self.validate_params()
-        return (judgments.view("relevance", self.spec),)
-
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         (view,) = views
         hits = rankings.top(self.cutoff)
@@ -398,7 +402,7 @@ def _parse_divergences(divergence: object) -> str | dict[str, str]:
     return str(_DIVERGENCE(divergence))
 
 
-class _Utility(TermMeasure):
+class _Utility(_OfRelevance, TermMeasure):
     """The relevance part of GFR: ERR or iRBU, for the same user as that of GF."""
 
     NAME = "Utility"
@@ -406,15 +410,6 @@ class _Utility(TermMeasure):
         "relevance": Param(choice("relevance", *UTILITIES), "ERR", "the measure of relevance: ERR or iRBU"),
         **COMMON,
     }
-
-    @property
-    def spec(self) -> AspectSpec:
-        """The declared aspects, or relevance."""
-        return self["aspects"] or ("relevance",)
-
-    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return relevance."""
-        return (judgments.view("relevance", self.spec),)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         (view,) = self.views(judgments)

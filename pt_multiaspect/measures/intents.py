@@ -27,16 +27,11 @@ PROBABILITIES = weights_param(
 )
 
 
-def intents_of(measure: Measure, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
-    """Return the intents with a positive probability, and the probabilities."""
-    return [(view, share) for view, share in zip(views, measure.shares(views), strict=True) if share > 0]
-
-
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn about topics without any label of an intent, which the measure nevertheless counts."""
     labelled = {
         view.name: np.bincount(view.pool_query[view.known], minlength=view.n_queries) > 0
-        for view, _ in intents_of(measure, views)
+        for view, _ in measure.weighted_views(views)
     }
     any_label = np.any([*labelled.values()], axis=0)
     lacking = {name: int((any_label & ~topics).sum()) for name, topics in labelled.items()}
@@ -114,7 +109,7 @@ class _IRec(_OfIntents, TermMean):
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return success on each intent."""
-        intents = intents_of(self, self.views(judgments))
+        intents = self.weighted_views(self.views(judgments))
         weight = np.full(judgments.n_queries, 1.0 / len(intents))
         return [Term(self._success, view.target, weight, view.name) for view, _ in intents]
 
@@ -194,7 +189,7 @@ class _DnDCG(_OfIntents, JointMeasure):
         return as_base(ir_measures.nDCG).at(self.cutoff)
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        intents = [view for view, _ in intents_of(self, views)]
+        intents = [view for view, _ in self.weighted_views(views)]
         for view in intents:
             view.check_gains(self.NAME)
         weights = self["weights"] or dict.fromkeys((view.name for view in intents), 1)

@@ -184,11 +184,6 @@ class JointMeasure(TermMeasure):
             The gains, which depend on the labels and on parameters other than `base` and `cutoff`.
         """
 
-    def _target_key(self) -> tuple[object, ...]:
-        """Return everything `joint` depends on except the judgments: all parameters but the base and the cutoff."""
-        rest = [self[name] for name in self.SUPPORTED_PARAMS if name not in ("base", "cutoff", "aspects")]
-        return (type(self), self.spec, *map(hashable, rest))
-
     def target(self, judgments: Judgments) -> Target:
         """Return the target on which the base is evaluated, computed once for all runs and bases.
 
@@ -207,7 +202,9 @@ class JointMeasure(TermMeasure):
             views = self.views(judgments)
             return self.joint(views).target(views)
 
-        return judgments.compute_once(("joint", *self._target_key()), make)
+        # All that `joint` depends on except the judgments: all parameters but the base and the cutoff.
+        rest = (hashable(self[name]) for name in self.SUPPORTED_PARAMS if name not in ("base", "cutoff", "aspects"))
+        return judgments.compute_once(("joint", type(self), self.spec, *rest), make)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base on the combined gains as the only term."""

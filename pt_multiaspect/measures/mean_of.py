@@ -243,13 +243,9 @@ class _MeanOf(MeasureMean):
         weighted: _Weighted | None = self["measures"]
         if weighted is None:
             return
-        used = [(measure, weight) for measure, weight in weighted.measures if weight]
-        members = []
-        for measure, weight in used:
-            member = measure_on_relevance(measure).declare(self["aspects"])
-            members.append((self._cut_member(member, measure), weight))
+        members = [(self._read_member(measure), weight) for measure, weight in weighted.measures if weight]
         if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
-            texts = choices(measure for measure, _ in used)
+            texts = choices(measure for measure, weight in weighted.measures if weight)
             raise MultiAspectError(f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}")
         if not np.isfinite(sum(weight for _, weight in members)):
             largest = max(weight for _, weight in members)
@@ -261,9 +257,9 @@ class _MeanOf(MeasureMean):
                 f"lower is better for {choices(lower)}, and higher for other members; average measures that agree"
             )
 
-    def _cut_member(self, member: Measure, measure: ir_measures.Measure) -> Measure:
-        """Return a member with the cutoff of the mean, if it accepts one and has none; errors print `measure`."""
-        cutoff = self["cutoff"]
+    def _read_member(self, measure: ir_measures.Measure) -> Measure:
+        """Return a measure with the aspects and the cutoff of the mean, if it accepts these and has none."""
+        member, cutoff = measure_on_relevance(measure).declare(self["aspects"]), self["cutoff"]
         if cutoff is None or not member.accepts_cutoff or member.cutoff == cutoff:
             return member
         if member.cutoff is not None:

@@ -16,7 +16,7 @@ from ..errors import MultiAspectError, choices
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking
 from ..kernels.hits import Hits, ratio
-from ..orders.order import check_gate
+from .best_rank import forms_of
 from .parameters import COMMON, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, TermMean, base_depends_on, declared_scales, range_with_gains, warn_of_units
@@ -142,8 +142,7 @@ class AspectMean(TermMean, BasedMeasure):
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
         """Return the aspects with a positive weight, with their bases and normalised weights."""
-        shares = zip(views, self.shares(views), strict=True)
-        parts = [(view, self.bases.of(view.name), share) for view, share in shares if share > 0]
+        parts = [(view, self.bases.of(view.name), share) for view, share in self.weighted_views(views)]
         normalized = "(normalized=True)" if self.params.get("normalized") else ""
         for view, base, _ in parts:
             if base.reads_gains and (normalized or not self.IS_WEIGHTED_SUM):
@@ -284,11 +283,6 @@ class _CAM(AspectMean):
                     "its maximum attainable value may not be positive"
                 )
 
-    def _check_names(self, names: Sequence[str]) -> None:
-        super()._check_names(names)
-        if self["gate"] is not None:
-            check_gate(self["gate"], names)
-
     def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
         if self["gate"] in (None, view.name):
             return view
@@ -310,15 +304,15 @@ class _CAM(AspectMean):
         The weights are those of the numerator, for either value of `empty`.
         """
         terms = self.terms(judgments)
-        forms = [(term.base.additive(term.target), term.weight) for term in terms]
-        known = [(form, weight) for form, weight in forms if form is not None]
-        rank = best_ranking(known, judgments.pool_query, judgments.n_queries)
+        forms, weights = forms_of(terms) or [], [term.weight for term in terms]
+        weighted = list(zip(forms, weights, strict=True))
+        rank = best_ranking(weighted, judgments.pool_query, judgments.n_queries)
         hits = Hits.of_rows(judgments.n_queries, judgments.pool_query, np.arange(len(rank)), rank)
         # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
         values = [
-            np.minimum(form.values(hits), term.base.RANGE[1]) for (form, _), term in zip(known, terms, strict=True)
+            np.minimum(form.values(hits), term.base.RANGE[1]) for form, term in zip(forms, terms, strict=True)
         ]
-        return self.combine(np.stack(values), np.stack([term.weight for term in terms]))
+        return self.combine(np.stack(values), np.stack(weights))
 
     def combine(self, values: Floats, weights: Floats) -> Floats:
         return means.arithmetic(values, weights)

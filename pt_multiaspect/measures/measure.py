@@ -18,8 +18,8 @@ from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders import TupleOrder
-from ..orders.order import weights_of
-from .parameters import Param
+from ..orders.order import check_gate, weights_of
+from .parameters import GATE, Param
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -158,6 +158,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def _check_names(self, names: Sequence[str]) -> None:
         """Raise an error if aspect names do not match the parameters; called as soon as the names are known."""
         weights_of(self.params.get("weights"), names)
+        if self.SUPPORTED_PARAMS.get("gate") is GATE and self["gate"] is not None:
+            check_gate(self["gate"], names)
 
     def _prefix_error(self, error: MultiAspectError) -> MultiAspectError:
         """Return the error with the measure's name as prefix."""
@@ -342,6 +344,10 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def shares(self, views: Sequence[AspectView]) -> list[float]:
         """Return the weights of `views`, normalised to sum to 1."""
         return self.shares_of([view.name for view in views])
+
+    def weighted_views(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
+        """Return the aspects with a positive weight, and their weights, which sum to 1."""
+        return [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
 
     def shares_of(self, names: Sequence[str]) -> list[float]:
         """Return the weights of aspects, normalised to sum to 1.

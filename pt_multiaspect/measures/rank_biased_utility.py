@@ -94,7 +94,7 @@ class _RBU(TermMeasure):
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
         """Return the aspects with a positive weight, and their normalised weights."""
-        parts = [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
+        parts = self.weighted_views(views)
         for view, _ in parts:
             view.check_gains(self.NAME)
         return parts

@@ -18,7 +18,7 @@ from ..errors import MultiAspectError, choices
 from ..kernels import subtopics
 from ..kernels.forms import Log2, Power, Reciprocal
 from ..kernels.hits import Hits, ratio
-from .intents import PROBABILITIES, intents_of, warn_of_missing_intents
+from .intents import PROBABILITIES, warn_of_missing_intents
 from .parameters import COMMON, Param
 from .registry import register
 from .terms import BasedMeasure
@@ -41,7 +41,7 @@ _ALPHA = 0.5
 
 def _parse(base: object) -> Bases:
     parsed = parse_base(base, by_subtopic=True)
-    if parsed.one.measure_class not in DIVERSITY:
+    if type(parsed.one.described) not in DIVERSITY:
         known = choices(measure_class.NAME for measure_class in DIVERSITY)
         raise MultiAspectError(f"base: expected an intent-aware measure of ir-measures ({known}), got {base}")
     return parsed
@@ -133,7 +133,7 @@ class _Subtopics(BasedMeasure):
         params = self.bases.one.params
         if self["weights"] is not None and not self["graded"]:
             raise MultiAspectError("weights are the probabilities of intents of graded ERR_IA: pass graded=True")
-        if self["graded"] and (self._base.measure_class is not _ERR_IA or "rel" in params):
+        if self["graded"] and (type(self._base.measure) is not _ERR_IA or "rel" in params):
             raise MultiAspectError(f"graded=True requires the base ERR_IA, without rel, got {self._base.text}")
         if params.get("judged_only"):
             raise MultiAspectError(
@@ -150,12 +150,12 @@ class _Subtopics(BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
-        _, by_greedy = _DISCOUNTED.get(self._base.measure_class, (None, False))
+        _, by_greedy = _DISCOUNTED.get(type(self._base.measure), (None, False))
         return (0.0, np.inf if by_greedy else 1.0)
 
     def validate_params(self) -> None:
         """Raise an error if the base requires a cutoff and has none."""
-        needs_cutoff = self._base.measure_class in _NEED_CUTOFF and not self["graded"]
+        needs_cutoff = type(self._base.measure) in _NEED_CUTOFF and not self["graded"]
         if needs_cutoff and self._base.cutoff is None:
             raise MultiAspectError(f"{self.NAME}: the base {self._base.text} requires a cutoff, as in {self}@20")
 
@@ -173,17 +173,17 @@ class _Subtopics(BasedMeasure):
         if not self["graded"]:
             return []
         base, ones = LinearStopping("ERR", self._base.cutoff), np.ones(judgments.n_queries)
-        intents = intents_of(self, self.views(judgments))
+        intents = self.weighted_views(self.views(judgments))
         return [Term(base, view.target, share * ones, view.name) for view, share in intents]
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         self.validate_params()
         if self["graded"]:
-            for view, _ in intents_of(self, views):
+            for view, _ in self.weighted_views(views):
                 view.check_gains(f"{self.NAME}(graded=True)")
             warn_of_missing_intents(self, views)
             return super()._evaluate(rankings, views)
-        base, kind, cutoff = self._base, self._base.measure_class, self._base.cutoff
+        base, kind, cutoff = self._base, type(self._base.measure), self._base.cutoff
         members, hits = self._members(rankings.judgments), rankings.top(cutoff)
         if kind is type(ir_measures.StRecall):
             return subtopics.recall(hits, members)

@@ -20,7 +20,7 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
 from ..orders import DistanceOrder, TupleOrder
 from ..orders.explicit import parse_order, spell_order
-from ..orders.order import AXES, check_gate, grade_values
+from ..orders.order import AXES, grade_values
 from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
 from .measure import Measure
@@ -248,11 +248,6 @@ class _TOMA(JointMeasure, BasedMeasure):
         """Whether lower values are better: as for the base, or the opposite for an order of harm."""
         order = self["order"]
         return super().lower_is_better != (order is not None and order.lower_is_better)
-
-    def _check_names(self, names: Sequence[str]) -> None:
-        super()._check_names(names)
-        if self["gate"] is not None:
-            check_gate(self["gate"], names)
 
     @property
     def spec(self) -> AspectSpec:

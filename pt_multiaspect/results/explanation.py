@@ -24,8 +24,6 @@ _MOST_DOCUMENTS, _NAME = 20, 20
 #: Identifiers are shortened in the middle if there is too little space.
 _SHORTEN = 12
 _DOCNO = Column("docno", left=True, shorten=_SHORTEN)
-#: A column, and its cells in the rows of ranks.
-_Filled = tuple[Column, list[str]]
 
 
 @dataclass(frozen=True)
@@ -292,8 +290,8 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
     return lines
 
 
-def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_Filled]:
-    """Return the columns before the contribution, of some ranks."""
+def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[tuple[Column, list[str]]]:
+    """Return the columns before the contribution, and their cells, of some ranks."""
     names, details = list(ranks.columns), explanation.details
     parts = names[names.index("discount") + 1 : names.index("contribution")]
     columns = [
@@ -335,8 +333,7 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
     ]
     columns = [
         Column("ranks"),
-        Column("above", left=True, shorten=_SHORTEN),
-        Column("below", left=True, shorten=_SHORTEN),
+        *(Column(name, left=True, shorten=_SHORTEN) for name in ("above", "below")),
         *(Column(name, spare=1) for name in swaps.columns[3:-1]),
         Column("cost"),
     ]
@@ -419,8 +416,7 @@ class Comparison(View):
     @property
     def names(self) -> tuple[str, str]:
         """The names of the runs."""
-        same = self.a.run == self.b.run
-        return ("a", "b") if same else (self.a.run, self.b.run)
+        return ("a", "b") if self.a.run == self.b.run else (self.a.run, self.b.run)
 
     def __repr__(self) -> str:
         difference = f"{' - '.join(self.names)} {decimals(self.difference)}"
