@@ -68,11 +68,10 @@ def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
             f"{world.show(at)}: {values[at]:.6g}",
         )
     without = base.values(rankings, target.with_gain(np.maximum(target.gain, 0.0), target.top))
-    rises = np.flatnonzero(values > without + TOLERANCE)
-    if len(rises):
+    for index in np.flatnonzero(values > without + TOLERANCE)[:1].tolist():
         yield (
             "ACCEPTS_NEGATIVE_GAINS: negative gains do not raise values",
-            f"{world.show(int(rises[0]))}: {values[rises[0]]:.6g}, with 0 for these {without[rises[0]]:.6g}",
+            f"{world.show(index)}: {values[index]:.6g}, with 0 for these {without[index]:.6g}",
         )
     form = base.additive(target)
     if form is not None:
@@ -134,9 +133,8 @@ def _sorting(base: Base, world: World, rankings: Rankings, gain: Floats, values:
     hits = rankings.hits
     rows = np.array([hits.row[hits.query == index] for index in world.complete], dtype=np.intp)
     is_sorted = (np.diff(gain[rows], axis=1) <= 0).all(axis=1)
-    wrong = np.flatnonzero(is_sorted & ~equal(complete, np.full(len(complete), best)))
-    if len(wrong):
-        index, better = int(world.complete[wrong[0]]), int(world.complete[np.argmax(complete == best)])
+    for index in world.complete[is_sorted & ~equal(complete, np.full(len(complete), best))][:1].tolist():
+        better = int(world.complete[np.argmax(complete == best)])
         yield (
             "SORTING_IS_OPTIMAL: documents in decreasing gain are a best ranking",
             f"{world.show(index)}: {values[index]:.6g}, but {' '.join(world.ranked[better])} has {best:.6g}",

@@ -14,7 +14,7 @@ from typing import Any
 import ir_measures
 import numpy as np
 
-from .._typing import Bools, Floats
+from .._typing import Floats
 from .._validation import random_seed
 from ..analysis import upper_bound
 from ..analysis._label_intervals import LabelIntervals
@@ -231,9 +231,7 @@ def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
     judgments = rankings.judgments
     values = world.values(measure)
     low, high = measure.range
-    outside = np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))
-    if len(outside):
-        index = int(outside[-1])
+    for index in np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))[-1:].tolist():
         yield f"values are within RANGE, {low:g} to {high:g}", f"{world.show(index)}: {values[index]:.6g}"
     same = "evaluated again, values are the same"
     yield from differences(same, world, measure.evaluate(world.separate_rankings), values)
@@ -263,9 +261,7 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
             if (grade := labels.get(name)) in following:
                 raised = {**world.judged, docno: {**labels, name: following[grade]}}
                 changed = measure.evaluate(World(raised, world.ranked).rankings())
-                wrong = np.flatnonzero(changed < values - TOLERANCE)
-                if len(wrong):
-                    index = int(wrong[0])
+                for index in np.flatnonzero(changed < values - TOLERANCE)[:1].tolist():
                     shown = f"{values[index]:.6g}, {changed[index]:.6g} with a better {name} of {docno}"
                     yield "never_falls: a better label never lowers the value", f"{world.show(index)}: {shown}"
                     return
@@ -387,15 +383,11 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
     def case_text(index: int) -> str:
         return f"values {values[:, index].round(3)}, weights {weights[:, index].round(3)}: {combined[index]:.6g}"
 
-    def first_index(wrong: Bools) -> int | None:
-        return int(np.argmax(wrong)) if wrong.any() else None
-
     if combined.shape != (200,):
         yield "`combine` has one value per query", f"the shape is {combined.shape}"
         return
     raised = np.asarray(measure.combine(np.maximum(values, others), weights))
-    index = first_index(raised < combined - TOLERANCE) if measure.IS_INCREASING else None
-    if index is not None:
+    for index in np.flatnonzero(measure.IS_INCREASING & (raised < combined - TOLERANCE))[:1].tolist():
         yield (
             "IS_INCREASING: `combine` never falls when a value rises",
             f"{case_text(index)}, then {raised[index]:.6g}",
@@ -411,13 +403,11 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
         ("`slope`: `combine` is homogeneous, f(x/2) = f(x)/2", 2 * measure.combine(values / 2, weights), combined),
         ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), combined),
     ):
-        index = first_index(~equal(np.asarray(value), expected))
-        if index is not None:
+        for index in np.flatnonzero(~equal(np.asarray(value), expected))[:1].tolist():
             yield statement, f"{case_text(index)}, but {value[index]:.6g}"
     elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
     plane = (slope * others).sum(axis=0)
-    index = first_index(elsewhere > plane + TOLERANCE)
-    if index is not None:
+    for index in np.flatnonzero(elsewhere > plane + TOLERANCE)[:1].tolist():
         yield (
             "`slope`: `combine` is concave, so that slope times other values is a bound",
             f"{case_text(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above {plane[index]:.6g}",

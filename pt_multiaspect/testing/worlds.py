@@ -156,7 +156,5 @@ def differences(statement: str, world: World, values: Floats, expected: Floats) 
     if values.shape != expected.shape:
         yield statement, f"the shape is {values.shape}, expected {expected.shape}"
         return
-    wrong = np.flatnonzero(~equal(values, expected))
-    if len(wrong):
-        index = int(wrong[-1])
+    for index in np.flatnonzero(~equal(values, expected))[-1:].tolist():
         yield statement, f"{world.show(index)}: {values[index]:.6g}, expected {expected[index]:.6g}"
