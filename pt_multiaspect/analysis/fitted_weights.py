@@ -21,7 +21,7 @@ from ..kernels.preference_weights import is_separable, logistic_weights, weighti
 from ..kernels.preferences import agreement_interval, sums_by_topic
 from ..kernels.weightings import weighted_sum
 from ..measures import CAM, AspectMean
-from ..views import Block, Heading, Sentence, View, percent, records_table, with_interval
+from ..views import Block, Sentence, View, percent, records_table, with_interval
 from ._frames import directions, matrix, select_measures
 from ._significance import slices
 from .preferences import CROSS_VALIDATED, N_FOLDS, N_REPEATS, credits_of, differences_of, read_preferences
@@ -246,10 +246,9 @@ class FittedWeights(View):
     def _title(self) -> str:
         return "Weights that agree with preferences"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         about = f"lowest, highest: in the {100 * self.ci:g} % confidence set, each for some weights of the others."
         return [
-            Heading(self._title()),
             Sentence(self.summary),
             records_table(self.ranges, ["aspect"], {"fitted": "weight", "lowest": "low", "highest": "high"}),
             Sentence(about),

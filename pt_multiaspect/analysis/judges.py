@@ -26,7 +26,7 @@ from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
 from ..kernels.intervals import percentile_interval
 from ..measures import Measure
-from ..views import Block, Heading, Sentence, View, records_table, with_interval
+from ..views import Block, Sentence, View, records_table, with_interval
 from .correlation import METHODS, kernel_of, round_scores
 
 _LEVELS = ("ordinal", "nominal", "interval")
@@ -258,12 +258,11 @@ class JudgeSensitivity(View):
     def _title(self) -> str:
         return "Sensitivity to judges"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         settings = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
         cells: dict[str, Any] = {"between judges": "between_judges", "minimum": "min_between_judges"}
         cells["resampled"] = lambda row: with_interval(row, "resampled")
         return [
-            Heading(self._title()),
             Sentence(f"Correlations of the orders of systems: {settings}."),
             records_table(self.table, ["measure"], cells),
             Sentence(

@@ -21,7 +21,7 @@ from ..integration.parsing import parse_all
 from ..io.runs import NamedRuns, join
 from ..measures import Measure
 from ..measures.on import measure_on_relevance
-from ..views import Block, Heading, Sentence, View, decimals, percent, records_table
+from ..views import Block, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, pairs_of_runs
 from ._significance import corrector, t_test_levels
@@ -86,13 +86,12 @@ class MissingLabels(View):
     def _title(self) -> str:
         return "Missing labels"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         cells: dict[str, Any] = {column: column for column in ("value", "low", "high", "expected", "exact")}
         cells["judged"] = lambda row: percent(row["judged"])
         columns = ("difference", "low", "high", "expected", "p", "exact", "certain")
         of_pairs = {column: column for column in columns}
         return [
-            Heading(self._title()),
             Sentence(self.summary),
             records_table(self.runs, ("measure", "name"), cells, most=MAX_SHOWN),
             records_table(self.pairs, ("measure", "a", "b"), of_pairs, most=MAX_SHOWN),

@@ -18,7 +18,7 @@ from ..errors import choices, number_of, refuse_single, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
-from ..views import Block, Column, Heading, Sentence, View, percent
+from ..views import Block, Column, Sentence, View, percent
 from ._frames import Direction, read_oriented
 from ._pairs import (
     pairs_blocks,
@@ -120,12 +120,11 @@ class Multiverse(View):
     def _title(self) -> str:
         return "Variants"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         fractions = ["better", "worse", "significantly_better", "significantly_worse"]
         heads = ("difference", "p", "better", "worse", "sig. better", "sig. worse")
         about = f"Difference and p: a minus b by the reference, {self.reference}. Others: fractions of variants."
         return [
-            Heading(self._title()),
             Sentence(self.summary),
             *pairs_blocks(
                 self.pairs,

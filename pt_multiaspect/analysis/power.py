@@ -18,7 +18,7 @@ from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.aggregation import ALL
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
-from ..views import Block, Heading, Sentence, View, fixed_point, percent, records_table
+from ..views import Block, Sentence, View, fixed_point, percent, records_table
 from ._frames import matrix, select_measures
 from ._pairs import pairs_of_runs, topics_by_group
 from ._significance import CORRECTIONS, corrector, paired_test, remove_rounding_errors, unordered_pairs
@@ -87,7 +87,7 @@ class DetectableDifference(View):
     def _title(self) -> str:
         return "Detectable differences"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         keys = [key for key in ("group", "measure") if key in self.table]
         cells: dict[str, Any] = {"topics": "n_topics", "pairs": "n_pairs", "median": "median", "90 %": "high"}
         about = "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
@@ -101,7 +101,6 @@ class DetectableDifference(View):
             cells["up to"] = lambda row: fixed_point(np.ceil(row["n_needed_high"]), 0)
             about += " needed, up to: medians over the pairs of the topics needed for the difference."
         return [
-            Heading(self._title()),
             records_table(table, keys, cells),
             Sentence(about),
             *map(Sentence, self.notes),
@@ -304,7 +303,7 @@ class DiscriminativePower(View):
     def _title(self) -> str:
         return "Discriminative power"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         correction = f", correction={self.correction!r}" if self.correction else ""
         settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}"
         cells: dict[str, Any] = {
@@ -313,7 +312,6 @@ class DiscriminativePower(View):
             "required difference": "required_difference",
         }
         return [
-            Heading(self._title()),
             Sentence(f"Pairs of systems that differ significantly: {settings}."),
             records_table(self.table, ["measure"], cells),
             Sentence(

@@ -157,8 +157,8 @@ class PredictionPowered(View):
     def _title(self) -> str:
         return "Prediction-powered estimates"
 
-    def _blocks(self) -> list[Block]:
-        blocks: list[Block] = [Heading(self._title()), estimates_table(self.table)]
+    def _content(self) -> list[Block]:
+        blocks: list[Block] = [estimates_table(self.table)]
         if self.differences is not None:
             blocks += [Heading(f"Differences from {self.baseline}"), estimates_table(self.differences)]
         return [*blocks, *map(Sentence, self.notes)]

@@ -18,7 +18,7 @@ from ..errors import MultiAspectError, choices, number_of, refuse_unknown, tally
 from ..evaluation.long_frames import check_filled, read_long_frame
 from ..kernels.folds import repeated_folds
 from ..kernels.preferences import agreement_interval, mean_and_variance, sums_by_topic
-from ..views import Block, Heading, Sentence, View, decimals, records_table, with_interval
+from ..views import Block, Sentence, View, decimals, records_table, with_interval
 from ._frames import read_oriented
 from ._pairs import pairs_of_runs, rows_of_all, topics_by_group
 from ._significance import check_correction, correct_groups, remove_rounding_errors
@@ -94,7 +94,7 @@ class PreferenceAgreement(View):
     def _title(self) -> str:
         return "Agreement with preferences"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         cells: dict[str, Any] = {
             "strict": "n_strict",
             "topics": "n_topics",
@@ -107,7 +107,7 @@ class PreferenceAgreement(View):
             f"{100 * self.ci:g} % interval over topics. with ties: fraction of all preferences with the same sign."
         )
         table = records_table(self.table, ("group", "measure"), cells, elsewhere="`.table`")
-        return [Heading(self._title()), Sentence(self.summary), table, Sentence(about), *map(Sentence, self.notes)]
+        return [Sentence(self.summary), table, Sentence(about), *map(Sentence, self.notes)]
 
 
 def preference_agreement(

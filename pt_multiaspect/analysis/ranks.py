@@ -17,7 +17,7 @@ from ..collection.frames import as_pandas
 from ..errors import refuse_single, refuse_taken
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.pareto import is_on_front, names_of_dominating
-from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View
+from ..views import Block, Cell, Cells, Column, Sentence, Table, View
 from ._frames import directions, matrix, read_oriented, select_measures
 from ._pairs import topics_by_group
 from ._significance import mean_differences, remove_rounding_errors, resample_counts, slices, t_test_levels
@@ -59,7 +59,7 @@ class Ranks(View):
     def _title(self) -> str:
         return "Ranks"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         keys = [key for key in ("group", "name") if key in self.table]
         measures = self.table["measure"].unique().tolist()
         cells = {
@@ -83,7 +83,6 @@ class Ranks(View):
             f"{100 * self.ci:g} % bootstrap intervals."
         )
         return [
-            Heading(self._title()),
             Table([*columns, Column("Borda"), Column("Copeland")], rows),
             Sentence(note),
         ]

@@ -14,7 +14,7 @@ from .._validation import choice, proportion, random_seed
 from ..collection.label_draws import parse_labels
 from ..errors import MultiAspectError, choices, join_names, number_of
 from ..evaluation.long_frames import is_long_frame
-from ..views import Block, Cell, Cells, Column, Heading, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
+from ..views import Block, Cell, Cells, Column, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
 from ._pairs import rows_of_all
 from ._robustness_study import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED, Study, material_of_runs, material_of_values
 from .judges import JudgeSensitivity
@@ -158,8 +158,8 @@ class Robustness(View):
     def _title(self) -> str:
         return f"How far it holds: {self.label}"
 
-    def _blocks(self) -> list[Block]:
-        blocks: list[Block] = [Heading(self._title()), Sentence(self.notes[0])]
+    def _content(self) -> list[Block]:
+        blocks: list[Block] = [Sentence(self.notes[0])]
         if self._is_full():
             for _, rows in self.table.groupby(["a", "b"], sort=False):
                 items = [[Sentence(_in_words(row))] for row in rows.to_dict("records")]

@@ -20,7 +20,7 @@ from ..evaluation import evaluate
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
 from ..measures import AspectMean, On
-from ..views import Block, Cell, Column, Heading, Sentence, View, percent
+from ..views import Block, Cell, Column, Sentence, View, percent
 from ._frames import matrix
 from ._pairs import (
     pairs_blocks,
@@ -123,7 +123,7 @@ class Weightings(View):
     def _title(self) -> str:
         return f"Weightings of {self.measure}"
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         columns = [
             Column("difference", in_text="diff."),
             *map(Column, ("p", "a higher")),
@@ -150,7 +150,7 @@ class Weightings(View):
             note,
             elsewhere="`.pairs`, or --format csv of the command",
         )
-        return [Heading(self._title()), Sentence(self.summary), *table]
+        return [Sentence(self.summary), *table]
 
 
 def weightings(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 
 from .._writing import write_file
-from .blocks import Block
+from .blocks import Block, Heading
 from .markup import fragment, page
 from .text import text_of
 
@@ -14,11 +14,16 @@ from .text import text_of
 class View:
     """A result that prints as text, is shown as HTML in notebooks, and can be written as a self-contained page.
 
-    Subclasses define `_blocks` and `_title`, and `_page` if the page shows more than the blocks.
+    Subclasses define `_title`, and `_content` or, if the title is no heading of it, `_blocks`; and `_page` if the
+    page shows more than the blocks.
     """
 
     def _blocks(self) -> Sequence[Block]:
-        """Return the content of the result."""
+        """Return the blocks of the result: its title and its content."""
+        return [Heading(self._title()), *self._content()]
+
+    def _content(self) -> Sequence[Block]:
+        """Return the blocks after the title."""
         raise NotImplementedError
 
     def _title(self) -> str:

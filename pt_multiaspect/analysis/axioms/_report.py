@@ -12,7 +12,7 @@ from ...aspects import Aspects
 from ...errors import refuse_unknown
 from ...integration.parsing import MeasureLike
 from ...measures import Measure
-from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table, View, with_minus
+from ...views import Block, Cell, Column, Items, Mark, Sentence, Table, View, with_minus
 
 #: Verdicts that are emphasised.
 _MARKS: dict[str, Mark] = {"holds": "holds", "ties": "ties", "fails": "fails"}
@@ -88,7 +88,7 @@ class CounterExample(View):
     figures: list[tuple[str, tuple[float, ...]]] = field(hash=False)
     sentence: str
 
-    def _blocks(self) -> list[Block]:
+    def _content(self) -> list[Block]:
         n_aspects = len(self.aspects)
         sides = [self.rankings[index] for index in self.shown]
         unknown = [""] * n_aspects
@@ -109,7 +109,6 @@ class CounterExample(View):
         ]
         groups = [("", 1), *((letter, n_aspects) for letter in "AB"[: len(sides)])] if len(sides) > 1 else []
         return [
-            Heading(self._title()),
             Table([Column("rank", left=True), *names], rows, groups=groups),
             Sentence(self.sentence),
         ]
