@@ -233,7 +233,7 @@ def _judge(
         counts = resample_counts(n_topics, n_resamples, rng)
         return lambda _, differences, zero: _bootstrap(differences, zero, counts, alpha)
     if test == "permutation":
-        signs = random_signs(n_topics, n_resamples, rng)
+        signs = (2 * rng.integers(2, size=(n_resamples, n_topics), dtype=np.int8) - 1).T
         return lambda _, differences, zero: _permutation(differences, signs, alpha)
     ranges = permuted_ranges(values, n_resamples, rng)
     return lambda measure, differences, zero: _tukey(differences, zero, ranges[measure], alpha)
@@ -248,11 +248,6 @@ def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -
         cells = topics + np.arange(size)[:, None] * n_topics
         counts[:, draws] = np.bincount(cells.ravel(), minlength=size * n_topics).reshape(size, n_topics).T
     return counts
-
-
-def random_signs(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.int8]:
-    """Draw a sign, −1 or 1, per topic and sample, topics × n_resamples."""
-    return (2 * rng.integers(2, size=(n_resamples, n_topics), dtype=np.int8) - 1).T
 
 
 def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
@@ -270,9 +265,9 @@ def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) 
     return ranges
 
 
-def slices(length: int, width: int) -> list[slice]:
-    """Split `length` rows of `width` numbers into parts of about `_CHUNK` numbers."""
-    size = max(1, _CHUNK // max(width, 1))
+def slices(length: int, width: int, most: int = _CHUNK) -> list[slice]:
+    """Split `length` rows of `width` numbers into parts of at most `most` numbers, but at least a row."""
+    size = max(1, most // max(width, 1))
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
@@ -355,7 +350,7 @@ def _t(differences: Floats, zero: float, alpha: float) -> tuple[Floats, float]:
         statistic = np.abs(mean) / error
     statistic[~differences.any(axis=1)] = 0.0
     level = 2 * student.sf(statistic, n - 1)
-    return np.asarray(level), float(student.isf(alpha / 2, n - 1) * error.max())
+    return np.asarray(level), float(student.isf(alpha / 2, n - 1) * error.max(initial=0.0))
 
 
 def _tukey(differences: Floats, zero: float, ranges: Floats, alpha: float) -> tuple[Floats, float]:

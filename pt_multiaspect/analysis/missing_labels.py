@@ -24,7 +24,7 @@ from ..measures.on import measure_on_relevance
 from ..views import Block, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, pairs_of_runs
-from ._significance import corrector, t_test_levels
+from ._significance import corrector, slices, t_test_levels
 
 #: The number of labels per aspect that are drawn at a time.
 _BATCH = 1 << 20
@@ -266,10 +266,9 @@ def _expected_values(
         return values if n_samples else np.full_like(values, np.nan), search.missing.sum(axis=1)
     in_topics = np.flatnonzero(search.is_open[search.universe.pool_query])
     n_draws = n_samples if model is None else 1
-    size = max(1, _BATCH // len(in_topics))
     total = np.zeros((len(values), len(topics)))
-    for first in range(0, n_draws, size):
-        draws = np.arange(first, min(first + size, n_draws))
+    for part in slices(n_draws, len(in_topics), _BATCH):
+        draws = np.arange(part.start, part.stop)
         labels = np.repeat(search.lowest_labels[None, :, in_topics], len(draws), axis=0)
         drawn = draw_labels(model, search.universe, search.views, search.missing, seed, draws)
         labels[:, search.missing[:, in_topics]] = drawn
@@ -297,9 +296,7 @@ def _frames(
     low, high = pairs["low"], pairs["high"]
     pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
     pairs["expected"] = of_draws[first] - of_draws[second]
-    pairs["p"] = np.zeros(0)
-    if len(first):
-        pairs["p"] = t_test_levels(values[:, :, None], first, second, corrector("t", None, 0.05))[:, 0]
+    pairs["p"] = t_test_levels(values[:, :, None], first, second, corrector("t", None, 0.05))[:, 0]
     universe = {"measure": label, "aspect": search.names, "documents": len(search.universe)}
     universe |= {"missing": search.missing.sum(axis=1), "unfilled": expected[1]}
     return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)

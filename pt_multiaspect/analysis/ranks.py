@@ -333,15 +333,14 @@ def system_front(
     refuse_taken(map(str, labels), _FRONT_COLUMNS, "a column of the result")
     signs = directions(rows, values, labels, by_label, "system_front")
     means = values.mean(axis=1)
-    table = pd.DataFrame({"name": names})
-    for column, label in enumerate(labels):
-        table[str(label)] = means[:, column]
     scores = means * signs
+    table = pd.DataFrame({"name": names})
+    table[list(map(str, labels))] = means
     table["on_front"] = is_on_front(scores)
     table["probability"] = _probability(values * signs, n_resamples, seed)
-    table["dominated_by"] = pd.Series(names_of_dominating(scores, names), dtype=object)
-    row = {name: index for index, name in enumerate(names)}
-    return table.iloc[[row[name] for name in perquery["name"].unique()]].reset_index(drop=True)
+    table["dominated_by"] = names_of_dominating(scores, names)
+    in_order = [names.index(name) for name in perquery["name"].unique()]
+    return table.iloc[in_order].reset_index(drop=True)
 
 
 def _probability(values: Floats, n_resamples: int, seed: int) -> Floats:
@@ -350,10 +349,8 @@ def _probability(values: Floats, n_resamples: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     by_topic = values.transpose(1, 0, 2).reshape(n_topics, -1)
     times = np.zeros(n_systems)
-    at_once = max(1, _MOST_MEANS // by_topic.shape[1])
-    for start in range(0, n_resamples, at_once):
-        some = min(at_once, n_resamples - start)
-        drawn = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=some)
-        means = (drawn @ by_topic / n_topics).reshape(some, n_systems, n_measures)
+    for part in slices(n_resamples, by_topic.shape[1], _MOST_MEANS):
+        drawn = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=part.stop - part.start)
+        means = (drawn @ by_topic / n_topics).reshape(-1, n_systems, n_measures)
         times += is_on_front(means).sum(axis=0)
     return times / n_resamples

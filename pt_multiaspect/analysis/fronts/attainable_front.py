@@ -143,11 +143,9 @@ def attainable_front(
             term.check_gains(f"the front of {measure}")
     refuse_taken(labelled, {*RESERVED, *(f"{label} room" for label in labelled)}, "a column of the result")
     signs = np.array([-1.0 if measure.lower_is_better else 1.0 for measure in labelled.values()])
-    lines = []
     if kind == "supported":
-        for topic in linear_topics(labelled, judgments):
-            points, gap = supported_points(topic, most)
-            lines.append(_Line(Hull.of(points), gap))
+        found = (supported_points(topic, most) for topic in linear_topics(labelled, judgments))
+        lines = [_Line(Hull.of(points), gap) for points, gap in found]
     else:
         topics = all_points(list(labelled.values()), signs, judgments, most)
         lines = [_Line(Points(points), 0.0) for points in topics]

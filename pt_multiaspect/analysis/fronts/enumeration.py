@@ -18,6 +18,7 @@ from ...kernels.pareto import TOLERANCE, front_of, staircases
 from ...kernels.progress import Counts, Progression, place_documents, precedence
 from ...measures import Measure
 from ...measures.best_rank import ranks_by_keys
+from .._significance import slices
 from ..upper_bounds.upper_bound import rankings_at
 
 #: The number of steps of the weights of the rankings that give the first bounds, by the number of measures.
@@ -194,10 +195,8 @@ def _exceed(bound: Floats, known: Floats) -> Bools:
     """Return a mask of the states with a bound that no known point reaches in all measures."""
     near = TOLERANCE * np.maximum(np.abs(known).max(axis=0), 1.0)
     result = np.ones(len(bound), dtype=np.bool_)
-    at_once = max(1, _MOST_PAIRS // len(known))
-    for start in range(0, len(bound), at_once):
-        some = bound[start : start + at_once]
-        result[start : start + at_once] = ~(known[:, None] >= some - near).all(axis=2).any(axis=0)
+    for part in slices(len(bound), len(known), _MOST_PAIRS):
+        result[part] = ~(known[:, None] >= bound[part] - near).all(axis=2).any(axis=0)
     return result
 
 
@@ -286,12 +285,10 @@ def _sequence_values(
     measures: Sequence[Measure], judgments: Judgments, query: int, document_types: Ints, sequences: _Types
 ) -> Floats:
     """Return the values of rankings whose first documents have the given types, shape (n_sequences, n_measures)."""
-    n_documents = len(document_types)
     by_name = np.argsort(judgments.docnos[judgments.pool_query == query], kind="stable")
-    at_once = max(1, _MOST_JUDGED // n_documents)
     parts = []
-    for start in range(0, len(sequences), at_once):
-        rank = _ranks(document_types, sequences[start : start + at_once])[:, by_name]
+    for part in slices(len(sequences), len(document_types), _MOST_JUDGED):
+        rank = _ranks(document_types, sequences[part])[:, by_name]
         rankings = rankings_at(judgments.repeat_query(query, len(rank)), rank.ravel())
         with silence_warnings():  # warnings about a single topic need not apply to all topics
             parts.append(np.column_stack([measure.evaluate(rankings) for measure in measures]))

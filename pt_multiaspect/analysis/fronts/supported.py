@@ -17,6 +17,7 @@ from ...kernels.hits import ratio
 from ...kernels.pareto import TOLERANCE
 from ...measures import Measure
 from ...measures.best_rank import forms_of
+from .._significance import slices
 from ..upper_bounds.upper_bound import rankings_at
 from .hull import Hull, corners
 
@@ -60,11 +61,9 @@ class _SortedTopic:
     def sorted_values(self, weights: Floats) -> Floats:
         """Return the values of rankings by Σ weight · gain, as `best` does; ties by the sum of the gains."""
         ties = ratio(self.gain, self.norm[:, None]).sum(axis=0)
-        at_once = max(1, _MOST_CELLS // max(self.gain.shape[1], 1))
         parts = []
-        for start in range(0, len(weights), at_once):
-            some = weights[start : start + at_once]
-            keys = some @ self.gain
+        for part in slices(len(weights), self.gain.shape[1], _MOST_CELLS):
+            keys = weights[part] @ self.gain
             order = np.lexsort((-np.broadcast_to(ties, keys.shape), -keys), axis=1)
             # Sum rank by rank, as measures do, so that a perfect ranking scores exactly 1: along the first axis of
             # a contiguous array.
