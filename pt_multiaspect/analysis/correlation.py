@@ -400,8 +400,7 @@ def _warn_of_constants(
 def _kendall(scores: Floats) -> Floats:
     first, second = np.triu_indices(scores.shape[1], 1)
     signs = np.sign(scores[:, first] - scores[:, second])
-    concordant = signs @ signs.T
-    return _normalise(concordant)
+    return _normalise(signs @ signs.T)
 
 
 def _spearman(scores: Floats) -> Floats:

@@ -418,13 +418,9 @@ def _agreement(strict: _Strict, weights: Floats, ci: float, seed: int) -> pd.Dat
         chosen[is_test] += strict.credits(trained if trained.any() else equal)[is_test] / N_REPEATS
     credits = np.column_stack([strict.credits(weights), chosen, strict.credits(equal)])
     counts = sums_by_topic(np.ones((len(chosen), 1)), strict.topic)[:, 0]
-    columns = agreement_interval(sums_by_topic(credits, strict.topic), counts, ci)
-    return pd.DataFrame(
-        {
-            "weights": ["fitted", "cross-validated", "equal"],
-            **dict(zip(("agreement", "low", "high"), columns, strict=True)),
-        }
-    )
+    agreement, low, high = agreement_interval(sums_by_topic(credits, strict.topic), counts, ci)
+    names = ["fitted", "cross-validated", "equal"]
+    return pd.DataFrame({"weights": names, "agreement": agreement, "low": low, "high": high})
 
 
 def _ranges(strict: _Strict, further: Floats, points: Floats, aspects: list[str], ci: float) -> pd.DataFrame:

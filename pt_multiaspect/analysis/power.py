@@ -11,7 +11,6 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
 from .._validation import choice, count, proportion, real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, number_of, refuse_unknown
@@ -221,7 +220,9 @@ def detectable_difference(
             sd = deviation[:, column]
             part = {**keys, "measure": label, **sides, "n_topics": at_hand, "sd": sd, "detectable": effect * sd}
             if wanted is not None:
-                part |= _topics_for(wanted[str(label)], sd, at_hand, power, level)
+                target, limits = wanted[str(label)], upper_deviation(sd, at_hand, CONFIDENCE)
+                part |= {"difference": target, "n_needed": topics_needed(target / sd, power, level)}
+                part["n_needed_high"] = topics_needed(target / limits, power, level)
             parts.append(pd.DataFrame(part))
             known = sd[once][~np.isnan(sd[once])]
             median, high = np.quantile(effect * known, [0.5, 0.9]) if len(known) else (np.nan, np.nan)
@@ -240,16 +241,6 @@ def _wanted_differences(difference: object, labels: list[str]) -> dict[str, floa
     refuse_unknown(labels, difference, "one difference per measure", "difference")
     return {
         label: real(f"difference: {label}", low=0, open_low=True)(number) for label, number in difference.items()
-    }
-
-
-def _topics_for(difference: float, deviation: Floats, n_topics: int, power: float, level: float) -> dict[str, Any]:
-    """Return the topics needed for a difference, by the standard deviations and by their upper limits."""
-    limits = upper_deviation(deviation, n_topics, CONFIDENCE)
-    return {
-        "difference": difference,
-        "n_needed": topics_needed(difference / deviation, power, level),
-        "n_needed_high": topics_needed(difference / limits, power, level),
     }
 
 
@@ -294,9 +285,8 @@ class DiscriminativePower(View):
             Columns ``measure rank a b asl``: the pairs of each measure by significance level, highest first.
             The closer a curve is to the axes, the more discriminative the measure.
         """
-        order = self.pairs.sort_values("asl", ascending=False, kind="stable")
-        parts = [order[order["measure"] == measure] for measure in self.pairs["measure"].unique()]
-        curve: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        measures = pd.factorize(self.pairs["measure"])[0]
+        curve = self.pairs.iloc[np.lexsort((-self.pairs["asl"], measures))].reset_index(drop=True)
         curve["rank"] = curve.groupby("measure", sort=False).cumcount() + 1
         return curve.loc[:, ["measure", "rank", "a", "b", "asl"]]
 
@@ -432,11 +422,9 @@ def discriminative_power(
     for index, measure in enumerate(measures):
         differences, level, needed = levels(index, first, second)
         p = correct(level)
-        part = pd.DataFrame({"measure": measure, "a": system[first], "b": system[second]})
-        part["difference"], part["asl"], part["p"] = differences.mean(axis=1), level, p
-        part["discriminated"] = p < alpha
-        n_discriminated = int(part["discriminated"].sum())
-        parts.append(part)
+        statistics = {"difference": differences.mean(axis=1), "asl": level, "p": p, "discriminated": p < alpha}
+        parts.append(pd.DataFrame({"measure": measure, "a": system[first], "b": system[second], **statistics}))
+        n_discriminated = int((p < alpha).sum())
         table.append((measure, n_discriminated / len(first), n_discriminated, len(first), needed))
     summary = pd.DataFrame(table, columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"])
     return DiscriminativePower(

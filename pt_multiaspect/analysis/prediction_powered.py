@@ -283,7 +283,7 @@ def prediction_powered(
     confidence = proportion("ci")(ci)
     table, differences = [], []
     for label, names, arrays in _pair_values(_read(human, "human"), _read(model, "model")):
-        table.append(_rows({"measure": label, "name": names}, arrays, confidence))
+        table.append(_rows({"measure": label, "name": names}, confidence, *arrays))
         if baseline is None:
             continue
         refuse_unknown([baseline], map(str, names), "one of the runs", "baseline")
@@ -291,9 +291,9 @@ def prediction_powered(
         others = [name for name in names if str(name) != baseline]
         if not others:
             raise MultiAspectError(f"baseline: expected a run to compare with {baseline}, got no other")
-        paired = tuple(np.delete(_differences(values, against), against, axis=0) for values in arrays)
+        paired = (np.delete(_differences(values, against), against, axis=0) for values in arrays)
         keys = {"measure": label, "baseline": baseline, "name": others}
-        differences.append(_rows(keys, (paired[0], paired[1], paired[2]), confidence))
+        differences.append(_rows(keys, confidence, *paired))
     return PredictionPowered(
         pd.concat(table, ignore_index=True),
         pd.concat(differences, ignore_index=True) if differences else None,
@@ -337,8 +337,7 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any
 
 
 def _positions(items: list[Any], among: list[Any]) -> Ints:
-    position = {str(item): number for number, item in enumerate(among)}
-    return np.array([position[str(item)] for item in items], dtype=np.intp)
+    return pd.Index(list(map(str, among))).get_indexer(pd.Index(list(map(str, items))))
 
 
 def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: str = "") -> None:
@@ -390,9 +389,8 @@ def _differences(values: Floats, baseline: int) -> Floats:
     return differences
 
 
-def _rows(keys: dict[str, Any], arrays: _Arrays, confidence: float) -> pd.DataFrame:
+def _rows(keys: dict[str, Any], confidence: float, human: Floats, labels: Floats, further: Floats) -> pd.DataFrame:
     """Return the estimates of one measure, from H, L and L', runs × topics."""
-    human, labels, further = arrays
     n, n_further = human.shape[1], further.shape[1]
     every = np.concatenate([labels, further], axis=1)
     slope, error = _regression(human, labels)
@@ -402,9 +400,7 @@ def _rows(keys: dict[str, Any], arrays: _Arrays, confidence: float) -> pd.DataFr
         distance = further.mean(axis=1) - labels.mean(axis=1)
         estimate = estimate + weight * distance
         spread = (n - 1) * _variance(labels)
-        shift = np.divide(
-            (n_further / (n + n_further) * distance) ** 2, spread, out=np.zeros(len(human)), where=spread > 0
-        )
+        shift = ratio((n_further / (n + n_further) * distance) ** 2, spread)
         variance = error**2 * (1 / n + shift) + slope**2 * _variance(every) / (n + n_further)
         # Labels that do not vary say nothing: the human topics alone remain.
         half = np.where(spread > 0, _quantile(n - 2, confidence) * np.sqrt(variance), half)
@@ -435,8 +431,7 @@ def _regression(human: Floats, labels: Floats) -> tuple[Floats, Floats]:
     """Return the slope of H on L, limited to [0, 1], and the standard deviation of H − slope·L, one per run."""
     n, spread = human.shape[1], _variance(labels)
     products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
-    known = (spread > 0) & (_variance(human) > 0)
-    slope = np.divide(products.sum(axis=1) / (n - 1), spread, out=np.zeros(len(human)), where=known).clip(0, 1)
+    slope = np.where(_variance(human) > 0, ratio(products.sum(axis=1) / (n - 1), spread), 0.0).clip(0, 1)
     # One degree of freedom is lost to the slope, unless the labels do not vary.
     freedom = np.where(spread > 0, n - 2, n - 1)
     return slope, np.sqrt(_variance(human - slope[:, None] * labels) * (n - 1) / freedom)
@@ -476,7 +471,10 @@ class _Plan:
 
     def is_narrow(self, n: Floats, half: Floats | float) -> Bools:
         """Return whether half the width of the interval is at most `half` with n human topics."""
-        return np.asarray(_quantile(self._freedom(n), self.confidence) * self._error(n) <= half)
+        weight, freedom = 1 - n / self.n_topics, np.where(n < self.n_topics, n - 2, n - 1)
+        error = np.minimum(self.error_sd, self.sd) ** 2
+        variance = error * (1 + weight / (n - 3)) + (self.sd**2 - error) * (1 - weight)
+        return np.asarray(_quantile(freedom, self.confidence) * np.sqrt(variance / n) <= half)
 
     def has_power(self, n: Floats, difference: float, power: float, slope: Floats) -> Bools:
         """Return whether the interval excludes 0 with the probability `power` with n human topics."""
@@ -492,13 +490,3 @@ class _Plan:
                 numbers = (int(size), int(total), alpha)
                 found[rows] = power_of_double_sampling(effects[rows], unexplained[rows], highest[rows], *numbers)
         return found >= power
-
-    def _freedom(self, n: Floats) -> Floats:
-        return np.where(n < self.n_topics, n - 2, n - 1)
-
-    def _error(self, n: Floats) -> Floats:
-        """Return the standard error with n human topics."""
-        weight = 1 - n / self.n_topics
-        error = np.minimum(self.error_sd, self.sd) ** 2
-        variance = error * (1 + weight / (n - 3)) + (self.sd**2 - error) * (1 - weight)
-        return np.asarray(np.sqrt(variance / n), dtype=np.float64)

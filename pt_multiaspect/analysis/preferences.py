@@ -371,7 +371,10 @@ def read_preferences(preferences: Any, names: list[Any], qids: list[Any]) -> tup
             f"{number_of(int((~has_values).sum()), 'preference')} on {number_of(n_topics, 'topic')} without values "
             "left out."
         )
-    return _number_preferences(table[has_values], names, qids, notes)
+    numbered = _number_preferences(table[has_values], names, qids)
+    if n_repeated := has_values.sum() - len(numbered):
+        notes.append(f"{number_of(n_repeated, 'repeated preference')} of the same assessor left out.")
+    return numbered, notes
 
 
 def _sign_preferences(table: pd.DataFrame) -> pd.DataFrame:
@@ -415,10 +418,8 @@ def _pairs_of_scores(table: pd.DataFrame) -> pd.DataFrame:
     return pairs[["qid", "assessor"]].assign(a=pairs["name"], b=pairs["name_b"], sign=sign)
 
 
-def _number_preferences(
-    table: pd.DataFrame, names: list[Any], qids: list[Any], notes: list[str]
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return preferences as numbers, each assessor's preference of a pair once, and what was left out."""
+def _number_preferences(table: pd.DataFrame, names: list[Any], qids: list[Any]) -> pd.DataFrame:
+    """Return preferences as numbers, each assessor's preference of a pair once."""
     keys = ["qid", "a", "b", "assessor"]
     distinct = table.drop_duplicates([*keys, "sign"]).sort_values(keys)
     contradictory = distinct[distinct.duplicated(keys)]
@@ -429,9 +430,6 @@ def _number_preferences(
             f"preferences: expected one preference between {a} and {b} on topic {qid}, got contradictory ones{by} "
             f"{tally(len(contradictory), 'row')}"
         )
-    if len(distinct) < len(table):
-        n_repeated = len(table) - len(distinct)
-        notes = [*notes, f"{number_of(n_repeated, 'repeated preference')} of the same assessor left out."]
     topic_row, name_row = ({str(name): row for row, name in enumerate(axis)} for axis in (qids, names))
     columns = {
         "topic": distinct["qid"].map(topic_row),
@@ -440,7 +438,7 @@ def _number_preferences(
         "sign": distinct["sign"],
         "assessor": pd.factorize(distinct["assessor"])[0],
     }
-    return pd.DataFrame(columns).astype(np.intp).reset_index(drop=True), notes
+    return pd.DataFrame(columns).astype(np.intp).reset_index(drop=True)
 
 
 def _agreement_of_assessors(preferences: pd.DataFrame) -> dict[str, float]:

@@ -262,12 +262,10 @@ class _Best:
         parts = _parts(read.values, ties)
         #: The runs that are best for some topic, sorted by name so that sums do not depend on the order of
         #: `perquery`, with their weights, n_queries × measures (0 for queries that are not topics).
-        self._part: dict[str, Floats] = {}
-        for system in sorted(range(len(names)), key=lambda system: str(names[system])):
-            if parts[system].any():
-                part = np.zeros((self.judgments.n_queries, len(self.measures)))
-                part[queries] = parts[system]
-                self._part[str(names[system])] = part
+        weights = np.zeros((len(names), self.judgments.n_queries, len(self.measures)))
+        weights[:, queries] = parts
+        by_name = sorted(zip(map(str, names), weights, strict=True), key=lambda item: item[0])
+        self._part = {name: part for name, part in by_name if part.any()}
 
     def table(self, ranks: list[str], **columns: Floats) -> pd.DataFrame:
         """Return one row per measure and group of ranks, from columns of ranks × measures."""
