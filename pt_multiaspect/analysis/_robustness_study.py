@@ -418,11 +418,8 @@ class Study:
             return self._leave_out("labels", str(error))
         self.results["missing_labels"] = found
         # Its pairs may be the other way round.
-        swapped = found.pairs.rename(columns={"a": "b", "b": "a"})
-        low, high = -swapped["high"], -swapped["low"]
-        turned = swapped.assign(
-            difference=-swapped["difference"], low=low, high=high, expected=-swapped["expected"]
-        )
+        turned = found.pairs.rename(columns={"a": "b", "b": "a", "low": "high", "high": "low"})
+        turned[["low", "high", "expected"]] *= -1
         both = pd.concat([found.pairs, turned], ignore_index=True)
         universe = found.universe.to_dict("records")
         missing = choices(f"{row['missing']} of {row['aspect']}" for row in universe if row["missing"])

@@ -116,10 +116,6 @@ class Weightings(View):
             f"{significant_share(kept, len(tested), level, f'under at least 95 % of {these} weightings')}"
         )
 
-    @property
-    def _these(self) -> str:
-        return "all" if self.within is None else "the allowed"
-
     def _title(self) -> str:
         return f"Weightings of {self.measure}"
 
@@ -131,9 +127,10 @@ class Weightings(View):
             Column("moved"),
             Column("reversed by", left=True, spare=1),
         ]
+        these = "all" if self.within is None else "the allowed"
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
-            f"Weights of the measure: {declared}. a higher: fraction of {self._these} weightings under which a has "
+            f"Weights of the measure: {declared}. a higher: fraction of {these} weightings under which a has "
             f"the higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction "
             f"with the same sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
         )

@@ -72,7 +72,9 @@ def correlation_heatmap(
     ['1.00', '0.67', '0.67', '1.00']
     """
     values, names, intervals = _square(correlations)
-    cmap, low, high = _span(values) if limits is None else _read_limits(limits)
+    if limits is None:  # the same for figures of one kind
+        limits = (-1.0, 1.0) if (values < 0).any() else (0.0, 1.0)
+    cmap, low, high = _read_limits(limits)
     texts = style.distinct_texts(names, 30)
     side = float(np.clip((0.95 if intervals else 0.62) * len(names), 2.4, 16))
     ax = style.axes_or_new(ax, side + 3.2, side + 1.4)
@@ -102,11 +104,6 @@ def correlation_heatmap(
     if title:
         ax.set_title(title, fontsize="medium")
     return ax
-
-
-def _span(values: Floats) -> tuple[str, float, float]:
-    """Return the colour map of correlations and the values of its ends, the same for figures of one kind."""
-    return ("RdBu", -1.0, 1.0) if (values < 0).any() else ("Blues", 0.0, 1.0)
 
 
 def _read_limits(limits: object) -> tuple[str, float, float]:

@@ -89,7 +89,7 @@ class Search:
             chosen = np.sort(rng.choice(len(row), size=share, replace=False))
             column, row = column[chosen], row[chosen]
         return [
-            Block(part, position, rule.ask(space, part, position)[1])
+            self._block(part, position)
             for index, position in enumerate(positions)
             if len(part := worlds[row[column == index]])
         ], is_complete
@@ -189,21 +189,21 @@ class Search:
         return [np.stack(worlds) for worlds in (kept, lower) if worlds]
 
     def _blocks_of(self, worlds: Worlds) -> list[Block]:
-        blocks = []
-        for position in self.rule.positions(self.space, worlds.shape[1]):
-            valid = self.rule.ask(self.space, worlds, position)[0]
-            if valid.any():
-                blocks.append(Block(worlds[valid], position, self.rule.ask(self.space, worlds[valid], position)[1]))
-        return blocks
+        positions = self.rule.positions(self.space, worlds.shape[1])
+        masks = [(position, self.rule.ask(self.space, worlds, position)[0]) for position in positions]
+        return [self._block(worlds[valid], position) for position, valid in masks if valid.any()]
+
+    def _block(self, worlds: Worlds, position: Position) -> Block:
+        return Block(worlds, position, self.rule.ask(self.space, worlds, position)[1])
 
     def _example(self, bound: Bound, hit: _Hit, verdict: str) -> CounterExample:
         rule, space = self.rule, self.space
-        asked = rule.ask(space, hit.world[None], hit.position)[1]
-        (table,) = Questions(space, [Block(hit.world[None], hit.position, asked)]).scores(bound)
+        block = self._block(hit.world[None], hit.position)
+        (table,) = Questions(space, [block]).scores(bound)
         raw = bound.orient(table[0])
         rankings = []
         for column in rule.example_rankings(table[0]):
-            worlds, order, variant = asked[column]
+            worlds, order, variant = block.asked[column]
             aspects = scaled_aspects(bound.aspects, variant.scaled) if variant.scaled else bound.aspects
             labels = [Space(aspects).labels(document) for document in worlds[0]]
             ranked = tuple(labels[document] for document in order)

@@ -318,10 +318,9 @@ class Questions:
         self._blocks = blocks
         #: Per block and ranking, the rows of its trials among the distinct rankings.
         self._rows: dict[tuple[int, int], Ints] = {}
+        scalings = dict.fromkeys(asked.variant.scaled for block in blocks for asked in block.asked)
         #: The distinct rankings, by scaling of the labels.
-        self._rankings: dict[tuple[float, ...], Rankings] = {}
-        for scaled in dict.fromkeys(asked.variant.scaled for block in blocks for asked in block.asked):
-            self._rankings[scaled] = self._join(scaled)
+        self._rankings = {scaled: self._join(scaled) for scaled in scalings}
 
     def _join(self, scaled: tuple[float, ...]) -> Rankings:
         by_size: dict[int, dict[tuple[int, int], Ints]] = {}

@@ -11,7 +11,7 @@ import numpy as np
 from ..._typing import Floats, Ints
 from ...bases import Term
 from ...errors import MultiAspectError
-from ...kernels.hits import descending, heads, row_keys
+from ...kernels.hits import descending, heads, positions, row_keys
 from ...kernels.progress import ConvexProgress, Counts, Progress, Progression, place_documents, precedence
 
 #: Tolerance for equal values, as sums in different orders are rounded differently.
@@ -248,11 +248,9 @@ def _later_worth(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> F
         return None
     whole = ((np.arange(2**n_types)[:, None] >> np.arange(n_types)) & 1).astype(np.int32)
     split, choice = np.nonzero(whole.T == 0)
-    times = totals[split] + 1
-    counts = np.repeat(whole[choice] * totals, times, axis=0)
-    counts[np.arange(len(counts)), np.repeat(split, times)] = np.arange(len(counts)) - np.repeat(
-        np.cumsum(times) - times, times
-    )
+    case = np.repeat(np.arange(len(split)), totals[split] + 1)
+    counts = (whole[choice] * totals)[case]
+    counts[np.arange(len(case)), split[case]] = positions(case)
     levels = [(weight * part.level(counts), part.factor) for weight, part in parts]
     size = counts.sum(axis=1)
     order = np.argsort(size, kind="stable")
