@@ -14,7 +14,7 @@ from ir_measures.measures import MeanAgg
 from scipy import stats
 
 import pt_multiaspect as ma
-from pt_multiaspect.evaluation.long_frames import RECORD, UNIT_SCORE
+from pt_multiaspect.integration.parsing import RECORD, UNIT_SCORE
 from pt_multiaspect.kernels import intervals
 
 VALUES = [0.2, 0.4, 0.1, 0.35, 0.3]

@@ -11,7 +11,7 @@ from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_taken, refuse_unknown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct, is_combined, measures_by_label, read_long_frame
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import RECORD, Measures, parse_all, record_measures
+from ..integration.parsing import Measures, parse_all, read_record, record_measures
 from ._frames import ROUNDING, answer_title
 
 
@@ -84,7 +84,7 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     first = np.unique(answer, return_index=True)[1]
     answers = frame[keys].iloc[first]
     parts = [frame]
-    records = dict(frame.attrs.get(RECORD) or {})
+    records = dict(read_record(frame))
     for label, measure in labelled.items():
         if not is_combined(measure):
             raise MultiAspectError(

@@ -107,7 +107,13 @@ def from_criteria(judged: Any, *, aspects: object = None, combine_judges: str = 
         labels = _known_labels(labels, scales.get(name), answers, name, what)
         levels, level = _levels(labels, name, scales.get(name), what)
         scores[name] = _combine(levels, labels.answer, level, answers, name, combine_judges, what)
-        _warn_of_judges(labels.rows, what)
+        topics = unlike_judges(labels.rows)
+        if topics:
+            warn_once(
+                f"{what}: on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different "
+                "judges, so their values may not be comparable; select labels of judges who judged all runs",
+                key=f"{what}: different judges",
+            )
     return score_frame(answers, scores, what)
 
 
@@ -137,8 +143,7 @@ def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
             f"divide percentages by 100, declare grades, as in {example}, or select the criteria. Leave out topics "
             "that are not judged for all runs"
         )
-        levels, position = np.unique(read_numbers(column, rows, what, remedy), return_inverse=True)
-        return levels, position
+        return np.unique(read_numbers(column, rows, what, remedy), return_inverse=True)
     given = read_labels(column)
     scale = aspect.scale
     index, _ = scale.positions(given)
@@ -178,17 +183,6 @@ def _combine(
             f"{n_most[tied[0]]} {tally(len(tied), 'answer')}; use combine_judges='median' or 'mean'"
         )
     return np.asarray(levels[most])
-
-
-def _warn_of_judges(rows: pd.DataFrame, what: str) -> None:
-    """Warn about topics on which runs were judged by different judges."""
-    topics = unlike_judges(rows)
-    if topics:
-        warn_once(
-            f"{what}: on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different "
-            "judges, so their values may not be comparable; select labels of judges who judged all runs",
-            key=f"{what}: different judges",
-        )
 
 
 def rubric_scores(questions: Any) -> pd.DataFrame:

@@ -232,8 +232,7 @@ def unlike_judges(rows: pd.DataFrame) -> list[str]:
     rows : DataFrame
         Columns ``answer qid judge``, one row per label of a criterion.
     """
-    by_answer = rows.drop_duplicates(["answer", "judge"]).groupby("answer", sort=False)
-    judges = by_answer.agg(qid=("qid", "first"), judges=("judge", frozenset))
+    judges = rows.groupby("answer", sort=False).agg(qid=("qid", "first"), judges=("judge", frozenset))
     n_sets = judges.groupby("qid", sort=False)["judges"].nunique()
     return list(map(str, n_sets.index[n_sets > 1]))
 

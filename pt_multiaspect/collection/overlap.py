@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from .._typing import Bools, Floats
+from .._typing import Bools
 from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn, warn_of_run, warn_once
 from .columns import MIN_POOL, MOSTLY, USUAL_GRADES
 from .inputs import BY_QUERY
@@ -151,21 +151,16 @@ def warn_of_answers(documents: Collection[Mapping[str, str]], labels: Iterable[s
     )
 
 
-def are_grades(values: Floats) -> bool:
-    """Return whether numbers are whole and have few distinct values, as labels do."""
-    known = values[~np.isnan(values)]
-    return len(np.unique(known)) <= USUAL_GRADES and bool((known == np.floor(known)).all())
-
-
 def warn_if_swapped(rankings: Rankings, name: str) -> None:
     """Warn if the labels of the judgments look like scores, and the scores of the run `name` like labels."""
     judgments, run = rankings.judgments, rankings.source
     has_scores = judgments.compute_once("labels like scores", lambda: _has_scores_as_labels(judgments))
     if not has_scores or len(run) < _MIN_ROWS:
         return
-    pairs = np.unique(np.stack([run.query, run.score]), axis=1).shape[1]
-    if are_grades(run.score) and 2 * pairs <= len(run):
-        scores = choices(f"{score:g}" for score in np.unique(run.score))
+    pairs, distinct = np.unique(np.stack([run.query, run.score]), axis=1).shape[1], np.unique(run.score)
+    are_grades = len(distinct) <= USUAL_GRADES and (distinct == np.floor(distinct)).all()
+    if are_grades and 2 * pairs <= len(run):
+        scores = choices(f"{score:g}" for score in distinct)
         warn_of_run(
             f"few scores ({scores}), as documents have grades, but nearly every judged document of a query has a "
             "different label, as documents have scores",

@@ -85,8 +85,7 @@ def fill_labels(
     of_universe = universe.views(Aspects({view.name: view.aspect for view in views}))
     missing = np.stack([~view.known for view in of_universe])
     complete = np.stack([view.label for view in of_universe])
-    draws = np.zeros(1, dtype=np.intp)
-    complete[missing] = draw_labels(model, universe, of_universe, missing, seed, draws)[0]
+    complete[missing] = draw_labels(model, universe, of_universe, missing, seed, np.zeros(1, dtype=np.intp))[0]
     by_row = universe.row_values
     query, docnos = by_row(universe.pool_query), by_row(universe.docnos)
     frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})

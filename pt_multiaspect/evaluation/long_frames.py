@@ -15,7 +15,7 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_pandas, is_frame, to_pandas
 from ..errors import MultiAspectError, choices, cut, number_of, tally, warn_once
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import RECORD, UNIT_SCORE, MeasureName, find_measures, parse_all
+from ..integration.parsing import UNIT_SCORE, MeasureName, find_measures, parse_all, read_record
 from ..measures import GMAP
 
 #: The columns of a long frame, and those that identify a value.
@@ -139,13 +139,12 @@ def check_distinct(perquery: pd.DataFrame, remedy: str, others: Sequence[str] = 
 
 def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
     """Return whether the frame has a record of the measure of a label."""
-    written = perquery.attrs.get(RECORD)
-    return isinstance(written, Mapping) and label in written
+    return label in read_record(perquery)
 
 
 def is_unit_score(perquery: pd.DataFrame, label: str) -> bool:
     """Return whether the frame records that the values of a label lie in [0, 1], without a measure."""
-    return is_recorded(perquery, label) and perquery.attrs[RECORD][label] == UNIT_SCORE
+    return bool(read_record(perquery).get(label) == UNIT_SCORE)
 
 
 def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
@@ -173,9 +172,7 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
         labelled = parse_all(measures)
         check_labels(labels, labelled)
         return {label: labelled[label] for label in labels}
-    written = perquery.attrs.get(RECORD)
-    if not isinstance(written, Mapping):
-        written = {}
+    written = read_record(perquery)
     known: dict[str, ir_measures.Measure | None] = {}
     for label in labels:
         text = written.get(label, label)

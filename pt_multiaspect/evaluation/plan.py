@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -180,7 +180,7 @@ def counted_frame(
 
 
 def long_frame(
-    names: list[str], labels: list[str], qids: Iterable[np.ndarray], values: list[Floats]
+    names: list[str], labels: list[str], qids: Sequence[np.ndarray], values: list[Floats]
 ) -> pd.DataFrame:
     """Return a long frame: one row per run, measure and query.
 
@@ -190,17 +190,16 @@ def long_frame(
         The runs.
     labels : list of str
         The measures.
-    qids : iterable of ndarray of str
+    qids : sequence of ndarray of str
         The queries of each run.
     values : list of ndarray of float, each of shape (n_measures, n_queries)
         The values of each run.
     """
-    per_run = list(qids)
-    sizes = [len(labels) * len(run_qids) for run_qids in per_run]
+    sizes = [len(labels) * len(run_qids) for run_qids in qids]
     rows = {
         "name": np.repeat(np.array(names, dtype=object), sizes),
-        "qid": np.concatenate([np.tile(run_qids, len(labels)) for run_qids in per_run]),
-        "measure": np.concatenate([np.repeat(np.array(labels, object), len(run_qids)) for run_qids in per_run]),
+        "qid": np.concatenate([np.tile(run_qids, len(labels)) for run_qids in qids]),
+        "measure": np.concatenate([np.repeat(np.array(labels, object), len(run_qids)) for run_qids in qids]),
         "value": np.concatenate([run_values.ravel() for run_values in values]),
     }
     return pd.DataFrame(rows)[COLUMNS]

@@ -36,14 +36,10 @@ class Dimension:
     group: Ints
     share: Floats
 
-    def positions(self, docnos: Objects) -> Ints:
-        """Return the position of each document, -1 if it has no memberships."""
-        return np.asarray(self.docnos.get_indexer(pd.Index(docnos, dtype=object)), dtype=np.intp)
-
     def expand(self, docnos: Objects) -> tuple[Ints, Ints, Floats]:
         """Return the indices in `docnos`, groups and shares of all memberships of documents."""
-        position = self.positions(docnos)
-        index = np.flatnonzero(position >= 0)
+        position = self.docnos.get_indexer(pd.Index(docnos, dtype=object))
+        index = np.flatnonzero(position >= 0)  # documents with memberships
         position = position[index]
         count = self.start[position + 1] - self.start[position]
         offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)

@@ -189,9 +189,8 @@ class GroupTarget:
             else:
                 shares = np.zeros(shape)
                 for key, share in distribution.items():
-                    shares[tuple(position_of[group] for position_of, group in zip(positions, key, strict=True))] = (
-                        share
-                    )
+                    cell = tuple(position_of[group] for position_of, group in zip(positions, key, strict=True))
+                    shares[cell] = share
             _check_shares(what, shares)
             result[qid] = (shares / shares.sum()).ravel()
         return result

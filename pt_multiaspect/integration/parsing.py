@@ -349,14 +349,19 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     return measure_on_relevance(measure)
 
 
+def read_record(perquery: pd.DataFrame) -> Mapping[str, Any]:
+    """Return the recorded measures of a frame by label, none if it has no record."""
+    record = perquery.attrs.get(RECORD)
+    return record if isinstance(record, Mapping) else {}
+
+
 def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike | None]) -> None:
     """Record in the frame the measures of its labels; None for a label that does not name a measure.
 
     Printed measures, as read from files, are parsed when they are looked up. A label that the frame has recorded as
     `UNIT_SCORE` remains one if it does not name a measure.
     """
-    earlier = perquery.attrs.get(RECORD)
-    scores = dict(earlier) if isinstance(earlier, Mapping) else {}
+    scores = read_record(perquery)
     record: dict[str, str | None] = {}
     for label, measure in labelled.items():
         if measure is None:

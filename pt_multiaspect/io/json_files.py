@@ -116,10 +116,8 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
         )
     with refuse_surrogates(name):
         "\0".join(content).encode()
-        "\0".join(docnos).encode()
-    return Run(
-        np.array(list(content), dtype=object), query, Texts.from_strings(np.array(docnos, dtype=object)), values
-    )
+        texts = Texts.from_strings(np.array(docnos, dtype=object))
+    return Run(np.array(list(content), dtype=object), query, texts, values)
 
 
 def _finite_numbers(numbers: list[Any]) -> Floats | None:

@@ -77,7 +77,7 @@ class Texts:
     def from_strings(cls, values: Objects) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is not a string."""
         content = _join_strings(values)
-        data = _pad_bytes(content)
+        data = _with_padding(np.frombuffer(content, dtype=np.uint8))
         ends = np.flatnonzero(data[: len(content)] == 0)
         size = np.diff(ends, prepend=-1) - 1
         if len(ends) > len(values):  # a zero byte within a string cannot be distinguished from its end
@@ -95,8 +95,8 @@ class Texts:
     def from_bytes(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
         """Read consecutive strings in a buffer, which is copied if there are too few bytes after the last one."""
         end = int(start[-1] + size[-1]) if len(start) else 0
-        is_long_enough = len(data) - end >= _WIDTH
-        return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _pad_bytes(data), start, size)
+        buffer = np.frombuffer(data, dtype=np.uint8)
+        return cls(buffer if len(data) - end >= _WIDTH else _with_padding(buffer), start, size)
 
     def take(self, index: Any) -> Texts:
         """Return the strings at `index`, on the same buffer."""
@@ -265,12 +265,8 @@ def _join_strings(values: Objects) -> bytes:
 
 
 def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return np.concatenate([data, np.zeros(_WIDTH, dtype=np.uint8)])
-
-
-def _pad_bytes(content: bytes) -> NDArray[np.uint8]:
     """Return bytes followed by the zero bytes of one word."""
-    return np.frombuffer(content + bytes(_WIDTH), dtype=np.uint8)
+    return np.concatenate([data, np.zeros(_WIDTH, dtype=np.uint8)])
 
 
 def _blocks(n_rows: int, size: int) -> Iterator[slice]:
