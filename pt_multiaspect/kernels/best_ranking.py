@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError
 from .forms import Additive, Linear
-from .hits import positions, ranks_within_queries
+from .hits import positions, ranks_within_queries, restore_order
 
 #: A measure and its weight per query, shape (n_queries,).
 Weighted = tuple[Additive, Floats]
@@ -60,8 +60,7 @@ def _assign_ranks(forms: Sequence[Weighted], gains: Floats, query: Ints, n_queri
     leaves_out = all(form.LEAVES_OUT for form, _ in forms)
     # Sorted by usefulness, so that sums do not depend on the order of the qrels.
     order = np.lexsort((*gains, ~gains.any(axis=0), query))
-    rank = np.empty(len(query), dtype=np.intp)
-    rank[order] = positions(query) + 1
+    rank = restore_order(order, positions(query) + 1)
     ranked_first = order[gains[:, order].any(axis=0)] if leaves_out else order
     bounds = np.searchsorted(query[ranked_first], np.arange(n_queries + 1))
     for index in range(n_queries):
@@ -108,6 +107,5 @@ def _required_documents(
     ranks = ranks[: int(np.max(np.flatnonzero(counts), initial=-1)) + 1]
     gain_class = np.unique(gains[:, documents], axis=1, return_inverse=True)[1].reshape(-1)
     by_class = np.argsort(gain_class, kind="stable")
-    position = np.empty(len(documents), dtype=np.intp)
-    position[by_class] = positions(gain_class[by_class])
+    position = restore_order(by_class, positions(gain_class[by_class]))
     return documents[position < len(ranks)], ranks

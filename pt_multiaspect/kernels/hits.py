@@ -108,9 +108,8 @@ def positions(query: Ints) -> Ints:
 
 def running_sum(values: Ints, query: Ints) -> Ints:
     """Return the cumulative sum of the values within each query, exact for integers."""
-    running = np.cumsum(values)
-    begin = firsts(query)
-    return running - (running[begin] - values[begin] if len(values) else running)
+    running, begin = np.cumsum(values), firsts(query)
+    return running - running[begin] + values[begin]
 
 
 def running_product(factors: Floats, query: Ints) -> Floats:
@@ -160,9 +159,14 @@ def ideal_sums(
     return sums(query, gain * discount(rank), n_queries)
 
 
+def restore_order(order: Ints, values: Ints) -> Ints:
+    """Return values in the order of the elements, given the order that sorted these."""
+    restored = np.empty(len(order), dtype=np.intp)
+    restored[order] = values
+    return restored
+
+
 def ranks_within_queries(query: Ints, values: Floats, *ties: Floats) -> Ints:
     """Return the rank of each element within its query, from 1, by decreasing value, then by decreasing `ties`."""
     order = np.lexsort((*(-tie for tie in reversed(ties)), -values, query))
-    rank = np.empty(len(query), dtype=np.intp)
-    rank[order] = positions(query[order]) + 1
-    return rank
+    return restore_order(order, positions(query[order]) + 1)

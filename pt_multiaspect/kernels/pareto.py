@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
+from .hits import restore_order
 
 #: Tolerance for equal values, relative to the maximum (rounding errors).
 TOLERANCE = 1e-12
@@ -151,8 +152,7 @@ def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
     if values.shape[1] > 2:
         order = np.argsort(group, kind="stable")
         bounds = np.flatnonzero(np.diff(group[order])) + 1
-        parts = np.split(order, bounds) if len(order) else []
-        return np.concatenate([part[front_of(values[part])] for part in parts] or [order])
+        return np.concatenate([part[front_of(values[part])] for part in np.split(order, bounds)])
     # Integers, which are equal if values are equal except for rounding, so that groups are distinct.
     levels = [_levels(column) for column in values.T]
     order = np.lexsort((*(-level for level in levels[::-1]), group))
@@ -166,6 +166,4 @@ def _levels(values: Floats) -> Ints:
     """Return the ranks of values, from 0, equal for values that are equal except for rounding."""
     order = np.argsort(values, kind="stable")
     near = TOLERANCE * np.abs(values).max(initial=0.0)
-    level = np.empty(len(values), dtype=np.intp)
-    level[order] = np.cumsum(np.diff(values[order], prepend=values[order][:1]) > near)
-    return level
+    return restore_order(order, np.cumsum(np.diff(values[order], prepend=values[order][:1]) > near))
