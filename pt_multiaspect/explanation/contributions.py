@@ -324,8 +324,7 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
 
     if marginal:
         cutoff = last_rank([terms[index] for index in marginal])
-        differences = _differences(run, evaluate, cutoff, values[marginal])
-        for index, part in zip(marginal, differences, strict=True):
+        for index, part in zip(marginal, _differences(run, evaluate, cutoff, values[marginal]), strict=True):
             parts[index] = replace(part, weight=weights[index], slope=slopes[index], name=terms[index].name)
     return Parts(value, [parts[index] for index in range(len(terms))], whole, unknown)
 

@@ -168,8 +168,7 @@ def _ranking(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
 
 
 def _contributions(topic: Topic, parts: Sequence[TopicPart], gain: str) -> Iterator[str]:
-    measure = topic.measure
-    if measure.lower_is_better:
+    if topic.measure.lower_is_better:
         yield "Lower values are better."
     (first, *others) = parts
     if first.norm == 0 and not others:

@@ -113,8 +113,7 @@ def recovery(hits: Hits, target: Target) -> Floats:
     above, position = _positive_hits(hits, target)
     after = above.rank > total[above.query]
     query, rank, position = above.query[after], above.rank[after], position[after]
-    climbed = at_r[query] + running_sum(position, query)
-    recovered = climbed >= 0
+    recovered = at_r[query] + running_sum(position, query) >= 0
     first = np.flatnonzero(recovered)[positions(query[recovered]) == 0]
     balance = np.zeros(hits.n_queries, dtype=np.intp)
     balance[query[first]] = rank[first]

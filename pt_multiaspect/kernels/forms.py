@@ -258,5 +258,4 @@ class Linear(Additive):
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return discount times gain of each document at each rank."""
-        discounts = self.discounts(ranks, np.full(len(ranks), query))
-        return np.outer(self.normalised_gain[documents], discounts)
+        return np.outer(self.normalised_gain[documents], self.discounts(ranks, np.full(len(ranks), query)))

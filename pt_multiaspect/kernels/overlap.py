@@ -40,8 +40,7 @@ def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain keep their
     order in the ranking; documents that were not retrieved are last.
     """
-    n_pool = len(gain)
-    rank = np.full(n_pool, DEPTH + 1, dtype=np.intp)
+    rank = np.full(len(gain), DEPTH + 1, dtype=np.intp)
     rank[hits.row] = hits.rank
     kept = np.flatnonzero(gain > 0)
     order = kept[np.lexsort((rank[kept], -gain[kept], hits.pool_query[kept]))]

@@ -143,8 +143,7 @@ def _roots(margins: Floats) -> Floats:
     active = np.arange(n)
     for _ in range(_MOST_STEPS):
         rows, now = margins[active], b[active]
-        right = expit(-now[:, None] * rows)
-        weighted = rows * right
+        weighted = rows * expit(-now[:, None] * rows)
         rise = weighted.sum(axis=1)
         low[active], high[active] = np.where(rise > 0, now, low[active]), np.where(rise > 0, high[active], now)
         newton = now + rise / np.maximum((weighted * (rows - weighted)).sum(axis=1), 1e-300)

@@ -22,15 +22,13 @@ def errors(hits: Hits, grade: Ints) -> Floats:
     document of the lowest grade is never in error relative to the one above it. Only hits above the lowest
     grade are therefore considered, and unjudged documents are only counted.
     """
-    n_hits = len(hits.query)
-    result = np.zeros(n_hits)
+    result = np.zeros(len(hits.query))
     better = np.flatnonzero(grade[hits.row] > 0)
     query, rank = hits.query[better], hits.rank[better]
     ideal = ranks_within_queries(query, grade[hits.row[better]].astype(np.float64))
     before = positions(query)
-    above = np.empty(len(better), dtype=np.intp)
     # The document above has the lowest grade: in the ideal order, it follows all better documents.
-    above[:] = sums(query, np.ones(len(query)), hits.n_queries)[query] + (rank - 1 - before)
+    above = np.bincount(query, minlength=hits.n_queries)[query] + (rank - 1 - before)
     adjacent = np.flatnonzero((before[1:] > 0) & (rank[1:] == rank[:-1] + 1)) + 1
     above[adjacent] = ideal[adjacent - 1]
     result[better] = np.where(rank > 1, np.maximum(above - ideal, 0), 0)

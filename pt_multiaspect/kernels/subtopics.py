@@ -106,8 +106,7 @@ def recall(hits: Hits, members: Bools) -> Floats:
 
 def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:
     """Return the precision at the cutoff, averaged over subtopics."""
-    n_relevant = hits.total(reduce(np.add, members[:, hits.row].astype(np.float64)))
-    return ratio(n_relevant, cutoff * n_subtopics(hits, members))
+    return ratio(hits.total(members[:, hits.row].sum(axis=0)), cutoff * n_subtopics(hits, members))
 
 
 def average_precisions(hits: Hits, members: Bools) -> Floats:

@@ -90,8 +90,7 @@ class _PreferenceCompat(TermMeasure):
     def _target(self, judgments: Judgments, sign: int) -> Target:
         def make() -> Target:
             views = self.views(judgments)
-            gain = np.maximum(sign * self._preferences(views), 0.0)
-            return Joint(gain).target(views)
+            return Joint(np.maximum(sign * self._preferences(views), 0.0)).target(views)
 
         return judgments.compute_once(("preferences", self.spec, self["order"], sign), make)
 

@@ -281,8 +281,7 @@ class _MeanOf(MeasureMean):
         return None if not cutoffs or None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 
     def _names(self) -> list[str]:
-        weighted: _Weighted = self["measures"]
-        texts = [str(measure) for measure, weight in weighted.measures if weight]
+        texts = [str(measure) for measure, weight in self["measures"].measures if weight]
         kinds = super()._names()
         return [
             text if len(text) <= _LONGEST or kinds.count(kind) > 1 else kind

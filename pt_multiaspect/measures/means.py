@@ -305,8 +305,7 @@ class _CAM(AspectMean):
         """
         terms = self.terms(judgments)
         forms, weights = forms_of(terms) or [], [term.weight for term in terms]
-        weighted = list(zip(forms, weights, strict=True))
-        rank = best_ranking(weighted, judgments.pool_query, judgments.n_queries)
+        rank = best_ranking(list(zip(forms, weights, strict=True)), judgments.pool_query, judgments.n_queries)
         hits = Hits.of_rows(judgments.n_queries, judgments.pool_query, np.arange(len(rank)), rank)
         # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
         values = [

@@ -104,5 +104,4 @@ def weights_param(desc: str) -> Param:
 
 def base_param(desc: str, *, per_aspect: bool = False) -> Param:
     """Return the parameter `base`, nDCG by default."""
-    parse = parse_bases if per_aspect else parse_base
-    return Param(parse, parse_base("nDCG"), desc, spell=Bases.spelled)
+    return Param(parse_bases if per_aspect else parse_base, parse_base("nDCG"), desc, spell=Bases.spelled)

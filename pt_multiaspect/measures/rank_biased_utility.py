@@ -100,9 +100,6 @@ class _RBU(TermMeasure):
         return parts
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        return judgments.compute_once(("terms", self), lambda: self._make_terms(judgments))
-
-    def _make_terms(self, judgments: Judgments) -> list[Term]:
         stopping, effort = (base(self["p"], self.cutoff) for base in (RankBiasedStopping, Effort))
         ones = np.ones(judgments.n_queries)
         parts = self._parts(self.views(judgments))

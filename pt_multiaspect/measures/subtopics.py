@@ -155,8 +155,7 @@ class _Subtopics(BasedMeasure):
 
     def validate_params(self) -> None:
         """Raise an error if the base requires a cutoff and has none."""
-        needs_cutoff = type(self._base.measure) in _NEED_CUTOFF and not self["graded"]
-        if needs_cutoff and self._base.cutoff is None:
+        if type(self._base.measure) in _NEED_CUTOFF and not self["graded"] and self._base.cutoff is None:
             raise MultiAspectError(f"{self.NAME}: the base {self._base.text} requires a cutoff, as in {self}@20")
 
     def depends_on(self, view: AspectView) -> bool:

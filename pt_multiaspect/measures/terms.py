@@ -115,8 +115,7 @@ class BasedMeasure(TermMeasure):
     """A measure over one base, or one base per aspect; its cutoff is the cutoff of the bases."""
 
     def _check(self) -> None:
-        bases: Bases = self["base"]
-        self.bases: Bases = bases.at(self.params.get("cutoff"), self.NAME)
+        self.bases: Bases = self["base"].at(self.params.get("cutoff"), self.NAME)
         directions = {base.LOWER_IS_BETTER for base in self.bases.each()}
         if len(directions) > 1:
             raise MultiAspectError(

@@ -281,8 +281,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         explicit: TupleOrder | None = self["order"]
         if explicit is not None:
             return explicit
-        options = {name: self[name] for name in ("distance", "axes", "weights", "gate")}
-        return DistanceOrder(aspects, **options)
+        return DistanceOrder(aspects, **{name: self[name] for name in ("distance", "axes", "weights", "gate")})
 
     def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
         """Return the closeness of single answers to the best grades, from the values of their criteria.

@@ -201,8 +201,7 @@ def gain_levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float
     interval = np.ceil(gain / gain.max() * (most - 1)).astype(np.intp)
     _, codes = np.unique(np.append(interval, 0), return_inverse=True)
     codes = codes.ravel()[:-1]
-    number = np.bincount(codes)
-    return codes, (np.bincount(codes, weights=gain) / np.maximum(number, 1)).tolist()
+    return codes, (np.bincount(codes, weights=gain) / np.maximum(np.bincount(codes), 1)).tolist()
 
 
 # -- targets -----------------------------------------------------------------------------------------

@@ -351,8 +351,7 @@ class AspectRanker(Wrapper):
         train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
         check_aspect_target(self.target, list(train.labels.columns), has_names(y, self.aspects))
         if sample_weight is not None:
-            weights = check_length(sample_weight, len(train.labels), "sample_weight")
-            train = replace(train, weights=weights)
+            train = replace(train, weights=check_length(sample_weight, len(train.labels), "sample_weight"))
         # With these, `ranking_scorer` detects that it scores queries of the training set.
         self._trained_queries = {} if train.query is None else rows_per_query(train.names)
         self._columns = tuple(train.labels.columns)
@@ -497,8 +496,7 @@ class AspectRanker(Wrapper):
     )
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the decision function of the estimator."""
-        features = self._check_features(X)
-        return np.asarray(self.estimator_.decision_function(features))
+        return np.asarray(self.estimator_.decision_function(self._check_features(X)))
 
     @property
     def feature_importances_(self) -> NDArray[Any]:

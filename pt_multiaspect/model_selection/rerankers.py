@@ -185,8 +185,7 @@ class RerankingEvaluator:
     def _evaluate(self, scores: Floats) -> dict[str, float]:
         """Return the values of the candidates with these scores, by name."""
         run = {"candidates": replace(self._run, score=scores)}
-        average_over = self._average_over
-        values = evaluate(run, self._judgments, self._measures, average_over=average_over, progress=False)
+        values = evaluate(run, self._judgments, self._measures, average_over=self._average_over, progress=False)
         aggregates = aggregate(values).iloc[0]
         return {name: float(aggregates[label]) for label, name in self._names.items()}
 

@@ -217,8 +217,7 @@ class RowRankings(Rankings):
     @cached_property
     def source(self) -> Run:
         """The rows as a run."""
-        scores = np.asarray(self._scores, dtype=np.float64)
-        return Run(self.rows.qids, self.rows.pool_query, self._docnos, scores)
+        return Run(self.rows.qids, self.rows.pool_query, self._docnos, np.asarray(self._scores, dtype=np.float64))
 
     @property
     def is_constant(self) -> bool:

@@ -357,8 +357,7 @@ def ranking_score(
     if per_query:
         if sample_weight is not None:
             raise MultiAspectError("sample_weight has no effect on the values of single queries; omit it")
-        values = rows.values(on_rows, rankings)
-        return pd.Series(values, index=rows.judgments.qids, name=str(evaluated.measure))
+        return pd.Series(rows.values(on_rows, rankings), index=rows.judgments.qids, name=str(evaluated.measure))
     if sample_weight is None:
         return rows.evaluate(on_rows, rankings)
     if not isinstance(on_rows.aggregator(), MeanAgg):

@@ -194,10 +194,9 @@ class Explanation(View):
         return Comparison(self, other)
 
     def _blocks(self) -> list[Block]:
-        value = decimals(self.value)
         return [
             Heading(self.label),
-            Sentence(f"topic {self.qid}, {self.run}: {value}"),
+            Sentence(f"topic {self.qid}, {self.run}: {decimals(self.value)}"),
             *_ranking(self),
             *_aspects(self.aspects),
             *_swaps(self.swaps),

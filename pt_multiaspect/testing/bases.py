@@ -197,8 +197,7 @@ def _progression(progression: Progression, world: World, rankings: Rankings, val
     for index in world.complete.tolist():
         rows = hits.row[hits.query == index]
         levels, kinds = np.unique(progression.gain[rows], return_inverse=True)
-        totals = np.bincount(kinds).astype(np.int32)
-        progress = progression.begin(levels, totals, index)
+        progress = progression.begin(levels, np.bincount(kinds).astype(np.int32), index)
         counts: Counts = np.zeros((1, len(levels)), dtype=np.int32)
         gained = [0.0]
         rests = [float(progress.rest(0, counts)[0])]

@@ -50,8 +50,7 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
         for axes in ("equal", "gains"):
             with silence_warnings():
                 try:
-                    order = DistanceOrder(aspects, read, axes=axes)
-                    n_classes = order.n_classes
+                    n_classes = DistanceOrder(aspects, read, axes=axes).n_classes
                 except MultiAspectError as error:
                     raise FailedCheckError(f"{error} (scales 0..n of n = {tops}, axes={axes!r})") from None
                 except Exception as error:

@@ -269,8 +269,7 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
 
 def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     """Compare the extremes over missing labels that follow from `label_terms` with those of all completions."""
-    unjudged = dict.fromkeys(_scales(measure), np.nan)
-    world = World({**world.judged, "unjudged": unjudged}, world.ranked)
+    world = World({**world.judged, "unjudged": dict.fromkeys(_scales(measure), np.nan)}, world.ranked)
     if not measure.label_terms(world.judgments):
         return
     following = World(world.judged, (*world.ranked[1:], world.ranked[0]))
@@ -324,8 +323,7 @@ def _direction(measure: Measure, world: World) -> int:
 
 def _total_grades(measure: Measure, world: World) -> dict[str, float]:
     """Return the sum of each document's labels, with signs so that higher is better."""
-    scales = _scales(measure).items()
-    signs = {name: 1 if aspect.scale.greater_is_better else -1 for name, aspect in scales}
+    signs = {name: 1 if aspect.scale.greater_is_better else -1 for name, aspect in _scales(measure).items()}
     return {
         docno: float(np.nansum([sign * labels[name] for name, sign in signs.items()]))
         for docno, labels in world.judged.items()
