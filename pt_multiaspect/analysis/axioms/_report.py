@@ -195,18 +195,11 @@ class AxiomCheck(View):
             One sentence per reason, with the verdict, the properties and the measures.
         """
         explained = self.results[self.results["reason"] != ""]
-        rows = explained[["measure", "property", "verdict", "reason"]].itertuples(index=False, name=None)
-        rules_of: dict[tuple[str, str, str], list[str]] = {}
-        for measure, rule, verdict, reason in rows:
-            rules_of.setdefault((measure, verdict, reason), []).append(rule)
-        alike: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-        for (measure, verdict, reason), rules in rules_of.items():
-            which = ("all",) if len(rules) == len(self.table.columns) else tuple(rules)
-            alike.setdefault((verdict, reason, which), []).append(measure)
-        return [
-            f"{verdict} ({'; '.join(rules)}): {reason}: {'; '.join(measures)}"
-            for (verdict, reason, rules), measures in alike.items()
-        ]
+        rules = explained.groupby(["measure", "verdict", "reason"], sort=False)["property"].agg(list).reset_index()
+        n_rules = len(self.table.columns)
+        rules["property"] = ["all" if len(names) == n_rules else "; ".join(names) for names in rules["property"]]
+        alike = rules.groupby(["verdict", "property", "reason"], sort=False)["measure"].agg("; ".join).reset_index()
+        return [f"{verdict} ({names}): {reason}: {who}" for _, verdict, names, reason, who in alike.itertuples()]
 
     def title(self) -> str:
         """Return the extent of the search in one line.
