@@ -24,12 +24,11 @@ from ..integration.aggregators import lower_is_better
 from ..integration.declared import with_aspects
 from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
+from ..kernels.hits import firsts, heads
 from ..kernels.intervals import percentile_interval
 from ..measures import Measure
 from ..views import Block, Sentence, View, records_table, with_interval
 from .correlation import METHODS, kernel_of, round_scores
-
-_LEVELS = ("ordinal", "nominal", "interval")
 
 #: Maximum size of the arrays that the library of Krippendorff's α allocates (1.6 GB).
 _LARGEST = 200_000_000
@@ -122,7 +121,7 @@ def judge_agreement(
        aspect   alpha  n_documents  n_judges  n_labels  n_single
     0  fluent  0.8203            5         3        14         0
     """
-    choice("level", *_LEVELS)(level)
+    choice("level", "ordinal", "nominal", "interval")(level)
     ci, seed = None if ci is None else proportion("ci")(ci), random_seed(seed)
     frame = materialise(frame)
     table = to_pandas(frame)
@@ -503,14 +502,13 @@ class _LabelSets:
         by_name = np.argsort(np.argsort(np.array(list(judged.aspects), dtype=object)))
         self._order = np.lexsort((judged.judge, by_name[judged.criterion], *(key[judged.pair] for key in keys)))
         unit = (judged.pair * len(judged.aspects) + judged.criterion)[self._order]
-        begin = np.flatnonzero(np.diff(unit, prepend=-1))
-        self._n_labels = np.repeat(np.diff(begin, append=len(unit)), np.diff(begin, append=len(unit)))
-        self._begin = np.repeat(begin, np.diff(begin, append=len(unit)))
+        self._begin = firsts(unit)
+        self._n_labels = np.bincount(self._begin)[self._begin]
         if not (self._n_labels > 1).any():
             raise MultiAspectError(
                 "expected documents with labels of at least two judges, got none: judges cannot be compared"
             )
-        self._n_units = len(begin)
+        self._n_units = len(heads(unit))
         self.all = self._combine(self._order, {})
         few = [name for number, name in enumerate(judged.judges) if self.own_fraction(number) < _FEW]
         if few:
@@ -574,8 +572,7 @@ class Systems:
         self._judgments = Judgments(judged.to_wide(labels))
         refuse_single(self._judgments.qids.tolist(), "topics")
         # Qrels that contain all grades, so that the inferred scales are complete.
-        columns = [pd.Series(aspect.scale.grades, name=name) for name, aspect in judged.aspects.items()]
-        grades = pd.concat(columns, axis=1)
+        grades = pd.DataFrame({name: pd.Series(aspect.scale.grades) for name, aspect in judged.aspects.items()})
         self._scales = Judgments(grades.assign(qid="q", docno=[f"d{row}" for row in range(len(grades))]))
         # Some coefficients break ties by this order.
         self.names = sorted(named)

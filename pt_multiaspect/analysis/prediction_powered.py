@@ -312,10 +312,7 @@ def _read(perquery: Any, title: str) -> pd.DataFrame:
         raise MultiAspectError(f"{title}: {error}") from None
 
 
-_Arrays = tuple[Floats, Floats, Floats]
-
-
-def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any, list[Any], _Arrays]]:
+def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any, list[Any], list[Floats]]]:
     """Yield each measure, its runs in the order of the model's frame, and the values H, L and L', runs × topics."""
     _check_same(human, model, "measure")
     _check_means(human)
@@ -333,7 +330,7 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any
         columns, rows = _positions(qids, topics), _positions(in_order, names)
         values, labels = values[:, :, 0], labels[:, :, 0]
         further = np.delete(labels, columns, axis=1)
-        yield label, in_order, (values[rows], labels[np.ix_(rows, columns)], further[rows])
+        yield label, in_order, [values[rows], labels[np.ix_(rows, columns)], further[rows]]
 
 
 def _positions(items: list[Any], among: list[Any]) -> Ints:

@@ -21,10 +21,6 @@ from ..errors import MultiAspectError, choices, shown, tally, warn_once
 from ..io.runs import join, named_runs
 from ._frames import read_oriented
 
-TIES = ("average", "first")
-
-LABELS = ("gains", "probabilities")
-
 #: Tolerance for ties, relative to the maximum of a topic (rounding errors).
 _TOLERANCE = 1e-12
 
@@ -126,7 +122,7 @@ def zero_aspect_documents(
     best = _Best("zero_aspect_documents", perquery, runs, qrels, ties, measures)
     views = best.judgments.views(parse_aspects(aspects))
     _warn_if_inferred(views, "zero_aspect_documents", probabilities=False)
-    is_zero = np.logical_and.reduce([_with_unjudged(view.grade) == 0 for view in views])
+    is_zero = np.logical_and.reduce([np.append(view.grade, 0) == 0 for view in views])  # unjudged documents last
     documents, zero = best.totals([(rank, rank) for rank in range(1, last + 1)], is_zero.astype(np.float64))
     labels = [str(rank) for rank in range(1, last + 1)]
     if last > 1:
@@ -229,13 +225,13 @@ def document_quality(
     0    MM@3   1-3          4.0      1.0
     """
     parts = _check_ranges(ranges)
-    choice("labels", *LABELS)(labels)
+    choice("labels", "gains", "probabilities")(labels)
     best = _Best("document_quality", perquery, runs, qrels, ties, measures)
     views = best.judgments.views(parse_aspects(aspects))
     _warn_if_inferred(views, "document_quality", probabilities=labels == "probabilities")
     worth = np.sum(
         [
-            view.probability if labels == "probabilities" else view.scale.gains[_with_unjudged(view.grade)]
+            view.probability if labels == "probabilities" else view.scale.gains[np.append(view.grade, 0)]
             for view in views
         ],
         axis=0,
@@ -252,7 +248,7 @@ class _Best:
     def __init__(
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
-        choice("ties", *TIES)(ties)
+        choice("ties", "average", "first")(ties)
         read = read_oriented(as_pandas(perquery), measures, function, as_given=True)  # for ties='first'
         names, self.measures = read.names, read.labels
         self.n_topics = len(read.qids)
@@ -361,11 +357,6 @@ def _check_ranges(ranges: object) -> list[tuple[int, int]]:
         if next_low <= high:
             raise MultiAspectError(f"{expected}, got ({low}, {high}) and ({next_low}, {next_high}), which overlap")
     return pairs
-
-
-def _with_unjudged(grade: Ints) -> Ints:
-    """Append the lowest grade, for unjudged documents."""
-    return np.append(grade, np.intp(0))
 
 
 def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabilities: bool) -> None:

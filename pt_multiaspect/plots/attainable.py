@@ -99,13 +99,10 @@ def upper_bounds(
         groups = {qid: group["value"].to_numpy(float) for qid, group in values.groupby("topic")}
     if bounds is not None:
         maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
-        unshared = (
-            sorted({str(qid) for qid in set(groups) ^ set(maxima.index)}, key=style.natural_key) if groups else []
-        )
-        if unshared:
+        if groups and (unshared := set(groups) ^ set(maxima.index)):
             raise MultiAspectError(
                 f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), got "
-                f"{choices(unshared)} in only one of them"
+                f"{choices(sorted(unshared, key=style.natural_key))} in only one of them"
             )
     best = maxima["bound"].to_dict() if maxima is not None else {qid: max(group) for qid, group in groups.items()}
     topics = sorted(map(str, best), key=style.natural_key)
