@@ -188,15 +188,9 @@ class Rankings(Memo):
 
         Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
         """
-        order, n_ret = self._order, self.hits.n_ret
-        query = self._query[order]
-        ends = np.cumsum(n_ret)
-        columns = {
-            "query_id": self.judgments.qids[query],
-            "doc_id": self._docnos.take(order).decode(),
-            "score": (ends[query] - np.arange(len(order))).astype(np.float64),
-        }
-        return pd.DataFrame(columns)
+        query, rank, docnos = self.documents(None)
+        score = (self.hits.n_ret[query] - rank + 1).astype(np.float64)
+        return pd.DataFrame({"query_id": self.judgments.qids[query], "doc_id": docnos, "score": score})
 
 
 class TopicCopies:

@@ -85,16 +85,14 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
     parts = []
     for view in judgments.views(parse_aspects(aspects)):
         view.check_threshold()
-        known = np.flatnonzero(view.known)
         columns = {
-            "query_id": judgments.qids[judgments.pool_query[known]],
-            "doc_id": judgments.docnos[known],
-            "relevance": view.positive[known].astype(np.int64),
+            "query_id": judgments.qids[judgments.pool_query[view.known]],
+            "doc_id": judgments.docnos[view.known],
+            "relevance": view.positive[view.known].astype(np.int64),
             "iteration": view.name,
         }
         parts.append(pd.DataFrame(columns))
-    table = pd.concat(parts, ignore_index=True)
-    return table.sort_values("query_id", kind="stable", ignore_index=True)
+    return pd.concat(parts).sort_values("query_id", kind="stable", ignore_index=True)
 
 
 def from_subtopics(qrels: object) -> pd.DataFrame:

@@ -180,7 +180,15 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
     @cached_property
     def _groups(self) -> list[list[AnyMeasure]]:
-        return _order_of_pytrec_eval(self.measures)
+        """The groups of measures that pytrec_eval computes together, in the order in which it yields them.
+
+        The order depends on that of sets. pt.Experiment shows its columns in this order.
+        """
+        run = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+        tiny = ir_measures.pytrec_eval.evaluator(self.measures, {"q1": {"d1": 1}, "q2": {"d1": 1}})
+        by_query = [list(part) for _, part in groupby(tiny._iter_calc(run), lambda metric: metric.query_id)]
+        # Queries alternate within each group: q1 q2 q1 q2.
+        return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
         run = as_repeatable(run)
@@ -211,18 +219,6 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
 def _is_accelerated(measure: AnyMeasure) -> bool:
     return standard_base(measure) is not None and not {"gains", "judged_only"} & measure.params.keys()
-
-
-def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasure]]:
-    """Return the groups of measures that pytrec_eval computes together, in the order in which it yields them.
-
-    The order depends on that of sets. pt.Experiment shows its columns in this order.
-    """
-    tiny = {"q1": {"d1": 1}, "q2": {"d1": 1}}
-    metrics = ir_measures.pytrec_eval.evaluator(measures, tiny)._iter_calc({"q1": {"d1": 1.0}, "q2": {"d1": 1.0}})
-    by_query = [list(metrics) for _, metrics in groupby(metrics, lambda metric: metric.query_id)]
-    # Queries alternate within each group: q1 q2 q1 q2.
-    return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
 
 
 def _plain_frame(data: Any, columns: tuple[str, str, str], kinds: str) -> pd.DataFrame | None:

@@ -173,7 +173,7 @@ def _named_options(parameter: str, given: Any) -> dict[str, Any]:
         refuse_none(given, "option", parameter)
         if parameter != "aspects":
             return {str(name): option for name, option in given.items()}
-        return {str(name): _named_aspects(str(name), spec) for name, spec in given.items()}
+        return {str(name): Aspects(spec, name=str(name)) for name, spec in given.items()}
     if not isinstance(given, list | tuple):
         return {option_name(given): given}
     refuse_none(given, "option", parameter)
@@ -196,8 +196,3 @@ def _are_options(given: Mapping[Any, Any]) -> bool:
 def _is_compound(option: object) -> bool:
     """Return whether an option is a mapping or an order of classes, whose text is not fit for labels."""
     return isinstance(option, Mapping) or hasattr(option, "n_classes")
-
-
-def _named_aspects(name: str, spec: Any) -> Aspects:
-    """Return a set of aspects with a name."""
-    return spec if getattr(spec, "name", None) == name else Aspects(spec, name=name)
