@@ -183,6 +183,11 @@ def order_with_swap(n: int, *pair: int) -> tuple[int, ...]:
     return tuple(order)
 
 
+def ask_swaps(worlds: Worlds, *pairs: tuple[int, ...]) -> list[Asked]:
+    """Return the rankings with each pair of documents swapped; for an empty pair, that of the worlds."""
+    return [Asked(worlds, order_with_swap(worlds.shape[1], *pair)) for pair in pairs]
+
+
 def is_better(worlds: Worlds, i: int, j: int) -> Bools:
     """Return whether document i is better than j on one aspect and worse on none, for each world."""
     first, second = worlds[:, i], worlds[:, j]

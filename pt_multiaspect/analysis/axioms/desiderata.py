@@ -23,6 +23,7 @@ from ._worlds import (
     Space,
     Variant,
     Worlds,
+    ask_swaps,
     change_grades,
     is_better,
     is_chain,
@@ -91,11 +92,9 @@ class InPlace(Property):
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the documents alone, and both orders of them in the ranking."""
-        (i, j), n = position, worlds.shape[1]
+        i, j = position
         differ = np.asarray((worlds[:, i] != worlds[:, j]).any(axis=1))
-        return differ, [
-            Asked(worlds, order) for order in ((j,), (i,), order_with_swap(n), order_with_swap(n, i, j))
-        ]
+        return differ, [Asked(worlds, (j,)), Asked(worlds, (i,)), *ask_swaps(worlds, (), position)]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
         """Return the gain of the swap, for trials in which the document that moves up is not worse alone."""
@@ -140,8 +139,7 @@ class Swap(Property):
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the ranking with that in which a worse document moves up."""
-        (i, j), n = position, worlds.shape[1]
-        return is_better(worlds, i, j), [Asked(worlds, order_with_swap(n)), Asked(worlds, order_with_swap(n, i, j))]
+        return is_better(worlds, *position), ask_swaps(worlds, (), position)
 
 
 class Attainable(Property):
@@ -223,9 +221,9 @@ class LargerErrors(Property):
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the swap of ranks i and j with that of i and k."""
-        (i, j, k), n = position, worlds.shape[1]
+        i, j, k = position
         valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
-        return valid, [Asked(worlds, order_with_swap(n, i, j)), Asked(worlds, order_with_swap(n, i, k))]
+        return valid, ask_swaps(worlds, (i, j), (i, k))
 
 
 class HighErrors(Property):
@@ -248,7 +246,7 @@ class HighErrors(Property):
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare swaps of adjacent documents with equal differences at two ranks."""
-        (i, j), n = position, worlds.shape[1]
+        i, j = position
         valid = is_chain(worlds) & is_better(worlds, i, i + 1)
         for aspect, scale in enumerate(space.scales):
             probabilities = scale.grades if scale.identity else scale.probabilities
@@ -256,7 +254,7 @@ class HighErrors(Property):
                 label = numbers[worlds[:, :, aspect]]
                 upper, lower = label[:, i] - label[:, i + 1], label[:, j] - label[:, j + 1]
                 valid &= np.isclose(upper, lower, rtol=0, atol=1e-12)
-        return valid, [Asked(worlds, order_with_swap(n, i, i + 1)), Asked(worlds, order_with_swap(n, j, j + 1))]
+        return valid, ask_swaps(worlds, (i, i + 1), (j, j + 1))
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
@@ -376,7 +374,7 @@ class WellDefined(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Score rankings of documents with the same labels."""
         alike = (worlds == worlds[:, :1]).all(axis=(1, 2))
-        return np.asarray(alike), [Asked(worlds, order_with_swap(worlds.shape[1]))]
+        return np.asarray(alike), ask_swaps(worlds, ())
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
         """Return 0 for finite scores in the range, else -1."""
@@ -473,12 +471,9 @@ class OneAspectAlike(Property):
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Compare the ranking with that in which a better document moves up."""
-        (aspect, i, j), n = position, worlds.shape[1]
+        aspect, i, j = position
         alike = (worlds[:, :, aspect] == worlds[:, :1, aspect]).all(axis=1)
-        return alike & is_better(worlds, j, i), [
-            Asked(worlds, order_with_swap(n)),
-            Asked(worlds, order_with_swap(n, i, j)),
-        ]
+        return alike & is_better(worlds, j, i), ask_swaps(worlds, (), (i, j))
 
     def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
