@@ -186,10 +186,8 @@ class Agreement:
         if n_topics < 2 or np.isnan(self.alpha):
             return np.nan, np.nan
         rng, codes = np.random.default_rng(seed), pd.factorize(topic)[0]
-        alphas = []
-        for _ in range(_RESAMPLES):
-            times = np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics)
-            alphas.append(_alpha(np.repeat(self.counts, times[codes], axis=0), self.grades, self.level))
+        draws = (np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics) for _ in range(_RESAMPLES))
+        alphas = [_alpha(np.repeat(self.counts, times[codes], axis=0), self.grades, self.level) for times in draws]
         low, high = percentile_interval(np.array(alphas), ci)
         return float(low), float(high)
 

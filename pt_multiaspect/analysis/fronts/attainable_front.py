@@ -512,12 +512,10 @@ def _system_values(runs: Any, measures: Mapping[str, Measure], judgments: Judgme
     runs = as_pandas(runs)
     if isinstance(runs, pd.DataFrame) and set(COLUMNS) <= set(runs.columns):
         return _frame_values(runs, measures, judgments)
-    names, values = [], []
-    for name, run in named_runs(runs).items():
-        rankings = join(name, run, judgments)
-        names.append(name)
-        values.append(np.column_stack([measure.evaluate(rankings) for measure in measures.values()]))
-    return names, np.array(values)
+    named = named_runs(runs)
+    joined = (join(name, run, judgments) for name, run in named.items())
+    values = [np.column_stack([measure.evaluate(rankings) for measure in measures.values()]) for rankings in joined]
+    return list(named), np.array(values)
 
 
 def _frame_values(

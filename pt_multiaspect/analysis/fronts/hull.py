@@ -232,8 +232,7 @@ class Points:
 
     def excess(self, points: Floats) -> Floats:
         """Return the excess of each point, in some column, over the point of the front that it exceeds least."""
-        parts = [(point[None] - self.points).max(axis=1).min() for point in points]
-        return np.array(parts, dtype=np.float64)
+        return np.array([(point - self.points).max(axis=1).min() for point in points], dtype=np.float64)
 
     def room(self, points: Floats) -> Floats:
         """Return the maximum increase of each column with the others at least as high, shape (n, n_columns)."""
