@@ -178,6 +178,11 @@ def test_reports_explanations_and_descriptions_are_those_of_the_runs() -> None:
     assert str(explanation) == str(ma.explain(CAM_10, {name: runs[name]}, qrels, "q1"))
 
 
+def test_topics_select_the_judgments_that_are_described_without_runs() -> None:
+    some = TOPICS[:3]
+    assert str(ma.describe(QRELS, topics=some)) == str(ma.describe(QRELS[QRELS["qid"].isin(some["qid"])]))
+
+
 CALLS = {
     "evaluate": lambda runs, **topics: ma.evaluate(runs, QRELS, CAM_10, **topics),
     "evaluate, two jobs": lambda runs, **topics: ma.evaluate(runs, QRELS, CAM_10, n_jobs=2, **topics),

@@ -17,7 +17,7 @@ from ..collection.frames import is_frame, materialise
 from ..collection.judged_answers import is_judged_answers
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.parsing import Measures, parse_all
-from ..io.pipelines import select_topics
+from ..io.pipelines import read_topics, select_topics
 from ..io.runs import NamedRuns
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
@@ -90,7 +90,6 @@ def describe(
     >>> description.aspects
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
-    named: Mapping[str, object] = {}
     qrels = materialise(qrels)
     if _is_answers(qrels):
         for name, given_too in {"runs": runs, "measures": measures, "topics": topics}.items():
@@ -100,10 +99,10 @@ def describe(
         read = read_answers_judged(qrels, spec)
         with silence_warnings():
             return _description(Figures.of(read, run_figures({}, read)), spec)
-    if runs is not None or topics is not None:
-        given = NamedRuns.read({} if runs is None else runs, topics)
-        qrels = qrels if topics is None else select_topics(Judgments.of(qrels), given.topics)
-        named = dict(given)
+    if topics is not None:
+        topics = read_topics(topics)
+        qrels = select_topics(Judgments.of(qrels), topics)
+    named = {} if runs is None else dict(NamedRuns.read(runs, topics))
     with silence_warnings():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
