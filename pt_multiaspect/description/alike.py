@@ -12,8 +12,6 @@ import pandas as pd
 from .._typing import Ints, Objects
 from ..collection import Judgments
 
-Strings = Objects
-
 _ZEROS = re.compile(r"^(\D*)0+(?=\d)")
 _FLOAT = re.compile(r"^(\d+)\.0+$")
 
@@ -62,7 +60,7 @@ def simplify_all(texts: Sequence[str]) -> list[str]:
     return result
 
 
-def _codes(texts: Strings) -> Ints:
+def _codes(texts: Objects) -> Ints:
     """Return one code per identifier, the same for those that look alike."""
     return np.asarray(pd.factorize(np.array(simplify_all(texts.tolist()), dtype=object))[0], dtype=np.intp)
 
@@ -72,9 +70,8 @@ def judged_lookalikes(judgments: Judgments) -> pd.DataFrame:
 
     Columns: ``where`` ('qrels'), ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example) and ``count``.
     """
-    rows = []
     qids = pd.DataFrame({"id": judgments.qids, "plain": _codes(judgments.qids)})
-    rows += _first_lookalikes(qids, ["plain"], "qid")
+    rows = _first_lookalikes(qids, ["plain"], "qid")
     code, distinct = pd.factorize(judgments.docnos)
     plain_code = _codes(np.asarray(distinct, dtype=object))
     if plain_code.max(initial=-1) + 1 < len(distinct):

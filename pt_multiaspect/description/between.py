@@ -135,11 +135,8 @@ def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
         return ""
     if np.array_equal(first.label[both], second.label[both]):
         return "equal"
-    n_x, n_y = len(np.unique(cells.x)), len(np.unique(cells.y))
-    if n_x != n_y:
-        return ""
-    pairs = np.unique(cells.x.astype(np.int64) * (int(cells.y.max()) + 1) + cells.y)
-    return "recoded" if len(pairs) == n_x else ""
+    pairs = pd.DataFrame({"x": cells.x, "y": cells.y}).drop_duplicates()
+    return "recoded" if pairs["x"].is_unique and pairs["y"].is_unique else ""
 
 
 def contingency(first: AspectView, second: AspectView) -> pd.DataFrame:

@@ -48,7 +48,7 @@ def run_figures(runs: Mapping[str, object], judged: Judged) -> Retrieved:
         frame = run_of(name, run).to_pandas()
         repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
         rankings = Rankings(frame[~repeated], judged.judgments)
-        n_topics = frame["query_id"].nunique()
+        n_topics, times = frame["query_id"].nunique(), np.bincount(rankings.levels)
         row = {
             "name": name,
             "topics": rankings.n_common,
@@ -56,7 +56,7 @@ def run_figures(runs: Mapping[str, object], judged: Judged) -> Retrieved:
             "unjudged_topics": n_topics - rankings.n_common,
             "documents": int(rankings.hits.n_ret.sum()),
             "repeated": int(repeated.sum()),
-            "tied": _tied_fraction(rankings),
+            "tied": float(times[times > 1].sum() / max(times.sum(), 1)),
         }
         rows.append(row)
         judged_at += [{"name": name, **row} for row in _judged_fractions(rankings, judged)]
@@ -66,15 +66,6 @@ def run_figures(runs: Mapping[str, object], judged: Judged) -> Retrieved:
         pd.DataFrame(judged_at, columns=JUDGED_COLUMNS),
         pd.concat([alike.judged_lookalikes(judged.judgments), *similar], ignore_index=True),
     )
-
-
-def _tied_fraction(rankings: Rankings) -> float:
-    """Return the fraction of documents that share their score with another document of the topic."""
-    levels = rankings.levels
-    if not len(levels):
-        return 0.0
-    times = np.bincount(levels)
-    return float(times[times > 1].sum() / len(levels))
 
 
 def _judged_fractions(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
@@ -196,9 +187,10 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
     """
     rows, refused = [], {}
     for label, measure in measures.items():
-        error = _refusal(label, measure, judged.given)
-        if error is not None:
-            refused[label] = error
+        try:  # on an empty run
+            Plan(judged.given, {label: measure}).values(Rankings({}, judged.given))
+        except MultiAspectError as error:
+            refused[label] = str(error)
         if not supports(measure):
             continue
         try:
@@ -211,15 +203,6 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
     return pd.DataFrame(rows, columns=COLUMNS), refused
 
 
-def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> str | None:
-    """Return the error of a measure that cannot be computed on judgments, found with an empty run."""
-    try:
-        Plan(judgments, {label: measure}).values(Rankings({}, judgments))
-    except MultiAspectError as error:
-        return str(error)
-    return None
-
-
 def _scale_dependences(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
     """Return, by aspect, whether a measure depends on each property of its scale; None if unknown.
 
@@ -227,8 +210,7 @@ def _scale_dependences(measure: Measure, views: tuple[AspectView, ...]) -> dict[
     changed. It does not depend on properties whose changes leave all values equal.
     """
     scales = {view.name: _thin_scale(view.aspect) for view in views}
-    generator = random.Random(0)
-    rankings = _probe(scales, generator)
+    rankings = _probe(scales, random.Random(0))
     reference = _values(measure, scales, rankings)
     result: dict[str, dict[str, bool | None]] = {}
     for name, aspect in scales.items():

@@ -138,10 +138,10 @@ def find_missing_positives(figures: Figures) -> Iterator[Finding]:
 
 
 def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
-    """Find qrels without a column of relevance."""
+    """Find columns that are evaluated as aspects, but are unlikely to contain labels."""
     if not figures.judged.all_columns:
         return
-    names = [view.name for view in figures.judged.views]
+    names = figures.judged.names
     for view in figures.judged.views:
         reason = None if view.name == "relevance" else doubt(view.name, used_labels(view)[0], names)
         if reason:
@@ -150,7 +150,7 @@ def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
                 view.name,
                 f"the column is unlikely to contain labels ({reason}), but is evaluated as an aspect, as none were "
                 "selected",
-                f"ma.describe(qrels, aspects={[name for name in figures.judged.names if name != view.name]!r})",
+                f"ma.describe(qrels, aspects={[name for name in names if name != view.name]!r})",
             )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -119,7 +118,7 @@ def _columns(qrels: object) -> dict[str, str]:
 
 def records(table: pd.DataFrame) -> list[Any]:
     """Return the rows of a table, with the columns as attributes."""
-    return [SimpleNamespace(**{str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
+    return list(table.itertuples(index=False))
 
 
 def _is_below_scale(view: AspectView) -> Bools:
@@ -136,8 +135,6 @@ def aspect_table(judged: Judged) -> pd.DataFrame:
     for view in judged.views:
         n_known, positive = int(view.known.sum()), view.positive
         n_off = len(judged.off_scale.get(view.name, ()))
-        topics = np.bincount(view.pool_query[view.known], minlength=n_topics) > 0
-        with_positive = np.bincount(view.pool_query[positive], minlength=n_topics) > 0
         has_threshold = len(view.scale) > 1
         row = {
             "aspect": view.name,
@@ -149,9 +146,9 @@ def aspect_table(judged: Judged) -> pd.DataFrame:
             "below_scale": int(_is_below_scale(view).sum()),
             "out_of_scale": n_off,
             "distinct": len(used_labels(view)[0]),
-            "topics": int(topics.sum()),
+            "topics": len(np.unique(view.pool_query[view.known])),
             "positive": positive.sum() / n_known if n_known else np.nan,
-            "topics_without_positive": n_topics - int(with_positive.sum()),
+            "topics_without_positive": n_topics - len(np.unique(view.pool_query[positive])),
         }
         rows.append(row)
     return pd.DataFrame(rows)
@@ -183,8 +180,7 @@ def label_counts(judged: Judged) -> pd.DataFrame:
         rows = pd.DataFrame(columns)
         total = max(int(rows["count"].sum()), 1)
         parts.append(rows.assign(share=rows["count"] / total).sort_values("label"))
-    result = pd.concat(parts, ignore_index=True)
-    return result[["aspect", "label", "kind", "count", "share"]]
+    return pd.concat(parts, ignore_index=True)[["aspect", "label", "kind", "count", "share"]]
 
 
 #: What tells judgments of several criteria apart.

@@ -188,8 +188,7 @@ def _runs(runs: pd.DataFrame, judged: pd.DataFrame) -> list[Block]:
     if runs.empty:
         return []
     heads = ["topics", "missed", "unjudged topics", "documents", "repeated", "tied scores"]
-    counts = ["topics", "missed", "unjudged_topics", "documents", "repeated"]
-    rows = [[row.name, *(str(getattr(row, count)) for count in counts), percent(row.tied)] for row in records(runs)]
+    rows = [[name, *map(str, counts), percent(tied)] for name, *counts, tied in records(runs)]
     cutoffs = [column for column in judged.columns if column.startswith("judged@")]
     judged_rows: list[list[str]] = []
     for name, fractions in judged.groupby("name", sort=False):
