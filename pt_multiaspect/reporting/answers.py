@@ -50,7 +50,7 @@ def answers_payload(
     """
     frame = read_answers(answers, "answers")
     keys = answer_keys(frame, "answers")
-    by_answer = frame.drop(columns=[column for column in (*RUN_COLUMNS, *QUERY_COLUMNS) if column in frame.columns])
+    by_answer = frame.drop(columns=[*RUN_COLUMNS, *QUERY_COLUMNS], errors="ignore")
     found = {
         (name, qid): _answer(rows)
         for (name, qid), rows in by_answer.groupby([keys["name"].to_numpy(), keys["qid"].to_numpy()], sort=False)

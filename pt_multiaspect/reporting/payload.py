@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import ir_measures
@@ -168,40 +167,32 @@ _MOST_DIGITS = 15
 _TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Extent:
-    """The ranks and topics of the rankings in a report."""
+def choose_extent(values: Floats, depth: int) -> tuple[int, Ints]:
+    """Choose ranks and topics so that the contributions are at most `MOST_CONTRIBUTIONS`.
 
-    depth: int
-    #: The topics, by position.
-    topics: Ints
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_measures, n_runs, n_topics)
+        The values.
+    depth : int
+        Maximum number of ranks.
 
-    @classmethod
-    def of(cls, values: Floats, depth: int) -> Extent:
-        """Choose ranks and topics so that the contributions are at most `MOST_CONTRIBUTIONS`.
-
-        Parameters
-        ----------
-        values : ndarray of float, shape (n_measures, n_runs, n_topics)
-            The values.
-        depth : int
-            Maximum number of ranks.
-
-        Returns
-        -------
-        Extent
-            The extent. If there is not enough space for all topics, those with the largest differences, relative to
-            the range of the measure, are chosen.
-        """
-        n_measures, n_runs, n_topics = values.shape
-        per_rank = n_measures * n_runs
-        depth = max(min(depth, _FEWEST_RANKS), min(depth, MOST_CONTRIBUTIONS // (per_rank * n_topics)))
-        n_kept = max(1, min(n_topics, MOST_CONTRIBUTIONS // (per_rank * depth)))
-        spread = values.max(axis=1) - values.min(axis=1)
-        most = spread.max(axis=1, keepdims=True)
-        relative = np.divide(spread, most, out=np.zeros_like(spread), where=most > 0).mean(axis=0)
-        topics = np.sort(np.argsort(-relative, kind="stable")[:n_kept])
-        return cls(depth, topics)
+    Returns
+    -------
+    depth : int
+        The number of ranks.
+    topics : ndarray of int
+        The positions of the topics. If there is not enough space for all topics, those with the largest
+        differences, relative to the range of the measure, are chosen.
+    """
+    n_measures, n_runs, n_topics = values.shape
+    per_rank = n_measures * n_runs
+    depth = max(min(depth, _FEWEST_RANKS), min(depth, MOST_CONTRIBUTIONS // (per_rank * n_topics)))
+    n_kept = max(1, min(n_topics, MOST_CONTRIBUTIONS // (per_rank * depth)))
+    spread = values.max(axis=1) - values.min(axis=1)
+    most = spread.max(axis=1, keepdims=True)
+    relative = np.divide(spread, most, out=np.zeros_like(spread), where=most > 0).mean(axis=0)
+    return depth, np.sort(np.argsort(-relative, kind="stable")[:n_kept])
 
 
 def rankings_payload(
@@ -236,40 +227,40 @@ def rankings_payload(
         topic, None if unjudged; ``ranks`` by run and topic, positions of documents; and ``contributions``, per
         measure a dict or the reason why there are none.
     """
-    extent = Extent.of(values, depth)
+    depth, topics = choose_extent(values, depth)
     with silence_warnings():
         reasons: dict[str, str] = {}
         # The documents of each topic, numbered in the order of their first occurrence.
-        documents: list[dict[str, int]] = [{} for _ in extent.topics]
+        documents: list[dict[str, int]] = [{} for _ in topics]
         parts: dict[str, list[Contributions]] = {label: [] for label in measures}
-        ranks, positions = [], {int(topic): row for row, topic in enumerate(extent.topics)}
+        ranks, positions = [], {topic: row for row, topic in enumerate(topics.tolist())}
         for name, run in runs.items():
             rankings = join(name, run, judgments)
-            query, _, docnos = rankings.documents(extent.depth)
-            by_topic: list[list[int]] = [[] for _ in extent.topics]
+            query, _, docnos = rankings.documents(depth)
+            by_topic: list[list[int]] = [[] for _ in topics]
             for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
                 if topic in positions:
                     numbers = documents[positions[topic]]
                     by_topic[positions[topic]].append(numbers.setdefault(docno, len(numbers)))
             ranks.append(by_topic)
-            prefixes = Prefixes(rankings, extent.depth)
+            prefixes = Prefixes(rankings, depth)
             for label in measures.keys() - reasons:
                 try:
                     parts[label].append(Contributions.of(as_measure(measures[label]), prefixes))
                 except MultiAspectError as error:
                     reasons[label] = str(error)
         labels = [
-            _labels_payload(documents, judgments, extent.topics, np.where(view.known, view.label, np.nan))
+            _labels_payload(documents, judgments, topics, np.where(view.known, view.label, np.nan))
             for view in judgments.views(spec)
         ]
     return {
-        "depth": extent.depth,
-        "topics": extent.topics.tolist(),
+        "depth": depth,
+        "topics": topics.tolist(),
         "documents": list(map(list, documents)),
         "labels": labels,
         "ranks": ranks,
         "contributions": [
-            reasons[label] if label in reasons else _contributions_payload(parts[label], values[row], extent.topics)
+            reasons[label] if label in reasons else _contributions_payload(parts[label], values[row], topics)
             for row, label in enumerate(measures)
         ],
     }

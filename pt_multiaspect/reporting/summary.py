@@ -90,11 +90,9 @@ def _against_next(figures: Figures, best: str, above: str) -> str:
     """Return the difference between the best system and the next, and the further systems that equal the next."""
     head, table, means = _main(figures)
     rival, *tied = _best(head, {name: mean for name, mean in means.items() if name != best})
-    _, p = _test(figures, head.label, best, rival)
-    change = _change(figures, best, rival, p)
+    change, significantly, unless = _change(figures, best, rival)
     if figures.options.family_correction is not None and len(table) > 2:
         change += ", corrected for all pairs"
-    significantly, unless = _significance_words(p < figures.options.alpha)
     return (
         f"It is {significantly}{above} {rival}, the next ({change}){unless}{_ties(tied, rival)}."
         f"{_others(figures, best, rival)}"
@@ -105,9 +103,7 @@ def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str
     """Return the difference between the best other system and the baseline, and the number of significant ones."""
     head, _, means = _main(figures)
     top, *tied = _best(head, {name: mean for name, mean in means.items() if name != baseline})
-    _, p = _test(figures, head.label, top, baseline)
-    change = _change(figures, top, baseline, p)
-    significantly, unless = _significance_words(p < figures.options.alpha)
+    change, significantly, unless = _change(figures, top, baseline)
     pair = best_marks(np.array([means[top], means[baseline]]), head.lower_is_better)
     if not any(pair):
         text, tied = f"no system is {above} {baseline} {on}", [top, *tied]
@@ -124,11 +120,6 @@ def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str
         f"{text}{_ties(tied, top if any(pair) else baseline)}.{_counts(verdicts, baseline)}"
         f"{_others(figures, top, baseline)}"
     )
-
-
-def _significance_words(is_significant: bool) -> tuple[str, str]:
-    """Return what stands before a difference, and what after it."""
-    return ("significantly ", "") if is_significant else ("", ", but not significantly")
 
 
 def _ties(names: list[str], name: str) -> str:
@@ -154,19 +145,24 @@ def _test(figures: Figures, label: str, a: str, b: str) -> tuple[float, float]:
     return float(pairs["difference"].iloc[row]) * (1 if sides[row][0] == a else -1), float(levels[row])
 
 
-def _change(figures: Figures, a: str, b: str, p: float) -> str:
-    """Return the difference of two means with its interval and p-value; of other aggregates, both values."""
+def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
+    """Return the difference of two systems on the main measure, and what stands before and after it in a sentence.
+
+    It is that of means with its interval and p-value; of other aggregates, both values.
+    """
     _, _, means = _main(figures)
+    _, p = _test(figures, figures.main, a, b)
+    alpha, rows = figures.options.alpha, figures.perquery
+    words = ("significantly ", "") if p < alpha else ("", ", but not significantly")
     level = "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
     if not aggregate_is_mean(figures.measures[figures.main]):
-        return f"{decimals(means[a])} and {decimals(means[b])}, {level}"
-    alpha, rows = figures.options.alpha, figures.perquery
+        return f"{decimals(means[a])} and {decimals(means[b])}, {level}", *words
     rows = rows[(rows["measure"] == figures.main) & rows["name"].isin([a, b])]
     test = compare_with_baseline(rows, b, alpha=alpha, correction=None).iloc[0]
     is_family = figures.options.family_correction is not None and len(means) > 2
     interval = f"{100 * (1 - alpha):g} % interval {interval_text(test['low'], test['high'])}"
     interval += " (not corrected)" if is_family else ""
-    return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}"
+    return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}", *words
 
 
 def _others(figures: Figures, a: str, b: str) -> str:
