@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -125,7 +124,7 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         at_least=_read_weights(at_least),
         alpha=inputs.significance.alpha,
         correction=None if correction == "none" else correction,
-        by=inputs.values["topic_groups"] and Path(inputs.values["topic_groups"]),
+        by=inputs.values["topic_groups"],
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,
     )
@@ -180,17 +179,15 @@ def bounds(inputs: Inputs, perquery: bool, strategy: str) -> Sheet:
     frame = frame[[pair in kept for pair in zip(frame["measure"], frame["qid"], strict=True)]]
     if perquery:
         return Sheet.of(frame)
-    by_measure = frame.groupby("measure", sort=False)
     columns = {
-        "measure": list(measures),
-        "strategy": by_measure["strategy"].first().tolist(),
-        "queries": by_measure.size().tolist(),
-        "mean value": by_measure["value"].mean().tolist(),
-        "mean bound": by_measure["bound"].mean().tolist(),
-        "minimum bound": by_measure["bound"].min().tolist(),
-        "maximum gap": by_measure["gap"].max().tolist(),
+        "strategy": ("strategy", "first"),
+        "queries": ("value", "size"),
+        "mean value": ("value", "mean"),
+        "mean bound": ("bound", "mean"),
+        "minimum bound": ("bound", "min"),
+        "maximum gap": ("gap", "max"),
     }
-    return Sheet.of(pd.DataFrame(columns))
+    return Sheet.of(frame.groupby("measure", sort=False).agg(**columns).reset_index())
 
 
 def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[str, ir_measures.Measure]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 import pandas as pd
@@ -96,7 +95,7 @@ def answers(
     values = _scores(judged, inputs.aspects, combined)
     human = _scores(inputs.values["human"], inputs.aspects, combined) if inputs.values["human"] else None
     file = inputs.values["topic_groups"]
-    by = None if file is None else read_topic_groups(Path(file), values)
+    by = None if file is None else read_topic_groups(file, values)
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
     elif inputs.tests_given and inputs.format != "html":

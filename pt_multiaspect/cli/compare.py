@@ -69,9 +69,7 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
 
 def _means(values: pd.DataFrame, first: str, second: str, significance: Significance) -> Sheet:
     """Return one row per measure."""
-    tests = compare_with_baseline(
-        values, first, **Significance(significance.test, "none", significance.alpha).options
-    )
+    tests = compare_with_baseline(values, first, **significance.options | {"correction": None})
     means = aggregate(values).set_index("name")
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
     known = measures_by_label(values)

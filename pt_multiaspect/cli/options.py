@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,7 @@ class Command(click.Command):
         params = {param.name: param for param in self.params}
         if not ctx.resilient_parsing and "measures" in params and "runs" in params and params["runs"].nargs == -1:
             runs = ctx.params["runs"]
-            end = len(runs)
-            while end and _is_measure(runs[end - 1]):
-                end -= 1
+            end = len(runs) - len(list(takewhile(_is_measure, reversed(runs))))
             ctx.params |= {"runs": runs[:end], "measures": (*ctx.params["measures"], *map(decode, runs[end:]))}
         return rest
 
@@ -169,7 +168,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
         if not isinstance(read.type, click.Path) or isinstance(read.type, OutputFile | OutputDirectory):
             continue
         values = ctx.params[str(read.name)] or ()
-        for item in [values] if isinstance(values, str) else values:
+        for item in map(str, values if isinstance(values, tuple) else [values]):
             for path in (item, item.partition("=")[2]):
                 files = _files(path)
                 if _resolve(written) in files:
@@ -438,10 +437,11 @@ AVERAGE_OVER = option(
 )
 #: What commands that evaluate all runs require besides qrels and runs.
 EVALUATION = (*MEASURES, STANCES, ASPECTS, AVERAGE_OVER)
-BY = file_option(
+BY = option(
     "--by",
     "topic_groups",
-    dir_okay=False,
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),  # a text may be the name of a column
     help="Groups of topics, one line per topic: the query id, a blank or tab, and the name of the group.",
 )
 #: The test, the correction for several runs, and the significance level.

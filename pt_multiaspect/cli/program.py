@@ -52,8 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _exit_on_signals(), warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)
             warnings.showwarning = _show_warning
-            arguments = None if argv is None else list(argv)
-            code = program.main(arguments, prog_name=NAME, standalone_mode=False)
+            code = program.main(argv, prog_name=NAME, standalone_mode=False)
         sys.stdout.flush()
     except MultiAspectError as error:
         return _fail(str(error), 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -65,7 +64,7 @@ def robustness(
     -m is the reported measure. One row per pair of runs and question (topics, aspects, weights, variants, missing
     labels, and judges and preferences if they are given) says whether the order holds, and what decides it.
     """
-    values, by = inputs.given_values, inputs.values["topic_groups"]
+    values = inputs.given_values
     if values is None:
         names, (runs, qrels, measure, chosen) = list(inputs.runs), _runs_and_measures(inputs, variants)
     else:
@@ -81,7 +80,7 @@ def robustness(
         preferences=None if preferences is None else read_answers([preferences], "--preferences"),
         alpha=inputs.significance.alpha,
         correction=inputs.significance.options["correction"],
-        by=by and Path(by),
+        by=inputs.values["topic_groups"],
     )
     return result if inputs.format == "table" else Sheet(result.table, result._as_table())
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -113,7 +112,7 @@ class Inputs:
     def by(self) -> dict[str, str] | None:
         """The group of each judged topic."""
         file = self.values["topic_groups"]
-        return None if file is None else read_topic_groups(Path(file), self.qrels)
+        return None if file is None else read_topic_groups(file, self.qrels)
 
     @property
     def significance(self) -> Significance:

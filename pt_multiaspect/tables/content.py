@@ -180,8 +180,7 @@ def decimals_by_label(
 ) -> dict[str, int]:
     """Return the number of decimals of each measure; by default, sums of counts have none."""
     labels = [head.label for head in heads]
-    by_label: Mapping[str, int] = decimals if isinstance(decimals, Mapping) else {}
-    default = 3 if isinstance(decimals, Mapping) else decimals
+    by_label, default = (decimals, 3) if isinstance(decimals, Mapping) else ({}, decimals)
     refuse_unknown(by_label, labels, "measures", "decimals")
     for number in (default, *by_label.values()):
         if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= number <= 15:

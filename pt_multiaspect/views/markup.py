@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from .blocks import Bar, Block, Cell, Sentence, Table
-from .text import printable
+from .text import column_cells, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -108,8 +108,7 @@ def _latex_rows(table: Table) -> list[str]:
     is_head = [row.span == width and len(row.cells) == 1 for row in rows]
     # Every superscript of a column takes up space in all its cells, so that numbers are aligned.
     signs = [
-        sorted({sign for row in rows if row.span == 1 for sign in _signs(row.cells[column])})
-        for column in range(width)
+        sorted({sign for cell in column_cells(rows, column) for sign in cell.signs}) for column in range(width)
     ]
     lines: list[str] = []
     for row, head in zip(rows, is_head, strict=True):
@@ -123,10 +122,6 @@ def _latex_rows(table: Table) -> list[str]:
             cells[0] = rf"\quad {cells[0]}"
         lines.append(" & ".join(cells) + r" \\")
     return lines
-
-
-def _signs(cell: Cell | Bar | str) -> str:
-    return cell.signs if isinstance(cell, Cell) else ""
 
 
 def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:

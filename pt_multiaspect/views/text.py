@@ -176,7 +176,7 @@ def _plain_rows(table: Table) -> list[Row]:
     rows = table.drawn_rows()
     if any(note.in_text for note in table.notes):
         rows = [_star_best(row) for row in rows]
-    columns = [_cells(rows, column) for column in range(len(table.columns))]
+    columns = [column_cells(rows, column) for column in range(len(table.columns))]
     rooms = [
         [max((len(getattr(cell, part)) for cell in column), default=0) for part in ("signs", "after")]
         for column in columns
@@ -189,10 +189,11 @@ def _plain_rows(table: Table) -> list[Row]:
     ]
 
 
-def _cells(rows: Sequence[Row], column: int) -> list[Cell]:
+def column_cells(rows: Sequence[Row], column: int) -> list[Cell]:
     """Return the cells of a column, without bars and those that span columns."""
-    cells = [cell for row in rows if row.span == 1 for cell in row.cells[column : column + 1]]
-    return [cell for cell in cells if isinstance(cell, Cell)]
+    return [
+        cell for row in rows if row.span == 1 for cell in row.cells[column : column + 1] if isinstance(cell, Cell)
+    ]
 
 
 def _star_best(row: Row) -> Row:
@@ -268,7 +269,7 @@ def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
         if shown.shorten is None:
             result.append(None)
             continue
-        names = {cell.text for cell in _cells(rows, column)}
+        names = {cell.text for cell in column_cells(rows, column)}
         low = max(shown.shorten, _NAME)
         longest = max(map(len, names), default=low)
         candidates = range(low, longest)
