@@ -18,9 +18,9 @@ from ..collection.judgments import numbered_names
 from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
 from ..kernels.breakdown import MARGINAL, Breakdown
-from ..kernels.hits import positions
+from ..kernels.hits import positions, ranks_within_queries
 from ..measures import Measure
-from ..measures.best_rank import best_rank, forms_of, ranks_by_keys
+from ..measures.best_rank import best_rank, forms_of
 
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
@@ -149,7 +149,7 @@ class Topic:
             gain = measure.document_gain(judgments)
             if gain is None or measure.gain_is_surrogate(judgments):
                 return None
-            return ranks_by_keys(judgments, gain[None])
+            return ranks_within_queries(judgments.pool_query, gain)
         forms = forms_of(terms)
         sorts = len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL
         if forms and not sorts and not is_by_sorting(forms) and len(judgments) > _MOST_ASSIGNED:

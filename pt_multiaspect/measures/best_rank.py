@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._typing import Floats, Ints
+from .._typing import Ints
 from ..bases import Term
 from ..collection import Judgments
 from ..kernels.best_ranking import best_ranking
@@ -34,9 +34,9 @@ def best_alone(term: Term, judgments: Judgments) -> Ints | None:
     form = term.base.additive(term.target)
     if isinstance(form, Linear):
         form.check_sorting()
-        return ranks_by_keys(judgments, np.asarray(form.gain, dtype=np.float64)[None])
+        return ranks_within_queries(judgments.pool_query, np.asarray(form.gain, dtype=np.float64))
     if term.base.SORTING_IS_OPTIMAL:
-        return ranks_by_keys(judgments, term.base.gain(term.target)[None])
+        return ranks_within_queries(judgments.pool_query, term.base.gain(term.target))
     if form is None:
         return None
     return best_ranking([(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries)
@@ -47,8 +47,3 @@ def forms_of(terms: list[Term]) -> list[Additive] | None:
     forms = [term.base.additive(term.target) for term in terms]
     known = [form for form in forms if form is not None]
     return known if len(known) == len(forms) else None
-
-
-def ranks_by_keys(judgments: Judgments, keys: Floats) -> Ints:
-    """Return the rank of each judged document, sorted by decreasing keys (rows), the first key first."""
-    return ranks_within_queries(judgments.pool_query, *keys)

@@ -13,11 +13,10 @@ from ..._typing import Bools, Floats, Ints
 from ...bases import Term
 from ...collection import Judgments
 from ...errors import MultiAspectError, silence_warnings
-from ...kernels.hits import positions
+from ...kernels.hits import positions, ranks_within_queries
 from ...kernels.pareto import TOLERANCE, front_of, staircases
 from ...kernels.progress import Counts, Progression, place_documents, precedence
 from ...measures import Measure
-from ...measures.best_rank import ranks_by_keys
 from .._significance import slices
 from ..upper_bounds.upper_bound import rankings_at
 
@@ -123,7 +122,7 @@ def _good_rankings(parts: list[_Part], judgments: Judgments) -> list[Ints]:
     steps = np.arange(n_steps + 1)
     grid = np.stack(np.meshgrid(*[steps] * len(gains), indexing="ij"), axis=-1).reshape(-1, len(gains))
     weights = grid[grid.sum(axis=1) == n_steps] / n_steps
-    return [ranks_by_keys(judgments, np.vstack([weight @ np.array(gains), *gains])) for weight in weights]
+    return [ranks_within_queries(judgments.pool_query, weight @ np.array(gains), *gains) for weight in weights]
 
 
 def _values(parts: list[_Part], judgments: Judgments, rank: Ints) -> Floats:

@@ -18,9 +18,9 @@ from ...errors import MultiAspectError, choices
 from ...integration import parsing
 from ...kernels.best_ranking import best_ranking
 from ...kernels.forms import Linear
-from ...kernels.hits import Hits
+from ...kernels.hits import Hits, ranks_within_queries
 from ...measures import Measure
-from ...measures.best_rank import best_alone, best_rank, forms_of, ranks_by_keys
+from ...measures.best_rank import best_alone, best_rank, forms_of
 from .beam_search import Mean, search
 
 #: Strategies of the paper that sort documents by a score of their gains.
@@ -67,13 +67,13 @@ def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, In
             f"strategy='recursive' tries all orders of the aspects: expected at most {MOST_ASPECTS} aspects, "
             f"got {len(views)} for {measure.NAME}: {choices(view.name for view in views)}"
         )
-    values = np.stack([view.scale.gains[view.grade] for view in views])
+    query, values = judgments.pool_query, np.stack([view.scale.gains[view.grade] for view in views])
     rankings = [
-        (" > ".join(views[aspect].name for aspect in order), ranks_by_keys(judgments, values[list(order)]))
+        (" > ".join(views[aspect].name for aspect in order), ranks_within_queries(query, *values[list(order)]))
         for order in permutations(range(len(views)))
     ]
     for name, score in SCORES.items():
-        rankings.append((name, ranks_by_keys(judgments, np.concatenate([score(values)[None], values]))))
+        rankings.append((name, ranks_within_queries(query, score(values), *values)))
     return rankings
 
 
