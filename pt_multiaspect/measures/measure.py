@@ -363,11 +363,9 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             One weight per name.
         """
         weights = weights_of(self["weights"], names)
+        if np.isinf(sum(weights)):
+            weights = [weight / max(weights) for weight in weights]
         total = sum(weights)
-        if np.isinf(total):
-            largest = max(weights)
-            weights = [weight / largest for weight in weights]
-            total = sum(weights)
         return [weight / total for weight in weights]
 
     def has_weight(self, view: AspectView) -> bool:

@@ -429,10 +429,8 @@ class Comparison(View):
         shown = pd.concat([differing.head(_MOST_DOCUMENTS), documents[~retrieved]])
         hidden = differing["difference"].iloc[_MOST_DOCUMENTS:]
         numbers = shown[["contribution_a", "contribution_b", "difference"]].to_numpy(dtype=np.float64).tolist()
-        names = [
-            note if pd.isna(docno) else docno for docno, note in zip(shown["docno"], shown["note"], strict=True)
-        ]
-        ranks = [["-" if pd.isna(rank) else str(rank) for rank in shown[f"rank_{side}"]] for side in "ab"]
+        names = map(_known, shown["docno"], shown["note"])
+        ranks = [map(_known, shown[f"rank_{side}"]) for side in "ab"]
         drawn = bars([amounts[-1] for amounts in numbers])
         rows: list[Cells] = [
             [name, *run_ranks, *map(decimals, amounts), bar]
