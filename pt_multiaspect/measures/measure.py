@@ -346,7 +346,18 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return self.shares_of([view.name for view in views])
 
     def weighted_views(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
-        """Return the aspects with a positive weight, and their weights, which sum to 1."""
+        """Return the aspects with a positive weight, and their weights, which sum to 1.
+
+        Parameters
+        ----------
+        views : sequence of AspectView
+            All aspects that the measure evaluates.
+
+        Returns
+        -------
+        list of tuple
+            The aspects and their weights.
+        """
         return [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
 
     def shares_of(self, names: Sequence[str]) -> list[float]:
