@@ -94,6 +94,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "np.max(depth, initial=1)",
     ): "a rank below the depth of every query counts nothing",
     (
+        "answers/combining.py",
+        "frame.groupby(keys, sort=False, dropna=False, observed=True)",
+        "frame.groupby(keys, sort=False, dropna=False, observed=False)",
+    ): "numbers of groups are those of observed ones",
+    (
         "groups/targets.py",
         "pd.api.types.infer_dtype(groups, skipna=False)",
         "pd.api.types.infer_dtype(groups, skipna=True)",
