@@ -234,6 +234,7 @@ frees_memory = pytest.mark.skipif(
         ({"q": {"a": 1}}, run_of(["a", None])),
         ({"q": {"a": 1}}, run_of(pd.array(["a", None], dtype="string"))),
         ({"q": {"a": 1}}, run_of(pd.Categorical(["a", None]))),
+        ({"q": {"a": 1}}, run_of(pd.Categorical([1, 2]))),
     ],
 )  # fmt: skip
 def test_errors_stay_errors(qrels: Any, run: Any) -> None:

@@ -18,6 +18,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, On, Robustness, analysis, robustness
 from pt_multiaspect.analysis import _robustness_study as rules
 from pt_multiaspect.analysis._robustness_study import FAILS, HOLDS, UNDECIDED
+from pt_multiaspect.integration.declared import default_measures
 from pt_multiaspect.integration.variants import one_choice_variants
 from pt_multiaspect.views import decimals
 
@@ -151,6 +152,14 @@ def test_lower_is_better() -> None:
     assert set(found.table["a"]) == {means.idxmin()}
     assert (found.table.loc[found.table["question"] == "topics", "difference"] <= 0).all()
     assert f"{means.idxmin()} is better than" in found.summary
+
+
+@pytest.mark.parametrize(
+    ("aspects", "label"),
+    [("relevance", "AP"), ("credibility", "AP"), ("relevance credibility", "TOMA-gated@10"), ("a b", "TOMA@10")],
+)
+def test_the_default_measure_depends_on_the_aspects(aspects: str, label: str) -> None:
+    assert next(iter(default_measures(aspects.split()))) == label
 
 
 def test_measures_that_read_further_columns_have_labels_that_are_missing() -> None:
