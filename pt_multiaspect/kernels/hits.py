@@ -56,10 +56,12 @@ class Hits:
 
     def dense(self) -> Hits:
         """Return the rankings with all retrieved documents as hits; unjudged ones have row ``n_pool``."""
+        first = np.cumsum(self.n_ret) - self.n_ret
         query = np.repeat(np.arange(self.n_queries), self.n_ret)
+        rank = np.arange(len(query)) - first[query] + 1  # faster than positions
         row = np.full(len(query), len(self.pool_query), dtype=np.intp)
         row[self.retrieved_index] = self.row
-        return Hits(self.n_queries, self.pool_query, query, positions(query) + 1, row, self.n_ret)
+        return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
     def spread(self, values: NDArray[np.generic]) -> Floats:
         """Return values of the hits as values of all retrieved documents, as in `dense`; 0 for the others."""
