@@ -79,10 +79,8 @@ def real(name: str, *, low: float, high: float = math.inf, open_low: bool = Fals
                 number = math.inf if value > 0 else -math.inf
             if (low < number if open_low else low <= number) and number < high:
                 return int(number) if number.is_integer() else number
-        bound = f"{'above' if open_low else 'of at least'} {low:g}" + (
-            f" and below {high:g}" if high < np.inf else ""
-        )
-        raise MultiAspectError(f"{name}: expected a number {bound}, got {shown(value)}")
+        least, below = "above" if open_low else "of at least", f" and below {high:g}" if high < np.inf else ""
+        raise MultiAspectError(f"{name}: expected a number {least} {low:g}{below}, got {shown(value)}")
 
     return parse
 

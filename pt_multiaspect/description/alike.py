@@ -94,8 +94,8 @@ def run_lookalikes(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.Dat
     rows = []
     query_code, qids = pd.factorize(run["query_id"].to_numpy(dtype=object))
     position = judgments.query_positions(np.asarray(qids, dtype=object))
-    judged_as = dict(zip(map(simplify, judgments.qids.tolist()), judgments.qids.tolist(), strict=True))
-    strangers = [qid for qid, at in zip(qids.tolist(), position.tolist(), strict=True) if at < 0]
+    judged_as = {simplify(qid): qid for qid in judgments.qids.tolist()}
+    strangers = qids[position < 0].tolist()
     alike = [(qid, judged_as[simplify(qid)]) for qid in strangers if simplify(qid) in judged_as]
     if alike:
         rows.append((name, "qid", *alike[0], len(alike)))

@@ -69,9 +69,8 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
         ):
             if finding is None:
                 continue
-            changes = None
-            if finding.leave_out or finding.declaration is not None:
-                changes = {view.name: finding.declaration}
+            is_change = finding.leave_out or finding.declaration is not None
+            changes = {view.name: finding.declaration} if is_change else None
             yield Finding(finding.severity, view.name, finding.text, changes=changes)
 
 

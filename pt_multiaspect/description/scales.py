@@ -121,13 +121,6 @@ def records(table: pd.DataFrame) -> list[Any]:
     return list(table.itertuples(index=False))
 
 
-def _is_below_scale(view: AspectView) -> Bools:
-    """Return a mask of the labels below the lowest grade, which count as that grade."""
-    sign = 1.0 if view.scale.greater_is_better else -1.0
-    with np.errstate(invalid="ignore"):
-        return np.asarray(sign * view.label < sign * view.scale.grades[0], dtype=np.bool_)
-
-
 def aspect_table(judged: Judged) -> pd.DataFrame:
     """Count judged pairs, topics and positive documents, one row per aspect."""
     n_pairs, n_topics = len(judged.judgments), judged.judgments.n_queries
@@ -143,7 +136,7 @@ def aspect_table(judged: Judged) -> pd.DataFrame:
             "threshold": view.scale.grades[view.scale.threshold] if has_threshold else np.nan,
             "judged": n_known,
             "missing": n_pairs - n_known - n_off,
-            "below_scale": int(_is_below_scale(view).sum()),
+            "below_scale": int(np.isin(view.label, view.label_counts.below).sum()),
             "out_of_scale": n_off,
             "distinct": len(used_labels(view)[0]),
             "topics": len(np.unique(view.pool_query[view.known])),
@@ -156,8 +149,7 @@ def aspect_table(judged: Judged) -> pd.DataFrame:
 
 def used_labels(view: AspectView) -> tuple[Floats, Ints]:
     """Return the labels of an aspect that occur, in increasing order, and their numbers of documents."""
-    label, count = np.unique(view.label[view.known], return_counts=True)
-    return label, count
+    return np.unique(view.label[view.known], return_counts=True)
 
 
 def label_counts(judged: Judged) -> pd.DataFrame:
@@ -197,8 +189,7 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
         numbers = read_labels(criterion.column)
         labels[name] = np.where(np.isin(numbers, codes.get(name, ())), np.nan, numbers)
     units = pd.concat([criterion.rows for criterion in criteria.values()]).drop_duplicates([*_UNIT])
-    parts = zip(units["name"], units["judge"], units["repetition"], strict=True)
-    names = [" ".join(filter(None, part)) for part in parts]
+    names = [" ".join(filter(None, unit)) for unit in records(units[["name", "judge", "repetition"]])]
     wide = pd.DataFrame({"query_id": units["qid"].to_numpy(), "doc_id": names})
     index = pd.MultiIndex.from_frame(units[[*_UNIT]])
     for name, criterion in criteria.items():

@@ -249,10 +249,7 @@ def rankings_payload(
                     parts[label].append(Contributions.of(as_measure(measures[label]), prefixes))
                 except MultiAspectError as error:
                     reasons[label] = str(error)
-        labels = [
-            _labels_payload(documents, judgments, topics, np.where(view.known, view.label, np.nan))
-            for view in judgments.views(spec)
-        ]
+        labels = [_labels_payload(documents, judgments, topics, view.label) for view in judgments.views(spec)]
     return {
         "depth": depth,
         "topics": topics.tolist(),

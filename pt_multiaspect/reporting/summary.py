@@ -26,7 +26,7 @@ def summary(figures: Figures) -> str:
     The best system is compared with the baseline. Without one, it is compared with the next best system, and p is
     corrected for all pairs.
     """
-    head, table, means = _main(figures)
+    head, means = _main(figures)
     undefined = [name for name, mean in means.items() if not np.isfinite(mean)]
     if undefined:
         return f"{head.short} is undefined for {choices(undefined)}."
@@ -35,7 +35,7 @@ def summary(figures: Figures) -> str:
     on = f"on {head.short}{' (lower is better)' if head.lower_is_better else ''}"
     topics = number_of(figures.perquery["qid"].nunique(), "topic")
     if len(names) == 1:
-        return f"Over {topics}, {names[0]} has the value {_value(figures, table, head.label, 0)} {on}."
+        return f"Over {topics}, {names[0]} has the value {_value(figures, 0)} {on}."
     if best == names:
         return f"Over {topics}, the {len(names)} systems have the same value {on}, {decimals(means[names[0]])}."
     if figures.tests is not None and figures.baseline is not None:
@@ -43,7 +43,7 @@ def summary(figures: Figures) -> str:
         return f"Over {topics}, {text}"
     leader = (
         f"Over {topics}, {choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} value of "
-        f"{len(names)} systems {on}: {_value(figures, table, head.label, names.index(best[0]))}."
+        f"{len(names)} systems {on}: {_value(figures, names.index(best[0]))}."
     )
     if figures.tests is None or len(best) > 1:
         return leader
@@ -52,7 +52,7 @@ def summary(figures: Figures) -> str:
 
 def compared_pair(figures: Figures) -> tuple[str, str] | None:
     """Return the system that the summary is about and the one it is compared with; None if it compares none."""
-    head, _, means = _main(figures)
+    head, means = _main(figures)
     if figures.tests is None or not np.isfinite(list(means.values())).all():
         return None
     rival = figures.baseline
@@ -63,11 +63,10 @@ def compared_pair(figures: Figures) -> tuple[str, str] | None:
     return (best[0], _best(head, rest)[0]) if len(best) == 1 else None
 
 
-def _main(figures: Figures) -> tuple[Head, pd.DataFrame, dict[str, float]]:
-    """Return the head of the main measure, the aggregates over all topics, and those of the measure by system."""
+def _main(figures: Figures) -> tuple[Head, dict[str, float]]:
+    """Return the head of the main measure, and its aggregates over all topics by system."""
     head = next(head for head in figures.heads if head.label == figures.main)
-    table = figures.overall
-    return head, table, dict(zip(table["name"], table[head.label].astype(float), strict=True))
+    return head, dict(zip(figures.overall["name"], figures.overall[head.label].astype(float), strict=True))
 
 
 def _best(head: Head, means: Mapping[str, float]) -> list[str]:
@@ -76,10 +75,10 @@ def _best(head: Head, means: Mapping[str, float]) -> list[str]:
     return [name for name, mark in zip(means, marks, strict=True) if mark == "best"] or list(means)
 
 
-def _value(figures: Figures, table: pd.DataFrame, label: str, row: int) -> str:
-    """Return the value of a system, with its confidence interval if there is one."""
-    value = decimals(float(table[label].iloc[row]))
-    ends = interval_values(table, label, figures.options.ci)
+def _value(figures: Figures, row: int) -> str:
+    """Return the value of a system on the main measure, with its confidence interval if there is one."""
+    value = decimals(float(figures.overall[figures.main].iloc[row]))
+    ends = interval_values(figures.overall, figures.main, figures.options.ci)
     if ends is None:
         return value
     interval = interval_text(ends[0][row], ends[1][row])
@@ -88,10 +87,10 @@ def _value(figures: Figures, table: pd.DataFrame, label: str, row: int) -> str:
 
 def _against_next(figures: Figures, best: str, above: str) -> str:
     """Return the difference between the best system and the next, and the further systems that equal the next."""
-    head, table, means = _main(figures)
+    head, means = _main(figures)
     rival, *tied = _best(head, {name: mean for name, mean in means.items() if name != best})
     change, significantly, unless = _change(figures, best, rival)
-    if figures.options.family_correction is not None and len(table) > 2:
+    if figures.options.family_correction is not None and len(means) > 2:
         change += ", corrected for all pairs"
     return (
         f"It is {significantly}{above} {rival}, the next ({change}){unless}{_ties(tied, rival)}."
@@ -101,7 +100,7 @@ def _against_next(figures: Figures, best: str, above: str) -> str:
 
 def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str, above: str, on: str) -> str:
     """Return the difference between the best other system and the baseline, and the number of significant ones."""
-    head, _, means = _main(figures)
+    head, means = _main(figures)
     top, *tied = _best(head, {name: mean for name, mean in means.items() if name != baseline})
     change, significantly, unless = _change(figures, top, baseline)
     pair = best_marks(np.array([means[top], means[baseline]]), head.lower_is_better)
@@ -150,7 +149,7 @@ def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
 
     It is that of means with its interval and p-value; of other aggregates, both values.
     """
-    _, _, means = _main(figures)
+    _, means = _main(figures)
     _, p = _test(figures, figures.main, a, b)
     alpha, rows = figures.options.alpha, figures.perquery
     words = ("significantly ", "") if p < alpha else ("", ", but not significantly")
