@@ -140,3 +140,19 @@ def test_the_pair_of_an_experiment_is_read_as_its_values(perquery):
     name = perquery["name"].iloc[0]
     pd.testing.assert_frame_equal(compare_with_baseline(pair, name), compare_with_baseline(perquery, name))
     pd.testing.assert_frame_equal(correlation(pair), correlation(perquery))
+
+
+def test_rounding_errors_are_no_differences_in_groups_of_one_topic():
+    rows = [
+        ("a", "q1", 0.1 + 0.2),
+        ("b", "q1", 0.3),
+        ("a", "q2", 0.5),
+        ("b", "q2", 0.7),
+        ("a", "q3", 0.4),
+        ("b", "q3", 0.1),
+    ]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "value"]).assign(measure="AP")
+    tests = compare_with_baseline(perquery, "a", by={"q1": "one", "q2": "two", "q3": "two"})
+    alone = tests[tests["group"] == "one"].iloc[0]
+    assert (alone["difference"], alone["ties"]) == (0.0, 1)
+    assert alone[["low", "high", "asl", "p"]].isna().all()
