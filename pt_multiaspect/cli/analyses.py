@@ -115,7 +115,6 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         (mean,) = inputs.measures.values()
         inputs.measures = dict(inputs.measures) | measures_of_aspects(mean, inputs.qrels)
         values = inputs.evaluate()
-    correction = inputs.values["correction"]
     result = compute_weightings(
         values,
         mean,
@@ -123,7 +122,7 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         baseline=pick_baseline(baseline, values["name"].unique().tolist()),
         at_least=_read_weights(at_least),
         alpha=inputs.significance.alpha,
-        correction=None if correction == "none" else correction,
+        correction=None if inputs.values["correction"] == "none" else inputs.values["correction"],
         by=inputs.values["topic_groups"],
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,

@@ -48,12 +48,6 @@ class Cells:
         cell, weight = np.unique(keys, return_counts=True)
         return cls(cell // (n_x * n_y), cell // n_y % n_x, cell % n_y, weight, n_groups)
 
-    @classmethod
-    def of(cls, first: AspectView, second: AspectView) -> Cells:
-        """Return the grades of the documents judged on both aspects, by topic."""
-        both = first.known & second.known
-        return cls.count(first.pool_query[both], first.grade[both], second.grade[both], first.n_queries)
-
     def transpose(self) -> Cells:
         """Return the same cells with x and y exchanged."""
         order = np.lexsort((self.x, self.y, self.group))
@@ -107,10 +101,11 @@ def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return tables of pairs of aspects, and of their highest labels compared on other aspects."""
     rows, tops = [], []
     for first, second in combinations(judged.views, 2):
-        cells = Cells.of(first, second)
+        both = first.known & second.known
+        cells = Cells.count(first.pool_query[both], first.grade[both], second.grade[both], first.n_queries)
         taus = kendall(cells)
         defined = taus[~np.isnan(taus)]
-        n_both = int(cells.weight.sum())
+        n_both = int(both.sum())
         row = {
             "first": first.name,
             "second": second.name,
