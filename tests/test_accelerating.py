@@ -306,6 +306,11 @@ def test_evaluate_and_the_measures_of_the_package_are_unaffected() -> None:
         pd.testing.assert_frame_equal(ma.evaluate(run, qrels, measures, progress=False), plain)
 
 
+def test_measures_of_several_levels_of_relevance_are_in_the_order_of_pytrec_eval() -> None:
+    qrels, run = world()
+    check([AP(rel=rel) for rel in (1, 2, 3)], lambda: qrels, lambda: run)
+
+
 @pytest.mark.slow
 def test_the_order_is_that_of_pytrec_eval_for_any_measures() -> None:
     qrels, run = world()

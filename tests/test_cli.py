@@ -245,6 +245,8 @@ def test_a_console_that_lacks_a_character_shows_a_question_mark_or_a_hyphen_for_
         ("nDCG @ 10, AP,", ["nDCG@10", "AP"]),
         ("nDCG@10,AP , RR", ["nDCG@10", "AP", "RR"]),
         ("P_5,10 ours = CAM", ["P_5,10", "ours=CAM"]),
+        ("P_5,1,2,map", ["P_5,1,2", "map"]),
+        (r"A(b='\',c') AP", [r"A(b='\',c')", "AP"]),
         ("'my AP'=AP\n nDCG", ["'my AP'=AP", "nDCG"]),
         ("TOMA(aspects='a)b') AP", ["TOMA(aspects='a)b')", "AP"]),
         ("  ", []),
