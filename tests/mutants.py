@@ -99,6 +99,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "sys.version_info <= (3, 14)",
     ): "the version has further numbers",
     (
+        "description/between.py",
+        "block * 2 + bits",
+        "block * 2 - bits",
+    ): "blocks are as distinct, in another order",
+    (
+        "description/alike.py",
+        "both['plain'].max() + 1",
+        "both['plain'].max() + 0",
+    ): "without the return, no pair is found",
+    (
+        "explanation/explanation.py",
+        "alone.value - value",
+        "alone.value + value",
+    ): "only slower: the topic is explained among the others",
+    (
         "answers/combining.py",
         "frame.groupby(keys, sort=False, dropna=False, observed=True)",
         "frame.groupby(keys, sort=False, dropna=False, observed=False)",

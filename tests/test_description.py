@@ -727,10 +727,27 @@ SCALES = {"relevance": 2, "trust": Aspect(4, threshold=2)}
 def test_what_values_depend_on(measure: str, depends: list[str]) -> None:
     table = ma.describe(sound(3), SCALES, measures=measure).measures
     row = table[table["aspect"] == "trust"].iloc[0]
-    read = [name for name in ("scale", "threshold", "gains", "probabilities") if row[name]]
     # A rel of its own does not depend on how the grades are laid out, but the graded ones do on the scale.
-    assert read == depends
+    for name in ("scale", "threshold", "gains", "probabilities"):
+        assert row[name] == (name in depends)
     assert row["inferred"]  # the measure was not told of the scales
+
+
+def test_declared_probabilities_do_not_depend_on_the_length_of_the_scale() -> None:
+    trust = Aspect([0, 1, 2, 3, 4], probabilities=[0, 0.1, 0.2, 0.9, 1])
+    printed = str(ma.describe(sound(3), measures=ma.uRBPgr(aspects={"relevance": 2, "trust": trust})))
+    depends = printed[printed.index("What values depend on") :]
+    assert "\n- relevance: the length of the scale, the probabilities\n- trust: the probabilities" in depends
+
+
+def test_aspects_judged_alike_are_one_row_and_a_single_one_has_its_name() -> None:
+    for aspects, first in (({"relevance": 2, "trust": 4}, "all aspects"), ({"relevance": 2}, "relevance")):
+        qrels = sound(3)[["qid", "docno", *({"relevance": "label"}.get(name, name) for name in aspects)]]
+        printed = str(ma.describe(qrels, aspects, runs={"mine": run_of(qrels)}))
+        assert re.search(rf"^mine +{first} +100\.0 %", printed, re.MULTILINE)
+    assert re.search(
+        r"^relevance +trust +120 +0 +0 +0\.25 \(3\)$", str(ma.describe(sound(3), SCALES)), re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(("better", "n_findings"), [(7, 1), (6, 0)])
@@ -1111,6 +1128,111 @@ def test_long_scales_are_drawn_in_ranges() -> None:
     assert sum(int(line[2]) for line in drawn) == len(qrels)
     assert drawn[0][0] == "0..9"
     assert drawn[-1][0] == "90..100"
+
+
+WHOLE = """\
+relevance
+---------
+declared scale 0, 1, 2, positive from 1
+judged 24 of 24; topics 2 of 2; positive 66.7 %; 0 topics without a positive
+  document
+
+label                            documents  fraction
+    0  ########################          8    33.3 %
+    1  ########################          8    33.3 %
+    2  ########################          8    33.3 %
+
+pages
+-----
+declared scale 0, 1, 2, 3, 4, …, 13, 14, 15, positive from 7
+judged 24 of 24; topics 2 of 2; positive 41.7 %; 0 topics without a positive
+  document
+
+ label                            documents  fraction
+  0..1  ########################          4    16.7 %
+  2..3  ########################          4    16.7 %
+  4..5  ########################          4    16.7 %
+  6..7  ########################          4    16.7 %
+  8..9  ############                      2     8.3 %
+10..11  ############                      2     8.3 %
+12..13  ############                      2     8.3 %
+14..15  ############                      2     8.3 %
+
+trust
+-----
+declared scale 0, 1, positive from 1
+judged 12 of 24; topics 1 of 2; positive 100.0 %; 1 topic without a positive
+  document
+
+label                            documents  fraction
+    0                                    0     0.0 %
+    1  ########################         12   100.0 %
+
+Between aspects
+---------------
+Documents judged on both aspects or one, and the mean of Kendall's tau-b within
+  topics.
+
+first      second  both  first only  second only  tau-b (topics)
+relevance  pages     24           0            0        0.07 (2)
+relevance  trust     12          12            0               -
+pages      trust     12          12            0               -
+
+Share of each aspect in TOMA's distance
+---------------------------------------
+The mean over judged documents of gap^p / sum of gap^p; documents at distance 0
+  are left out.
+
+order         aspect                                share
+axes='equal'  relevance  #######                   28.2 %
+axes='equal'  pages      ##########                42.2 %
+axes='equal'  trust      #######                   29.6 %
+axes='gains'  relevance  ##                         6.6 %
+axes='gains'  pages      #####################     89.2 %
+axes='gains'  trust      #                          4.2 %
+
+Runs
+----
+run     topics  missed  unjudged topics  documents  repeated  tied scores
+first        2       0                0         24         0       83.3 %
+second       1       1                0          6         0       66.7 %
+
+run     aspect       judged@5  judged@10  judged@20
+first   relevance     100.0 %    100.0 %    100.0 %
+first   pages         100.0 %    100.0 %    100.0 %
+first   trust          50.0 %     50.0 %     50.0 %
+second  all aspects   100.0 %    100.0 %    100.0 %
+
+What values depend on
+---------------------
+uRBPgr@5
+- relevance: the length of the scale (inferred), the probabilities
+- pages: the length of the scale (inferred), the probabilities
+- trust: the length of the scale (inferred), the probabilities
+
+CAM(base='AP')
+- relevance: the threshold
+- pages: the threshold
+- trust: the order of labels at most
+
+MDCU(themes='relevance',usability='pages')
+- relevance: the gains
+- pages: the gains"""
+
+
+def test_a_whole_description() -> None:
+    n, rows = 24, np.arange(24)
+    qrels = pd.DataFrame({"qid": np.repeat(["q1", "q2"], n // 2), "docno": [f"d{row}" for row in rows]})
+    qrels = qrels.assign(label=rows % 3, pages=rows % 16, trust=np.where(rows < 12, 1.0, np.nan))
+    first = qrels[["qid", "docno"]].assign(score=-rows // 2)
+    scales = {"relevance": 2, "pages": Aspect(range(16), threshold=7), "trust": 1}
+    measures = ["uRBPgr@5", "CAM(base='AP')", ma.MDCU(themes="relevance", usability="pages")]
+    described = ma.describe(qrels, scales, runs={"first": first, "second": first.head(6)}, measures=measures)
+    printed = str(described)
+    assert printed.startswith(
+        "24 judged documents, 2 topics, 3 aspects\n\nFindings\n--------\n1. WARNING run second misses"
+    )
+    assert printed[printed.index("relevance\n---------") :] == WHOLE
 
 
 def test_few_labels_of_a_long_scale_are_drawn_one_by_one() -> None:

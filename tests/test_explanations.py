@@ -405,6 +405,16 @@ def test_ranks_below_the_cutoff() -> None:
     ranks = (TOMA(aspects=TWO) @ 2).explain(RUN, QRELS, "q1").ranks
     assert ranks["note"].tolist() == ["", "unjudged", "below the cutoff", "below the cutoff"]
     assert ranks["contribution"].tolist()[2:] == [0, 0]
+    assert "1 of the first 2 documents is unjudged." in (TOMA(aspects=TWO) @ 2).explain(RUN, QRELS, "q1").notes
+
+
+@pytest.mark.parametrize("base", ["nDCG", "P@3"])
+def test_gains_of_a_mean_of_one_discount_are_those_of_its_parts(base: str) -> None:
+    explanation = CAM(base=base, aspects=TWO).explain(RUN, QRELS, "q1")
+    ranks = explanation.ranks
+    np.testing.assert_allclose((ranks["gain"] * ranks["discount"]).fillna(0.0), ranks["contribution"])
+    assert ranks["contribution"].sum() == pytest.approx(explanation.value)
+    assert explanation.value > 0
 
 
 def test_marginal_contributions_beyond_the_depth_are_one_row() -> None:

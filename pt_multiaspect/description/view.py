@@ -129,15 +129,17 @@ def _ranges(labels: pd.DataFrame) -> list[tuple[str, int, float, str]]:
     low, high = float(grades["label"].min()), float(grades["label"].max())
     edges = np.linspace(low, high, 11)
     whole = bool((grades["label"] % 1 == 0).all())
-    if whole:
-        edges = np.unique(np.round(edges))
+    if whole:  # ranges of equally many labels, but the last
+        step = max(1, round((high - low) / 10))
+        edges = np.append(np.arange(low, high + 1 - step / 2, step), high)
     positions = np.clip(np.searchsorted(edges, grades["label"], side="right") - 1, 0, len(edges) - 2)
     result = [row for row in rows if row[3] == "below the scale"]
     for position in range(len(edges) - 1):
         inside = grades[positions == position]
         last = position == len(edges) - 2
         lower, upper = edges[position], edges[position + 1] - (1 if whole and not last else 0)
-        text = f"{spell(round(float(lower), 3))}..{'' if whole or last else '<'}{spell(round(float(upper), 3))}"
+        ends = [spell(round(float(end), 3)) for end in dict.fromkeys((lower, upper))]
+        text = (".." if whole or last else "..<").join(ends)
         result.append((text, int(inside["count"].sum()), float(inside["share"].sum()), "grade"))
     return result + [row for row in rows if row[3] == "out of scale"]
 
