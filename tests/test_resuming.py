@@ -104,6 +104,11 @@ def test_values_are_read_back(qrels, runs, tmp_path, average_over):
     }
 
 
+def test_values_of_one_run_are_read_back(qrels, runs, tmp_path):
+    expected = evaluate({"a": runs["bm25.run"]}, qrels, MEASURES, out=tmp_path, progress=False)
+    pd.testing.assert_frame_equal(ma.read_values(tmp_path), expected)
+
+
 def test_what_are_no_values_cannot_be_read(qrels, runs, tmp_path):
     for directory in (tmp_path, tmp_path / "none"):
         with pytest.raises(MultiAspectError, match="expected a directory with values that evaluate has written"):
