@@ -14,6 +14,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from ..analysis import compare_with_baseline, detectable_difference
 from ..analysis._frames import Direction, by_measure, read_directions, topics_differ
+from ..analysis._pairs import read_baselines
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
@@ -189,17 +190,6 @@ def decimals_by_label(
     return {label: int(by_label.get(label, 0 if is_sum[label] else default)) for label in labels}
 
 
-def _baseline_signs(baseline: str | Sequence[str] | None) -> dict[str, str]:
-    """Return the sign of each baseline: a dagger for one, letters for several."""
-    if baseline is None:
-        return {}
-    several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
-    names: list[Any] = list(baseline) if several else [baseline]
-    if len(names) > len(_LETTERS):
-        raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
-    return {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
-
-
 @dataclass(frozen=True, eq=False)
 class Comparisons:
     """Comparisons of systems with baselines."""
@@ -219,13 +209,16 @@ class Comparisons:
         cls, perquery: pd.DataFrame, baseline: str | Sequence[str] | None, by: object = None, **options: Any
     ) -> Comparisons | None:
         """Compare systems with one or several baselines; `options` are those of `compare_with_baseline`."""
-        signs = _baseline_signs(baseline)
-        if not signs:
+        if baseline is None:
             return None
-        tests = compare_with_baseline(perquery, list(signs), by=by, **options)  # type: ignore[arg-type]
+        names = read_baselines(baseline, perquery["name"].unique().tolist())
+        if len(names) > len(_LETTERS):
+            raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
+        signs = {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
+        tests = compare_with_baseline(perquery, names, by=by, **options)  # type: ignore[arg-type]
         test, correction, alpha = options["test"], options["correction"], options["alpha"]
         # Tukey's test has a level of its own, for all pairs of systems.
-        detectable = {} if test == "tukey" else _detectable_differences(perquery, list(signs), correction, alpha)
+        detectable = {} if test == "tukey" else _detectable_differences(perquery, names, correction, alpha)
         return cls(tests, signs, test, correction, alpha, detectable)
 
     def notes(
