@@ -62,7 +62,7 @@ TESTS = {
     "bad_input frames frame_input qrels_columns input_columns run_warnings value_tables label_extremes "
     "missing_labels fill_labels answers library_metrics",
     "datasets": "datasets irds pyterrier_datasets",
-    "description": "description label_warnings judges value_tables",
+    "description": "description label_warnings aspect_warnings judges value_tables",
     "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
     "many_runs pipelines intervals fill_labels topics_of_runs value_tables baseline correlation",
     "explanation": "explanations testing",

@@ -695,6 +695,7 @@ def test_measures_that_cannot_be_computed() -> None:
     findings = findings_about(description, "cannot be computed")
     assert findings["severity"].tolist() == ["error", "error"]
     assert "exactly two aspects" in findings["finding"].iloc[0]
+    assert findings["remedy"].tolist() == ["help(ma.WHAM)", "help(ma.TOMA)"]
     assert description.measures["measure"].unique().tolist() == ["CAM(base='AP')"]
 
 
