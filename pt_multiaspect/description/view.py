@@ -127,11 +127,12 @@ def _ranges(labels: pd.DataFrame) -> list[tuple[str, int, float, str]]:
     if len(used) <= _MOST_BARS:
         return used
     low, high = float(grades["label"].min()), float(grades["label"].max())
-    edges = np.linspace(low, high, 11)
     whole = bool((grades["label"] % 1 == 0).all())
     if whole:  # ranges of equally many labels, but the last
         step = max(1, round((high - low) / 10))
         edges = np.append(np.arange(low, high + 1 - step / 2, step), high)
+    else:
+        edges = np.linspace(low, high, 11)
     positions = np.clip(np.searchsorted(edges, grades["label"], side="right") - 1, 0, len(edges) - 2)
     result = [row for row in rows if row[3] == "below the scale"]
     for position in range(len(edges) - 1):

@@ -26,8 +26,9 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
     """Return one row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
     numbers = {column: values_by_rank(topic, view.label) for column, view in label_columns(views).items()}
-    judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
-    if not numbers:  # the measure reads no aspect
+    if numbers:
+        judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
+    else:  # the measure reads no aspect
         judged = np.ones(len(topic), dtype=np.bool_)
     for name, values in topic.measure.details(topic.judgments).items():
         detail = values_by_rank(topic, np.asarray(values, dtype=np.float64))
