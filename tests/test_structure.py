@@ -174,6 +174,38 @@ def imported_modules(path: Path, name: str, names: Iterable[str]) -> set[str]:
     return found & set(names) - {name}
 
 
+def top_imports(path: Path) -> list[tuple[int, str, list[str]]]:
+    """Level, module and names of the relative imports at the top of a module."""
+    imports = [
+        node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)
+    ]
+    return [(node.level, node.module or "", [alias.name for alias in node.names]) for node in imports if node.level]
+
+
+def behind_fronts(path: Path, shown: set[str]) -> list[str]:
+    """The names that a module imports from a file of another room, although that room shows them at its front."""
+    found = [f"{module}.{name}" for level, module, names in top_imports(path) if level > 1 for name in names]
+    return [name for name in found if name in shown]
+
+
+def test_what_a_room_shows_at_its_front_is_imported_from_there() -> None:
+    fronts = {front.parent.name: top_imports(front) for front in PACKAGE.glob("*/__init__.py")}
+    shown = {
+        f"{room}.{module}.{name}"
+        for room, imports in fronts.items()
+        for _, module, names in imports
+        for name in names
+    }
+    modules = [path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
+    assert [f"{path.name}: {name}" for path in modules for name in behind_fronts(path, shown)] == []
+
+
+def test_imports_behind_fronts_are_seen(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("from ..room.file import a, b\nfrom ..room import a\nfrom .file import a\n")
+    assert behind_fronts(path, {"room.file.a"}) == ["room.file.a"]
+
+
 def circles(imports: dict[str, set[str]]) -> list[str]:
     """The modules that remain when those that import none, and those that none imports, are taken away."""
     rest = dict(imports)
