@@ -26,7 +26,6 @@ TERMS = {
     "howto/how_many_topics": ("power", "sample size", "minimum detectable difference"),
     "howto/judged_by_a_model": ("LLM judge", "LLM", "UMBRELA"),
     "howto/learning": ("learning to rank", "LightGBM", "XGBoost", "training"),
-    "howto/preferences": ("user preferences", "satisfaction", "side-by-side"),
     "howto/pyterrier": ("PyTerrier", "grid search"),
     "howto/rerankers": ("cross-encoder", "reranker", "sentence-transformers"),
     "howto/readability": ("FOG", "Flesch"),

@@ -45,13 +45,13 @@ PACKAGE = ROOT / "pt_multiaspect"
 TESTS = {
     "kernels": "values reference golden bounds explanations standard session subtopics fairness "
     "properties intervals system_front attainable_front judges displacement classic "
-    "rank_biased_utility weightings fusion orders label_extremes preferences repeats",
+    "rank_biased_utility weightings fusion orders label_extremes repeats",
     "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations definitions "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
-    "prediction_powered intuitiveness quality bounds axioms system_front attainable_front groups_of_topics "
-    "docstrings missing_labels preferences detectable robustness measures_after_runs",
+    "prediction_powered quality bounds axioms system_front attainable_front groups_of_topics "
+    "docstrings missing_labels detectable robustness measures_after_runs",
     "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
     "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files multiverse "
@@ -168,11 +168,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "2 ** n_types",
         "3 ** n_types",
     ): "the same choices, repeated",
-    (
-        "analysis/intuitiveness.py",
-        "range(1, len(values))",
-        "range(0, len(values))",
-    ): "no system precedes the first",
     (
         "analysis/axioms/properties.py",
         "least_aspects: ClassVar[int] = 1",
@@ -338,11 +333,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "(rows, 0, aspect)",
         "(rows, 1, aspect)",
     ): "the grade of another random document",
-    (
-        "analysis/intuitiveness.py",
-        "signs[:, golden] * direction[:, None]",
-        "signs[:, golden] / direction[:, None]",
-    ): "the direction is 1 or -1, or a pair that is left out",
     (
         "explanation/contributions.py",
         "self.judgments.n_queries > 1",

@@ -1306,48 +1306,6 @@ def gfr(
 
 
 # -----------------------------------------------------------------------------------------------------------
-# Meta-evaluation
-# -----------------------------------------------------------------------------------------------------------
-
-
-def intuitiveness(
-    values: Mapping[str, Mapping[str, Sequence[Number]]], first: str, second: str, gold: Sequence[str]
-) -> tuple[int, int, int]:
-    """Disagreements of two measures, and how often each is right (Sakai, WWW 2012, the concordance test).
-
-    ``values[measure][system]`` has one value per topic; higher is better.
-    """
-    disagreements = correct_first = correct_second = 0
-    for x, y in itertools.combinations(values[first], 2):
-        for topic in range(len(values[first][x])):
-            delta = {measure: values[measure][x][topic] - values[measure][y][topic] for measure in values}
-            if delta[first] * delta[second] < 0:
-                disagreements += 1
-                correct_first += all(delta[first] * delta[measure] >= 0 for measure in gold)
-                correct_second += all(delta[second] * delta[measure] >= 0 for measure in gold)
-    return disagreements, correct_first, correct_second
-
-
-def unanimity(
-    values: Mapping[str, Mapping[str, Sequence[Number]]], measure: str, gold: Sequence[str]
-) -> tuple[int, int, int, int]:
-    """Cases, those about which the gold measures are unanimous, and in which a measure agrees, or ties.
-
-    ``values[measure][system]`` has one value per topic; higher is better.
-    """
-    cases = unanimous = agreements = ties = 0
-    for x, y in itertools.permutations(values[measure], 2):
-        for topic in range(len(values[measure][x])):
-            delta = {label: values[label][x][topic] - values[label][y][topic] for label in values}
-            cases += 1
-            if all(delta[label] >= 0 for label in gold) and any(delta[label] > 0 for label in gold):
-                unanimous += 1
-                agreements += delta[measure] > 0
-                ties += delta[measure] == 0
-    return cases // 2, unanimous, agreements, ties
-
-
-# -----------------------------------------------------------------------------------------------------------
 # Prediction-powered intervals (MEASURES §13)
 # -----------------------------------------------------------------------------------------------------------
 

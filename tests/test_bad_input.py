@@ -924,8 +924,6 @@ _FUSION = ma.AspectFusion(Ridge(), aspects=BOTH).fit([[1], [2]], _PAIR, qid=["a"
     ("a misspelt metric", lambda: ma.pareto_front(_TABLE, ["relevance", "trsut"]), ["metrics: expected at least two", "Did you mean trust?"]),
     ("limits in a frame", lambda: ma.pareto_front(_TABLE, ["relevance", "trust"], choose="knee", at_least=_TABLE), ["at_least: expected a dict", "a DataFrame"]),
     ("baseline a number", lambda: ma.systems_table(_SEVERAL, baseline=1), ["baseline: expected names of systems (a, b)", "got 1"]),
-    ("gold a number", lambda: ma.analysis.unanimity(_SEVERAL, 1), ["gold: expected measures of the frame (AP, nDCG, RR)", "got 1"]),
-    ("gold None", lambda: ma.analysis.intuitiveness(_SEVERAL, None), ["gold: expected measures of the frame", "got None"]),
     ("scales to read", lambda: Aspects.from_file({"relevance": 2}), ["path: expected the path of a JSON file of aspects", "'relevance'"]),
     ("order without weights", lambda: Order(None, ["relevance"]), ["weights: expected pairs of a label tuple and its weight", "got None"]),
     ("order without aspects", lambda: Order({(0,): 1}, None), ["expected aspects with their scales", "got None"]),
@@ -960,13 +958,3 @@ def test_other_objects_than_expected(call: Callable[[], object], parts: list[str
 def test_metrics_are_read_as_text() -> None:
     table = _TABLE.set_axis([0, 1, 2], axis=1)
     assert ma.pareto_front(table, [1, 2])["on_front"].tolist() == [True, True]
-
-
-def test_gold_is_a_measure_or_its_label() -> None:
-    """Objects ended in a KeyError."""
-    pd.testing.assert_frame_equal(
-        ma.analysis.unanimity(_SEVERAL, [AP, nDCG]), ma.analysis.unanimity(_SEVERAL, ["AP", "nDCG"])
-    )
-    pd.testing.assert_frame_equal(
-        ma.analysis.intuitiveness(_SEVERAL, AP), ma.analysis.intuitiveness(_SEVERAL, "AP")
-    )

@@ -461,25 +461,19 @@ def test_weightings_says_what_is_wrong(cli, options, part):
 # -- robustness ----------------------------------------------------------------------------------------------
 
 
-def preferences_of(better: str, worse: str) -> pd.DataFrame:
-    return pd.DataFrame({"qid": [f"q{topic}" for topic in range(6)], "a": better, "b": worse, "preferred": better})
-
-
 def test_robustness(cli, trec_files):
     scales = Aspects.from_file("scales.json")
     qrels, runs = read_qrels(QRELS), {f"{name}.run": f"runs/{name}.run" for name in ("alpha", "beta", "gamma")}
-    preferences_of("alpha.run", "beta.run").to_csv("preferences.csv", index=False)
     options = ["--aspects", "scales.json", "--baseline", "beta", "--alpha", "0.1", "--correction", "none"]
-    arguments = [*options, "-m", "CAM@5", "--variants", "MM@5 CAM@3", "--preferences", "preferences.csv"]
+    arguments = [*options, "-m", "CAM@5", "--variants", "MM@5 CAM@3"]
     code, out, err = cli("robustness", *arguments, *runs.values())
     assert (code, err) == (0, "")
     expected = ma.robustness(
         runs, qrels, CAM(aspects=scales) @ 5, baseline="beta.run", alpha=0.1, correction=None,
         variants={"MM@5": ma.MM(aspects=scales) @ 5, "CAM@3": CAM(aspects=scales) @ 3},
-        preferences=preferences_of("alpha.run", "beta.run"),
     )  # fmt: skip
     pd.testing.assert_frame_equal(read(out), expected.table, check_dtype=False)
-    assert set(expected.table["question"]) == {"topics", "aspects", "weights", "variants", "labels", "preferences"}
+    assert set(expected.table["question"]) == {"topics", "aspects", "weights", "variants", "labels"}
     code, out, _ = cli("robustness", *arguments, "--format", "table", *runs.values())
     assert (code, out.strip()) == (0, str(expected))
     code, out, _ = cli("robustness", *arguments, "--format", "tex", *runs.values())
@@ -531,9 +525,8 @@ def test_robustness_with_judges(cli, trec_files):
         (["-m", "CAM@5", "--values", "values.csv"], "--values contains the values: omit qrels and runs"),
         (["-m", "CAM@5", "--baseline", "none", "runs"], "--baseline: expected one of the runs"),
         (["-m", "CAM@5", "runs/beta.run"], "expected at least two runs, got only beta.run"),
-        (["-m", "CAM@5", "--preferences", "none.csv", "runs"], "none.csv: no such file"),
-        (["-m", "CAM@5", "--preferences", "scored.csv", "runs"], "--preferences: expected the columns qid, a, b"),
-        (["-m", "CAM@5", "--preferences", "scored.csv", "-o", "scored.csv", "runs"], "is read by this command"),
+        (["-m", "CAM@5", "--judges", "none.csv", "runs"], "none.csv: no such file"),
+        (["-m", "CAM@5", "--judges", "scored.csv", "-o", "scored.csv", "runs"], "is read by this command"),
     ],
 )
 def test_robustness_says_what_is_wrong(cli, options, part):

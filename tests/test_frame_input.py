@@ -117,14 +117,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
         ma.aggregate(as_(BY_KIND), {"CAM": MEASURE, "P@3": "P@3"}, by="kind"),
         analysis.compare_with_baseline(as_(BY_KIND), "a", by="kind"),
     ),
-    "intuitiveness": lambda as_: analysis.intuitiveness(
-        as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), "P@3",
-        {"CAM": MEASURE, "P@3": "P@3", "copy CAM": "higher", "copy P@3": "lower"},
-    ),
-    "unanimity": lambda as_: analysis.unanimity(
-        as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), ["P@3", "copy P@3"],
-        {"CAM": MEASURE, "P@3": "P@3", "copy P@3": "lower"},
-    ),
     "weightings": lambda as_: analysis.weightings(
         as_(LONG), measures={"CAM": "higher", "P@3": "higher"}, n_resamples=10
     ).pairs,

@@ -20,7 +20,6 @@ from pt_multiaspect.analysis import _robustness_study as rules
 from pt_multiaspect.analysis._robustness_study import FAILS, HOLDS, UNDECIDED
 from pt_multiaspect.integration.declared import default_measures
 from pt_multiaspect.integration.variants import one_choice_variants
-from pt_multiaspect.views import decimals
 
 SCALES = {"relevance": 2, "credibility": 3}
 MEASURE = CAM(aspects=SCALES) @ 3
@@ -253,37 +252,6 @@ def test_judges() -> None:
         sign = np.sign(row(found, "topics", other, "run 0")["difference"])
         assert judged_row["same_sign"] == pytest.approx(np.mean([own == sign for own in by_judge.values()]))
         assert judged_row["verdict"] == (HOLDS if set(by_judge.values()) == {sign} else UNDECIDED)
-
-
-def test_preferences_are_shown_and_not_judged() -> None:
-    runs, qrels = world(missing=0)
-    topics = [f"q{topic}" for topic in range(8)]
-    preferences = pd.DataFrame(
-        {"qid": topics, "a": "run 0", "b": "run 1", "preferred": ["run 1"] * 6 + ["run 0", "tie"]}
-    )
-    grouping = {qid: "first" if qid < "q4" else "second" for qid in topics}
-    perquery = ma.evaluate(runs, qrels, [MEASURE], progress=False)
-    for by in (None, grouping):
-        found = robustness(runs, qrels, MEASURE, baseline="run 0", preferences=preferences, by=by)
-        agreement = analysis.preference_agreement(perquery, preferences, by=by).table
-        rows = found.table[found.table["question"] == "preferences"]
-        assert len(rows) == 2 * len(agreement)
-        assert set(rows["verdict"]) == {""}
-        for record in agreement.to_dict("records"):
-            own = rows if by is None else rows[rows["group"] == record["group"]]
-            expected = f"agrees with {decimals(record['agreement'])} of {record['n_strict']} strict preferences on"
-            assert own["evidence"].str.contains(expected, regex=False).all()
-        assert (
-            "preferences (the agreement of the measure with preferences of people): shown, not judged."
-            in found.rules
-        )
-    equal = {"run 0": runs["run 0"], "run 1": runs["run 0"]}
-    (shown,) = robustness(equal, qrels, MEASURE, preferences=preferences).table.query("question == 'preferences'")[
-        "verdict"
-    ]
-    assert shown == ""
-    with pytest.raises(MultiAspectError, match="preferred"):
-        robustness(runs, qrels, MEASURE, preferences=preferences.drop(columns="preferred"))
 
 
 # -- rules --------------------------------------------------------------------------------------------------

@@ -19,8 +19,7 @@ from shared_data import golden, shared_path
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, On, analysis
 from pt_multiaspect.analysis import weightings
-from pt_multiaspect.analysis.fitted_weights import simplex_points
-from pt_multiaspect.kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
+from pt_multiaspect.kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, simplex_points
 
 ASPECTS = ["relevance", "credibility", "trust"]
 SCALES = ma.Aspects({"relevance": 2, "credibility": 2})

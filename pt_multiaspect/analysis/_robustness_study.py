@@ -32,7 +32,6 @@ from .judges import judge_sensitivity
 from .missing_labels import missing_labels
 from .multiverse import multiverse
 from .power import detectable_difference
-from .preferences import preference_agreement
 from .weightings import measures_of_aspects, weightings
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
@@ -61,7 +60,6 @@ RULES = {
         "it is the other one for all of them, or that of the expected difference",
     ),
     "judges": ("the labels of each judge", "all give the same sign", "most give the other sign"),
-    "preferences": ("the agreement of the measure with preferences of people", "", ""),
 }
 
 #: The fraction of weightings, and of at least so many variants, that a conclusion needs.
@@ -459,24 +457,6 @@ class Study:
             return {"verdict": holds, "evidence": evidence, "same_sign": n_same / len(signs)}
 
         return self._answer("judges", rows_of_all(self.claims), judge)
-
-    def of_preferences(self, preferences: Any) -> Rows:
-        """Return the rows of the agreement of the measure with preferences of people, the same for all pairs."""
-        options: dict[str, Any] = {"ci": 1 - self.alpha, "by": self.by, "seed": self.seed}
-        found = self.results["preferences"] = preference_agreement(self.material.rows([]), preferences, **options)
-        by_group = {row.get("group", ALL): row for row in found.table.to_dict("records")}
-
-        def judge(claim: Any, _: list[Any]) -> dict[str, Any]:
-            row = by_group[claim.get("group", ALL)]
-            interval = f"[{decimals(row['low'])}, {decimals(row['high'])}]"
-            evidence = (
-                f"the measure agrees with {decimals(row['agreement'])} of "
-                f"{number_of(row['n_strict'], 'strict preference')} on {number_of(row['n_topics'], 'topic')}, "
-                f"{100 * found.ci:g} % interval {interval}"
-            )
-            return {"verdict": "", "evidence": evidence}
-
-        return self._answer("preferences", self.claims, judge)
 
     def _leave_out(self, question: str, reason: str) -> Rows:
         """Return no rows of a question, after noting the reason."""

@@ -1,4 +1,4 @@
-"""Dependence of a difference between runs on topics, aspects, weights, variants, labels, judges, preferences."""
+"""Dependence of a difference between runs on topics, aspects, weights, variants, labels and judges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ._robustness_study import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED, Study, m
 from .judges import JudgeSensitivity
 from .missing_labels import MissingLabels
 from .multiverse import Multiverse
-from .preferences import PreferenceAgreement
 from .weightings import Weightings
 
 #: The number of pairs that are shown in full.
@@ -58,8 +57,6 @@ class Robustness(View):
         Whether lower values of the measure are better.
     weightings, multiverse, missing_labels, judges : Weightings, Multiverse, MissingLabels, JudgeSensitivity or None
         The results that rows come from, None without such rows. Their pairs may have other directions.
-    preferences : PreferenceAgreement or None
-        The result that the rows of preferences come from.
 
     Examples
     --------
@@ -77,7 +74,6 @@ class Robustness(View):
     multiverse: Multiverse | None = None
     missing_labels: MissingLabels | None = None
     judges: JudgeSensitivity | None = None
-    preferences: PreferenceAgreement | None = None
 
     @property
     def summary(self) -> str:
@@ -207,7 +203,6 @@ def robustness(
     baseline: str | None = None,
     variants: Any = None,
     judges: Any = None,
-    preferences: Any = None,
     labels: Any = "observed",
     alpha: float = 0.05,
     correction: str | None = "holm",
@@ -240,8 +235,6 @@ def robustness(
         those that differ from it in one choice; see Notes.
     judges : DataFrame or iterable of namedtuples, optional
         Judgments with one row per query, document, criterion and judge, as for `analysis.judge_sensitivity`.
-    preferences : DataFrame, optional
-        Preferences of people between the runs, as for `analysis.preference_agreement`.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
         What missing labels are in the expected difference, as for `analysis.missing_labels`.
     alpha : float in (0, 1), default 0.05
@@ -275,7 +268,6 @@ def robustness(
     analysis.multiverse : The variants of a measure.
     analysis.missing_labels : All values of the missing labels.
     analysis.judge_sensitivity : The labels of each judge.
-    analysis.preference_agreement : The agreement of measures with preferences of people.
 
     Notes
     -----
@@ -290,7 +282,6 @@ def robustness(
     - *labels*: holds if all values of the missing labels give the sign, does not hold if all give the other one, or
       the expected difference has it.
     - *judges*: holds if the labels of each give the sign, does not hold if those of most give the other one.
-    - *preferences*: how often the measure prefers the run that people prefer; shown, not judged.
 
     Variants are the measure and those that differ from it in one choice: the cutoffs 5, 10 and 20; the options of
     parameters that have finitely many, such as distance, axes and weighting of TOMA, but not the conventions
@@ -343,8 +334,6 @@ def robustness(
     rows = study.topics() + study.aspects() + study.weights() + study.variants() + study.of_labels(labels)
     if judges is not None:
         rows += study.of_judges(judges)
-    if preferences is not None:
-        rows += study.of_preferences(preferences)
     order = {pair: row for row, pair in enumerate(study.claims[study.keys].itertuples(index=False, name=None))}
     rows.sort(key=lambda row: order[tuple(row[key] for key in study.keys)])  # pair by pair
     table = pd.DataFrame(rows, columns=[*study.keys, "question", "verdict", "evidence", *NUMBERS])

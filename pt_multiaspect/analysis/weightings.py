@@ -17,11 +17,12 @@ from ..aspects import Aspects
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, shown
 from ..evaluation import evaluate
-from ..evaluation.long_frames import read_long_frame
-from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight
-from ..measures import AspectMean, On
+from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..integration.parsing import parse_one
+from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, simplex_points
+from ..measures import CAM, AspectMean, On
 from ..views import Block, Cell, Column, Sentence, View, percent
-from ._frames import matrix
+from ._frames import directions, matrix, select_measures
 from ._pairs import (
     pairs_blocks,
     pairs_of_runs,
@@ -40,7 +41,9 @@ from ._significance import (
     t_test_levels,
     unordered_pairs,
 )
-from .fitted_weights import N_SAMPLED, FittedWeights, read_aspects, read_mean, simplex_points
+
+#: Number of sampled weightings.
+N_SAMPLED = 4096
 
 #: Number of sampled weightings of measures that are not linear in their weights, which are computed for each.
 N_EVALUATED = 256
@@ -64,8 +67,7 @@ class Weightings(View):
         least be moved from aspects to others to reverse the order, NaN if no weighting does, and ``reversal``,
         that weighting in words; ``uir``, the unanimous improvement ratio, with ``n_better`` and ``n_worse``,
         the numbers of topics on which a, or b, is at least as good on every aspect and better on one. With
-        ``within=``, also ``lowest`` and ``highest``, the extremes of the difference. With ``by=``, for each
-        ``group`` of topics, then for all.
+        ``by=``, for each ``group`` of topics, then for all.
     aspects : DataFrame
         One row per pair and aspect: ``a b aspect``; ``difference``, that of the means on the aspect,
         positive where a is better, also if lower is better (the sum of weight · difference is that of the pair);
@@ -81,8 +83,6 @@ class Weightings(View):
         The measure whose weights vary.
     alpha, correction, ci : float, str or None, float
         As given.
-    within : FittedWeights or None
-        As given; if it is, fractions are those of the weightings that preferences allow.
 
     Examples
     --------
@@ -98,7 +98,6 @@ class Weightings(View):
     alpha: float
     correction: str | None
     ci: float
-    within: FittedWeights | None = None
 
     @property
     def summary(self) -> str:
@@ -108,12 +107,11 @@ class Weightings(View):
         changing, undecided = ((fraction > low) & (fraction < 1 - low) for low in (0.0, 0.1))
         tested = pairs[pairs["p"] < self.alpha]
         kept = int((tested["fraction_significant"] >= 0.95).sum())
-        allowed, these = ("", "all") if self.within is None else (" that the preferences allow", "these")
         level = f"p < {self.alpha:g} under the weights of the measure"
         return (
-            f"{share(changing.sum(), len(pairs), 'pair', 'changes its', 'change their')} order under some weighting"
-            f"{allowed}, {undecided.sum()} for between a tenth and nine tenths of {these} weightings. "
-            f"{significant_share(kept, len(tested), level, f'under at least 95 % of {these} weightings')}"
+            f"{share(changing.sum(), len(pairs), 'pair', 'changes its', 'change their')} order under some "
+            f"weighting, {undecided.sum()} for between a tenth and nine tenths of all weightings. "
+            f"{significant_share(kept, len(tested), level, 'under at least 95 % of all weightings')}"
         )
 
     def _title(self) -> str:
@@ -127,10 +125,9 @@ class Weightings(View):
             Column("moved"),
             Column("reversed by", left=True, spare=1),
         ]
-        these = "all" if self.within is None else "the allowed"
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
-            f"Weights of the measure: {declared}. a higher: fraction of {these} weightings under which a has "
+            f"Weights of the measure: {declared}. a higher: fraction of all weightings under which a has "
             f"the higher mean, with its {100 * self.ci:g} % interval over topics. significant (sig.): fraction "
             f"with the same sign and p < {self.alpha:g}. moved: the least weight to move to reverse the order."
         )
@@ -157,7 +154,6 @@ def weightings(
     measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
     baseline: str | Sequence[str] | None = None,
     at_least: Mapping[str, float] | None = None,
-    within: FittedWeights | None = None,
     alpha: float = 0.05,
     correction: str | None = None,
     ci: float = 0.95,
@@ -187,9 +183,6 @@ def weightings(
     at_least : mapping of str to float, optional
         Least weights of aspects, of normalised weights, such as ``{"relevance": 0.5}``. The weights of
         `measure` must respect them; without such weights, what remains is shared equally.
-    within : FittedWeights, optional
-        The result of `fit_weights`: only the weightings that the preferences allow are compared, and CAM with the
-        fitted weights is the default of `measure`. Only for CAM; not with `at_least`.
     alpha : float in (0, 1), default 0.05
         The significance level of the paired t-test.
     correction : {'holm'}, optional
@@ -216,7 +209,7 @@ def weightings(
     MultiAspectError
         If there are fewer than two aspects, runs or topics, the measures of the aspects cannot be recognised, a
         value is missing or not finite, systems have different topics, weights are below `at_least`, these are
-        negative or sum to more than 1, `within` has other aspects or no weighting, or a parameter is out of range.
+        negative or sum to more than 1, or a parameter is out of range.
 
     Warns
     -----
@@ -241,10 +234,6 @@ def weightings(
     it is larger, some .01 for five and .02 for eight. Measures that are not linear in their weights are computed
     for 256 such points, which determine all fractions, and have no nearest reversal: errors were at most .004 for
     two aspects, .03 for three and .07 for five.
-
-    With `within`, ``fraction``, its interval and ``fraction_significant`` are those of the sampled weightings that
-    `fit_weights` keeps, and so are ``lowest`` and ``highest``; reversals are among all weightings. An order of two
-    runs with the fraction 0 or 1 holds for all weights that the preferences allow.
 
     The unanimous improvement ratio is the number of topics on which a is at least as good as b on every aspect,
     minus that on which b is, over the number of topics.
@@ -282,7 +271,7 @@ def weightings(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     choice("correction", None, "holm")(correction)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    mean = read_mean(within.measure if measure is None and isinstance(within, FittedWeights) else measure)
+    mean = read_mean(measure)
     frame = read_long_frame(perquery)
     if _reads_rankings(mean):
         if measures is not None:
@@ -292,8 +281,6 @@ def weightings(
         world = _evaluate_world(frame, mean, at_least, runs, qrels, seed)
     else:
         world = _read_world(frame, mean, measures, at_least, seed)
-    if within is not None:
-        world = _restrict(world, mean, at_least, within)
     first, second, sides = pairs_of_runs(world.names, frame["name"].unique().tolist(), baseline)
     aspects = {"aspect": world.aspects, "weight": world.weights.tolist()}
     pairs, parts, covariances = [], [], []
@@ -314,8 +301,79 @@ def weightings(
         alpha,
         correction,
         ci,
-        within,
     )
+
+
+def read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
+    """Return a mean over aspects, by default CAM."""
+    mean = CAM if measure is None else parse_one(measure)
+    if not isinstance(mean, AspectMean):
+        raise MultiAspectError(
+            f"measure: expected a mean over aspects, such as CAM, MM, WHAM or GAM, got {shown(mean)}"
+        )
+    return mean
+
+
+def read_aspects(
+    frame: pd.DataFrame, mean: AspectMean, measures: object, function: str
+) -> tuple[Floats, list[Any], list[Any], list[str]]:
+    """Return the values of the aspects that a mean combines, systems × topics × aspects, and what the axes are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The long frame.
+    mean : AspectMean
+        The mean.
+    measures : object
+        The parameter of `weightings`.
+    function : str
+        The name of the caller, for the warning.
+
+    Returns
+    -------
+    values, names, qids, aspects : ndarray, list, list, list
+        Higher values are better.
+    """
+    rows, by_label, aspects = rows_of_aspects(frame, mean, measures)
+    values, names, qids, labels = matrix(rows)
+    values = values * directions(rows, values, labels, by_label, function)
+    return values, names, qids, aspects
+
+
+def rows_of_aspects(
+    frame: pd.DataFrame, mean: AspectMean, measures: object
+) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
+    """Return the rows of the measures of the aspects, measures or directions by label, and the aspects."""
+    if measures is not None:
+        rows, by_label = select_measures(frame, measures)
+        aspects = [str(label) for label in rows["measure"].unique()]
+        mean.check_criteria(aspects)
+        return rows, by_label, aspects
+    known: dict[str, Any] = {
+        label: on for label, on in measures_by_label(frame).items() if getattr(on, "one_aspect", None) is not None
+    }
+    if "base" in mean.params or mean.cutoff is not None:
+        known = {label: on for label, on in known.items() if on.bases.one == mean.bases.of(on.one_aspect)}
+    if mean.spec:
+        known = {label: on for label, on in known.items() if _is_declared(on, mean)}
+    aspects = [on.one_aspect for on in known.values()]
+    bases = {on.bases.one.text for on in known.values()}
+    labels = frame["measure"].map(str).unique()
+    if len(aspects) < 2 or len(set(aspects)) < len(aspects) or ("base" not in mean.params and len(bases) > 1):
+        raise MultiAspectError(
+            "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), with the base and "
+            f"the scales of {mean}, got {choices(labels)}; name those of the aspects by measures=[...]"
+        )
+    return select_measures(frame, list(known))[0], {}, aspects
+
+
+def _is_declared(on: Any, mean: AspectMean) -> bool:
+    """Return whether a mean contains the aspect of a measure, and with the same scale if it declares one."""
+    spec = mean.spec or ()
+    if not isinstance(spec, Aspects):
+        return on.one_aspect in spec
+    return on.one_aspect in spec and isinstance(on.spec, Aspects) and on.spec[on.one_aspect] == spec[on.one_aspect]
 
 
 def measures_of_aspects(measure: ir_measures.Measure | str, qrels: Any) -> dict[str, ir_measures.Measure]:
@@ -344,8 +402,6 @@ class _World:
     values: Floats | None
     #: systems × topics × weightings; None if the measure is linear in its weights.
     sampled: Floats | None
-    #: Whether the points are those of a part of the weightings.
-    is_restricted: bool = False
 
     @property
     def basis(self) -> Floats:
@@ -363,11 +419,6 @@ class _World:
         """Return the fraction of weightings under which differences of the means of `basis` are positive."""
         if self.sampled is not None:
             return np.asarray((differences > 0).mean(axis=-1))
-        if self.is_restricted:
-            rows = differences.reshape(-1, differences.shape[-1])
-            parts = slices(len(rows), len(self.points))
-            fractions = [(rows[part] @ self.points.T > 0).mean(axis=1) for part in parts]
-            return np.concatenate(fractions).reshape(differences.shape[:-1])
         at_corners = (differences @ self.least)[..., None] + (1 - self.least.sum()) * differences
         return positive_fraction(at_corners)
 
@@ -418,29 +469,6 @@ def _weightings(mean: AspectMean, aspects: list[str], at_least: object, seed: in
     weights = _weights(mean, aspects, least)
     draws = simplex_points(N_SAMPLED if has_linear_weights(mean) else N_EVALUATED, len(aspects), seed)
     return weights, least, least + (1 - least.sum()) * draws
-
-
-def _restrict(world: _World, mean: AspectMean, at_least: object, within: object) -> _World:
-    """Return the values with only those weightings that preferences allow."""
-    if not isinstance(within, FittedWeights):
-        raise MultiAspectError(f"within: expected the result of fit_weights, got {shown(within)}")
-    if at_least is not None:
-        raise MultiAspectError("within: expected no at_least beside it; use one of both")
-    if not has_linear_weights(mean):
-        raise MultiAspectError(f"within: the weights were fitted for CAM, got {mean}; omit measure or within")
-    names = list(within.weights)
-    if set(names) != set(world.aspects):
-        raise MultiAspectError(
-            f"within: expected weights of the aspects {choices(world.aspects)}, got those of {choices(names)}; "
-            "give the same measures to fit_weights"
-        )
-    if not len(within.points):
-        raise MultiAspectError(
-            "within: expected preferences that leave some of the sampled weightings, got a set with none of these; "
-            "omit within, and give measure=fitted.measure"
-        )
-    points = within.points[:, [names.index(aspect) for aspect in world.aspects]]
-    return replace(world, points=points, is_restricted=True)
 
 
 def _combine(mean: AspectMean, values: Floats, weights: Floats) -> Floats:
@@ -529,9 +557,6 @@ def _compare(
     columns["fraction_significant"] = significant
     columns["distance"] = np.abs(nearest - world.weights).sum(axis=1) / 2
     columns["reversal"] = [_reversal_in_words(weights, world) for weights in nearest]
-    if world.is_restricted:
-        sums = differences @ world.points.T
-        columns["lowest"], columns["highest"] = sums.min(axis=1), sums.max(axis=1)
     if world.values is not None:
         by_aspect = remove_rounding_errors(world.values[first] - world.values[second], world.values)
         better, worse = ((by_aspect * sign >= 0).all(axis=2) & by_aspect.any(axis=2) for sign in (1, -1))

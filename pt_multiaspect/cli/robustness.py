@@ -44,25 +44,17 @@ from .verb import Inputs, verb
         help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, criterion, value and "
         "judge.",
     ),
-    file_option(
-        "--preferences",
-        dir_okay=False,
-        help="Preferences of people between the runs: JSON Lines, CSV or TSV with the columns qid, a, b and "
-        "preferred (a run, or tie), or qid, name and score; and perhaps assessor.",
-    ),
     option("--correction", type=click.Choice(["holm", "none"]), help="For several pairs. Default: holm."),
     options.SIGNIFICANCE[2],
     options.BY,
     *options.TABLE,
     options.OPTIONAL_RUNS,
 )
-def robustness(
-    inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None, preferences: str | None
-) -> object:
+def robustness(inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None) -> object:
     """Show what the difference between runs depends on.
 
     -m is the reported measure. One row per pair of runs and question (topics, aspects, weights, variants, missing
-    labels, and judges and preferences if they are given) says whether the order holds, and what decides it.
+    labels, and judges if they are given) says whether the order holds, and what decides it.
     """
     values = inputs.given_values
     if values is None:
@@ -77,7 +69,6 @@ def robustness(
         baseline=pick_baseline(baseline, names),
         variants=chosen or None,
         judges=None if judges is None else read_answers([judges], "--judges"),
-        preferences=None if preferences is None else read_answers([preferences], "--preferences"),
         alpha=inputs.significance.alpha,
         correction=inputs.significance.options["correction"],
         by=inputs.values["topic_groups"],

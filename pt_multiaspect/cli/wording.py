@@ -79,7 +79,7 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
         r"\baverage_over='(\w+)'": r"--average-over \1",
         r"\b(strategy|test|correction|method)='(\w+)'": r"--\1 \2",
-        r"^(documents|trials|seed|base|format \w+|variants|preferences|labels): ": r"--\1: ",
+        r"^(documents|trials|seed|base|format \w+|variants|labels): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",

@@ -10,6 +10,30 @@ from .._typing import Floats
 _TOLERANCE = 1e-12
 
 
+def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
+    """Return weightings that are spread evenly over the simplex: a scrambled Sobol sequence of the given seed.
+
+    Parameters
+    ----------
+    n_points : int
+        The number of weightings, a power of 2.
+    n_aspects : int
+        The number of aspects, at least 2.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    ndarray of float, shape (n_points, n_aspects)
+        Weights of at least 0 that sum to 1.
+    """
+    from scipy.stats import qmc
+
+    draws = qmc.Sobol(n_aspects - 1, seed=seed).random_base2(int(n_points).bit_length() - 1)
+    # The gaps between sorted uniform numbers are uniform on the simplex.
+    return np.diff(np.sort(draws, axis=1), axis=1, prepend=0.0, append=1.0)
+
+
 def positive_fraction(differences: Floats) -> Floats:
     """Return the fraction of all weightings w under which the weighted sum Σ_a w_a d_a is positive.
 

@@ -12,7 +12,6 @@ from .._typing import Bools, Floats
 from ..analysis import Weightings
 from ..analysis._pairs import rows_of_all
 from ..analysis._significance import unordered_pairs
-from ..analysis.fitted_weights import rejection_levels
 from ..analysis.weightings import significant_at
 from . import style
 from .labels import legend_columns, unit_square
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 #: Maximum number of pairs with a bar.
 _MAX_BARS = 30
-#: The label of the weightings that are left by `within`.
-_ALLOWED = "allowed by preferences"
 #: Number of weights of each aspect at which the difference is drawn.
 _STEPS = 120
 
@@ -48,8 +45,7 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
         weightings, coloured by the run that is better, hatched where the difference is not significant. In both,
         the weights of the measure are marked. Otherwise, and for measures that are not linear in their weights:
         bars of the fraction of weightings under which the first run is better, with intervals, for up to 30 pairs,
-        those with fractions near one half. If the topics have groups, all topics are drawn. With ``within=``,
-        the weightings that the preferences allow are outlined.
+        those with fractions near one half. If the topics have groups, all topics are drawn.
 
     Raises
     ------
@@ -107,9 +103,6 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     ax.fill_between(weight, (difference - half)[:-1], (difference + half)[:-1], color=style.BLUE, alpha=0.2, lw=0)
     ax.plot(weight, difference[:-1], color=style.BLUE, lw=1.5)
     ax.axhline(0, color=style.ink(), lw=0.8)
-    if result.within is not None:
-        ends = result.within.ranges.set_index("aspect").loc[first, ["low", "high"]]
-        ax.axvspan(*ends, color=style.GREY, alpha=0.3, lw=0, zorder=0, label=_ALLOWED)
     ax.errorbar(
         points[-1, :1], difference[-1:], half[-1:], fmt="D", color=style.ink(), ms=4, capsize=2, lw=1,
         label="weights of the measure",
@@ -152,7 +145,6 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         with matplotlib.rc_context({"hatch.color": style.GREY}):
             ax.tricontourf(x, y, is_significant.astype(float), levels=[-0.5, 0.5], colors="none", hatches=["////"])
     ax.plot(*corners[[0, 1, 2, 0]].T, color=style.ink(), lw=0.8)
-    outline = _outline(result, points, x, y, ax)
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
     _label_corners(ax, corners, style.distinct_texts(list(result.weights), 20), size)
@@ -162,7 +154,6 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         unit_square(f"{b} higher", color=colours["b"], lw=0),
         unit_square(f"p ≥ {result.alpha:g}", facecolor="white", edgecolor=style.GREY, hatch="////"),
         *ax.lines[1:],
-        *outline,
     ]
     ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=size, frameon=False,
@@ -191,18 +182,6 @@ def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: floa
             aspect, corner, xytext=(0, -4 if below else 4), textcoords="offset points", fontsize=size,
             ha="center", va="top" if below else "bottom",
         )  # fmt: skip
-
-
-def _outline(result: Weightings, points: Floats, x: Floats, y: Floats, ax: Axes) -> list[Any]:
-    """Outline the weightings that preferences allow, if there are any, and return what the legend shows."""
-    if result.within is None:
-        return []
-    order = [list(result.weights).index(aspect) for aspect in result.within.weights]
-    levels, limit = rejection_levels(result.within, points[:, order]), 1 - result.within.ci
-    if levels.min() < limit <= levels.max():
-        ax.tricontourf(x, y, levels, levels=[-1, limit], colors=["white"], alpha=0.6)
-        ax.tricontour(x, y, levels, levels=[limit], colors="black", linewidths=1.5)
-    return [unit_square(_ALLOWED, facecolor="none", edgecolor=style.ink(), lw=1.5)]
 
 
 def _draw_bars(pairs: pd.DataFrame, ci: float, ax: Axes | None) -> Axes:
