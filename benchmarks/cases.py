@@ -192,17 +192,12 @@ def twelve_shuffled(small: bool) -> float:
     return _twelve(small, "shuffled")
 
 
-@case("ten measures of session, diversity and fairness on 10^6 rows", "two nDCG of ir-measures, same frames", 1)
+@case("seven measures of session and diversity on 10^6 rows", "two nDCG of ir-measures, same frames", 1)
 def beyond_aspects(small: bool) -> float:
     qrels, run = collection(n_queries=200 if small else 1000)
     run = ranked(run)
-    docnos = run["doc_id"].unique()
-    groups = ma.Groups(
-        {"group": dict(zip(docnos, np.where(np.arange(len(docnos)) % 3, "b", "a").tolist(), strict=True))},
-        target={"group": {"a": 0.5, "b": 0.5}},
-    )
     themes = {"themes": "relevance,credibility", "usability": "understandability", "aspects": GRADES}
-    ten = [
+    seven = [
         *(
             ma.Subtopics(base=base, aspects=GRADES)
             for base in ("alpha_nDCG@20", "ERR_IA@20", "NRBP", "StRecall@20")
@@ -210,13 +205,10 @@ def beyond_aspects(small: bool) -> float:
         ma.RBU(aspects=GRADES),
         ma.MDCU(**themes),
         ma.nMDCU(**themes),
-        ma.AWRF(groups=groups),
-        ma.GF(groups=groups, aspects=GRADES),
-        ma.GFR(groups=groups, aspects=GRADES),
     ]
     plain = qrels[["query_id", "doc_id", "relevance"]]
     return ratio(
-        lambda: ir_measures.calc_aggregate(ten, qrels, run),
+        lambda: ir_measures.calc_aggregate(seven, qrels, run),
         lambda: [ir_measures.calc_aggregate([ir_measures.nDCG], plain, run) for _ in range(2)],
     )
 

@@ -42,11 +42,6 @@ HARM = ma.Order(
     {(r, c): r + c if r else -c for r in range(3) for c in range(3)}, ASPECTS, name="pictured-harm",
     allow_violations=True,
 )  # fmt: skip
-GROUPS = ma.Groups(
-    {"kind": {"both": "a", "relevant": "a", "credible": "b"}},
-    target={"kind": {"a": 0.5, "b": 0.5}},
-    name="pictured",
-)
 NDCG = {"nDCG": "nDCG"}
 #: Breaks a name above a picture.
 HYPHEN = "-\n"
@@ -136,15 +131,6 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
         },
         PARTS, "The aspects are the subtopics.",
     ),
-    "fairness": (
-        NDCG
-        | {
-            "AWRF": ma.AWRF(groups=GROUPS), "GF": ma.GF(groups=GROUPS, aspects={"relevance": 2}),
-            "GFR": ma.GFR(groups=GROUPS, aspects={"relevance": 2}),
-        },
-        PARTS,
-        "*Both* and *relevant* are one group, *credible* the other: each should get half of the attention.",
-    ),
     "which_measure": (
         NDCG
         | {
@@ -232,15 +218,6 @@ COMPARE_WITH = {
     "Subtopics": (
         "`IRec`, and nDCG of relevance. Measures without normalisation compare runs on the same topics only."
     ),
-    "AWRF": (
-        "A measure of relevance: a fair order can be worthless, as AWRF reads no relevance without ``base`` "
-        "or ``score``."
-    ),
-    "GF": (
-        "`GFR`, and a measure of relevance: a ranking without relevant documents has the value 0, however "
-        "fair it is."
-    ),
-    "GFR": "Its parts: the measure of relevance (ERR or iRBU) and `GF` of each dimension.",
 }
 
 

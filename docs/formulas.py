@@ -70,18 +70,6 @@ FORMULAS = {
         \mathrm{MDCU@}k &= \sum_{i \le k} \prod_a u_a(d_i) \sum_t v_t(i)
 
         v_t(i) &= \frac{r_t(d_i)}{\max\bigl(1, \log_b C_t(i - 1)\bigr)}, \qquad C_t(i) = \sum_{j \le i} v_t(j)""",
-    "AWRF": r"""
-        \mathrm{AWRF} &= 1 - \mathrm{JSD}(\hat A, T)
-
-        A_g &= \sum_i \frac{m_g(d_i)}{\log_2 \max(i, 2)}, \qquad \hat A = \frac{A}{\sum_g A_g}""",
-    "GF": r"""
-        \mathrm{GF} &= \sum_i w_i \bigl(1 - \mathrm{div}(\bar m_{1..i}, T)\bigr)
-
-        w_i &= s(d_i) \prod_{j < i} \bigl(1 - s(d_j)\bigr), \qquad s(d) = \frac{g(d)}{1 + g_{\max}}""",
-    "GFR": r"""
-        \mathrm{GFR} &= \frac{1}{1 + D} \Bigl(\mathrm{REL} + \sum_{\mathrm{dim}} \mathrm{GF}_{\mathrm{dim}}\Bigr)
-
-        \mathrm{ERR} &= \sum_i \frac{w_i}{i}, \quad \mathrm{iRBU} = \sum_i w_i\, .99^{\,i}""",
     "IRec": r"\mathrm{I\text{-}rec@}k = \frac{|\{a : \exists i \le k,\ d_i \text{ relevant on } a\}|}{n}",
     "DnDCG": r"\mathrm{D\text{-}nDCG@}k = \mathrm{nDCG@}k \text{ of the gains } \sum_a P(a)\, g_a(d)",
     "DSharpnDCG": r"\gamma\, \mathrm{I\text{-}rec} + (1 - \gamma)\, \mathrm{D\text{-}nDCG}",

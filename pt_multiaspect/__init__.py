@@ -15,7 +15,6 @@ from .collection import Judgments
 from .collection.subtopics import as_subtopics, from_subtopics
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate, evaluator, read_values
-from .groups.groups import Groups
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
 from .integration.parsing import label
@@ -54,7 +53,6 @@ __all__ = [
     "Description",
     "DistanceOrder",
     "Explanation",
-    "Groups",
     "Judgments",
     "MultiAspectError",
     "MultiAspectWarning",

@@ -16,7 +16,7 @@ from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from strategies import examples, forget_warnings
 
-from pt_multiaspect import Aspect, Aspects, Groups, Order, accelerate
+from pt_multiaspect import Aspect, Aspects, Order, accelerate
 
 # The workers of pytest-xdist share the cores: more threads of OpenMP would spend half their time waiting.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -86,7 +86,7 @@ def _warnings_are_given_again() -> None:
 @pytest.fixture(autouse=True)
 def _names_last_one_test(monkeypatch) -> None:
     """A name that a test declares means nothing to the tests after it, in whatever order they run."""
-    for registry in (Aspects.registry, Order.registry, Groups.registry):
+    for registry in (Aspects.registry, Order.registry):
         monkeypatch.setattr(registry, "_content", registry._content.copy())
         monkeypatch.setattr(registry, "_declared", registry._declared.copy())
 

@@ -43,10 +43,10 @@ PACKAGE = ROOT / "pt_multiaspect"
 
 #: What `tests/test_*.py` tests each room; its doctests are run, too.
 TESTS = {
-    "kernels": "values reference golden bounds explanations standard session subtopics fairness "
+    "kernels": "values reference golden bounds explanations standard session subtopics "
     "properties intervals system_front attainable_front judges displacement classic "
     "rank_biased_utility weightings fusion orders label_extremes repeats",
-    "measures": "values reference golden testing bounds mean_of session subtopics fairness intents "
+    "measures": "values reference golden testing bounds mean_of session subtopics intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations definitions "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
@@ -66,7 +66,6 @@ TESTS = {
     "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
     "many_runs pipelines intervals fill_labels topics_of_runs value_tables baseline correlation",
     "explanation": "explanations testing",
-    "groups": "fairness bad_input cli_suites",
     "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
     "json_files value_tables datasets",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "

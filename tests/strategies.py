@@ -258,12 +258,6 @@ BASES = (
 )  # fmt: skip
 
 
-FAIR = ma.Groups(
-    {"group": {docno: "ab"[index % 2] for index, docno in enumerate(DOCNOS[1:])}},
-    target={"group": {"a": 0.25, "b": 0.75}},
-    name="strategies",
-)
-
 INTENT_AWARE = (
     "alpha_nDCG", "alpha_nDCG(alpha=0.2)@3", "alpha_DCG@5", "ERR_IA@2", "nERR_IA", "NRBP(beta=0.8)", "nNRBP",
     "StRecall(rel=2)", "P_IA@2", "AP_IA",
@@ -348,11 +342,6 @@ def measures(draw: st.DrawFn) -> ma.Measure:
         maybe("order", orders())
     maybe("rel", st.integers(0, 3))
     maybe("dcg", st.sampled_from(["log2", "exp-log2", "jarvelin"]))
-    if "groups" in measure.SUPPORTED_PARAMS:
-        params["groups"] = FAIR
-    maybe("score", st.just("track"))
-    maybe("relevance", st.sampled_from(["ERR", "iRBU"]))
-    maybe("divergence", st.sampled_from(["JSD", "NMD", "RNOD"]))
     maybe("effort", st.sampled_from([0, 0.05, 2]))
     maybe("overlap", st.sampled_from([1.1, 2, 3]))
     maybe("expected", st.integers(1, 5))
@@ -366,8 +355,6 @@ def measures(draw: st.DrawFn) -> ma.Measure:
     except ma.MultiAspectError:  # the base is not linear, exponentiates gains itself, or has a cutoff
         params.pop("normalized", None)
         params.pop("weighting", None)
-        if measure.NAME == "AWRF":
-            params.pop("base")
     if draw(st.booleans()):
         try:
             return measure(**params) @ draw(st.integers(1, 20))

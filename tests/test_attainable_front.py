@@ -432,54 +432,6 @@ def test_a_topic_alone_gives_no_warnings_about_its_labels() -> None:
     assert front_points(front, "q1").tolist() == [[1, 1]]
 
 
-# -- fairness against relevance -------------------------------------------------------------------
-
-GENDER = {"d0": "f", "d1": "f", "d2": "m", "d3": "m"}
-
-
-def test_fairness_against_relevance() -> None:
-    qrels = {qid: {f"d{n}": {"a": 1.0 - (n > 1)} for n in range(4)} for qid in ("q1", "q2")}
-    target = {"gender": {"f": 0.5, "m": 0.5}}
-    groups = ma.Groups({"gender": GENDER}, target=target, name="front-test")
-    measures = [On(aspect="a", aspects={"a": 1}), ma.AWRF(groups=groups)]
-    front = attainable_front(qrels, measures, kind="all")
-    expected = undominated_points(attained_values(qrels, measures)[0])
-    assert {tuple(point) for point in np.round(front_points(front, "q1"), 9).tolist()} == expected
-    assert len(expected) > 1
-    with pytest.raises(MultiAspectError, match=r"requires.*weighted sums .*got AWRF.*kind='all'"):
-        attainable_front(qrels, measures)
-
-
-@pytest.mark.slow
-def test_targets_per_topic_belong_to_their_topic() -> None:
-    """Rankings of a topic are evaluated as many topics of other names."""
-    targets = {"q1": {"gender": {"f": 0.9, "m": 0.1}}, "q2": {"gender": {"f": 0.1, "m": 0.9}}}
-    groups = ma.Groups({"gender": GENDER}, target=targets, name="front-targets")
-    qrels = {qid: {f"d{n}": {"a": n % 2} for n in range(4)} for qid in ("q1", "q2")}
-    measures = [On(aspect="a", aspects={"a": 1}), ma.AWRF(groups=groups)]
-    front = attainable_front(qrels, measures, kind="all")
-    for qid in qrels:
-        values = [
-            ma.evaluate({"r": {qid: ranking(qrels[qid], order)}}, qrels, measures, progress=False)
-            for order in itertools.permutations(range(4))
-        ]
-        values = np.array([table[table["qid"] == qid]["value"].to_numpy() for table in values])
-        assert {tuple(point) for point in np.round(front_points(front, qid), 9).tolist()} == undominated_points(
-            values
-        )
-
-
-def test_fairer_runs_than_any_ranking_of_the_judged_documents() -> None:
-    qrels = {"q1": {"d0": {"a": 1}, "d1": {"a": 1}}}
-    groups = ma.Groups({"gender": GENDER}, target={"gender": {"f": 0.5, "m": 0.5}}, name="front-beyond")
-    front = attainable_front(
-        qrels, {"nDCG": On(aspect="a", aspects={"a": 1}), "fair": ma.AWRF(groups=groups)}, kind="all"
-    )
-    with pytest.warns(MultiAspectWarning, match="fair can be better if unjudged documents are retrieved"):
-        table = front.systems({"mine": {"q1": {"d0": 3.0, "d2": 2.0, "d1": 1.0}}})
-    assert table["fair room"].iloc[0] == 0
-
-
 # -- systems --------------------------------------------------------------------------------------
 
 

@@ -846,7 +846,6 @@ _TAKE_LONG = {
     "cutoff": lambda value: ma.CAM @ value,
     "distance": lambda value: ma.TOMA(distance=value),
     "order": lambda value: ma.TOMA(order=value),
-    "groups": lambda value: ma.AWRF(groups=value),
     "run": lambda value: ma.largest_differences(_PERQUERY, value, "b"),
     "label": lambda value: ma.largest_differences(_PERQUERY, "a", "b", value),
     "method": lambda value: ma.analysis.correlation(_PERQUERY, value),

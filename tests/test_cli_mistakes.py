@@ -36,7 +36,6 @@ FILES = {
     "headed.qrels": "qid iteration docno label\nq0 0 d00 1\n",
     "comma.qrels": "q0 0 d00 1,5\n",
     "table.csv": "name,AP\n",
-    "groups.txt": "d00 a\n",
     "broken.json": "{relevance: 2}",
     "other.txt": "x9 0 d00 1\n",
 }
@@ -91,12 +90,8 @@ MISTAKES = [
     ("evaluate -m 'On(aspect=effort)' runs", "among relevance, credibility, or a further --qrels ASPECT=FILE"),
     ("evaluate runs", "missing measures: give -m MEASURE or --suite NAME"),
     ("evaluate --suite multi-aspect runs", "the suite multi-aspect requires the label scales: add --aspects"),
-    ("evaluate --suite trec-fair-2022 runs", "the suite trec-fair-2022 requires groups: add --groups FILE"),
     ("evaluate --suite touche-2021 runs", "have no column for the aspect quality"),
     ("evaluate --suite touche2021 runs", "Did you mean touche-2021?"),
-    ("evaluate -m 'AWRF(groups=editors)' runs", "give them with --groups FILE"),
-    ("evaluate -m AWRF --groups nothing.csv runs", "--groups: no such file: nothing.csv; expected a .csv"),
-    ("evaluate -m AWRF --groups groups.txt runs", "--groups: groups.txt: expected a file of groups"),
     (
         "evaluate --suite multi-aspect --aspects scales.json --judged runs",
         "--judged: 'judged@10 relevance' is the label of a measure; omit --judged, or relabel it",
@@ -133,7 +128,7 @@ MISTAKES = [
         "use a higher level, or --test t",
     ),
     ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
-    ("evaluate -m AWRF --groups groups.csv --average-over positive runs", "use --average-over judged"),
+    ("evaluate -m NLRE --average-over positive runs", "use --average-over judged"),
     ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
     ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
     ("bounds -m MM@5 --strategy exact", "use --strategy search"),
@@ -200,7 +195,6 @@ def faulty_files(trec_files, monkeypatch):
     """Files that newcomers may have, too."""
     for name, content in FILES.items():
         (trec_files / name).write_text(content)
-    (trec_files / "groups.csv").write_text("docno,group\nd00,a\nd01,b\n")
     (trec_files / "cut.run.gz").write_bytes(gzip.compress(os.urandom(200))[:100])
     (trec_files / "linked").symlink_to("runs")
     monkeypatch.setenv("HOME", str(trec_files))
@@ -225,9 +219,7 @@ def test_a_mistake_is_one_line_with_its_remedy(cli, faulty_files, line, part):
     assert part in err
     assert err.startswith("pt-multiaspect: error: ")
     assert err.count("\n") == 1
-    assert not re.search(
-        r"\b(aspects|average_over|n_jobs|out|ci|groups|strategy)=(?![\[{'])|Traceback|Aspect\(", err
-    )
+    assert not re.search(r"\b(aspects|average_over|n_jobs|out|ci|strategy)=(?![\[{'])|Traceback|Aspect\(", err)
     assert contents(faulty_files) == before
 
 
@@ -353,25 +345,15 @@ def test_the_messages_that_are_reworded_exist():
 #: Command lines whose messages each pattern rewords, in the order of the patterns, and what they say here.
 REWORDED = [
     ("evaluate --suite multi-aspect runs", "the suite multi-aspect requires the label scales: add --aspects FILE"),
-    ("evaluate --suite trec-fair-2022 runs", "the suite trec-fair-2022 requires groups: add --groups FILE"),
-    (
-        "evaluate --suite ntcir-17-fairweb-1 --groups g.csv runs",
-        "the suite ntcir-17-fairweb-1 requires divergences, which",
-    ),
     (
         "evaluate --suite trec-misinfo-2021 --aspects scales.json runs",
         "the suite trec-misinfo-2021 declares its own label scales: omit --aspects",
-    ),
-    (
-        "evaluate --suite touche-2021 --groups g.csv runs",
-        "the suite touche-2021 takes no groups: omit --groups",
     ),
     (
         "evaluate --suite multi-aspect --aspects '{\"relevance\": 2}' --qrels relevance=relevance.txt runs",
         "the suite multi-aspect: expected relevance and at least one other aspect",
     ),
     ("evaluate -m 'On(aspect=effort)' runs", "expected aspects among relevance, credibility, or a further --qrels"),
-    ("evaluate -m 'AWRF(groups=editors)' runs", "; give them with --groups FILE"),
     (
         "evaluate -m TOMA --aspects scales.json --qrels relevance=below.txt credibility=credibility.txt runs",
         'declare "unjudged": [-3] in --aspects FILE',
@@ -443,7 +425,7 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
 @pytest.mark.parametrize(
     ("line", "option"),
     [
-        ("evaluate -m AWRF --groups groups.csv --average-over positive runs", "--average-over positive: "),
+        ("evaluate -m NLRE --average-over positive runs", "--average-over positive: "),
         ("axioms -m TOMA --trials 0", "--trials: expected a whole number"),
         ("axioms -m TOMA --seed -1", "--seed: expected a whole number"),
         ("report --base nDGC -o x.html runs", "--base: On: unknown base"),

@@ -1,19 +1,15 @@
-"""Suites, topics and groups on the command line."""
+"""Suites and their topics on the command line."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
-import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import pt_multiaspect as ma
-from pt_multiaspect import MultiAspectError
 from pt_multiaspect.cli import main
 from pt_multiaspect.suites.catalogue import NOT_OFFERED, SUITES
 
@@ -27,13 +23,11 @@ RUNS = {
     "one.run": {"q1": ["d2", "d1", "d3"], "q2": ["d2", "d1"], "q3": ["d1"], "q4": ["d2", "d1"]},
     "two.run": {"q1": ["d1", "d3", "d2"], "q2": ["d1"], "q3": ["d1"], "q4": ["d1"]},
 }
-TARGET = {"gender": {"f": 0.5, "m": 0.5}}
-MEMBERS = {"d1": "f", "d2": "m", "d3": "f"}
 
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with judgments, runs and groups, which is the current one."""
+    """A directory with judgments and runs, which is the current one."""
     monkeypatch.chdir(tmp_path)
     for index, aspect in enumerate(("relevance", "correctness")):
         lines = [f"{qid} 0 {d} {both[index]}\n" for qid, judged in LABELS.items() for d, both in judged.items()]
@@ -41,9 +35,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, run in RUNS.items():
         lines = [f"{q} Q0 {d} {at} {-at} x\n" for q, docnos in run.items() for at, d in enumerate(docnos, 1)]
         Path(name).write_text("".join(lines))
-    Path("editors.json").write_text(json.dumps({"dimensions": {"gender": MEMBERS}, "target": TARGET}))
-    rows = "".join(f"{docno}\t{group}\n" for docno, group in MEMBERS.items())
-    Path("editors.tsv").write_text(f"docno\tgroup\n{rows}")
     return tmp_path
 
 
@@ -134,41 +125,6 @@ def test_the_recommended_suite_takes_the_scales(files: Path, capsys: pytest.Capt
     pd.testing.assert_frame_equal(means, ma.aggregate(values(suite)))
 
 
-@pytest.mark.parametrize("file", ["editors.json", "editors.tsv"])
-def test_groups(files: Path, capsys: pytest.CaptureFixture[str], file: str) -> None:
-    """With a target, or with that of the relevant documents, of which q3 has none."""
-    Path("two.qrels").write_text("q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n")
-    target = TARGET if file == "editors.json" else None
-    groups = ma.Groups({"gender": MEMBERS}, target=target, name=f"cli-{file.split('.')[1]}")
-    means = table(capsys, "evaluate", "--qrels", "two.qrels", "-m", "AWRF@2 F=GFR", "--groups", file, "one.run")
-    measures = {"AWRF@2": ma.AWRF(groups=groups) @ 2, "F": ma.GFR(groups=groups)}
-    wanted = ma.aggregate(ma.evaluate(["one.run"], ma.read_qrels("two.qrels"), measures, progress=False))
-    pd.testing.assert_frame_equal(means, wanted)
-    named = table(
-        capsys, "evaluate", "--qrels", "two.qrels", "-m", "A=AWRF(groups=editors)@2", "--groups", file, "one.run"
-    )
-    assert named["A"].tolist() == means["AWRF@2"].tolist()
-
-
-def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("two.qrels").write_text("q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n")
-    arguments = [
-        "evaluate",
-        "--qrels",
-        "two.qrels",
-        "--suite",
-        "trec-fair-2022",
-        "--groups",
-        "editors.json",
-        "one.run",
-    ]
-    means = table(capsys, *arguments)
-    groups = ma.Groups({"gender": MEMBERS}, target=TARGET, name="cli-fair")
-    suite = ma.suite("trec-fair-2022", groups=groups)
-    wanted = ma.aggregate(ma.evaluate(["one.run"], ma.read_qrels("two.qrels"), suite, progress=False))
-    pd.testing.assert_frame_equal(means, wanted)
-
-
 JUDGED_2021 = {  # usefulness, supportiveness, credibility
     "101": {"d1": (2, 2, 1), "d2": (1, 0, 2), "d3": (0, -1, -1)},
     "102": {"d1": (1, 0, 0), "d2": (1, 2, 1), "d3": (0, -2, -2)},
@@ -242,22 +198,15 @@ def test_bad_stances(misinfo: Path, capsys: pytest.CaptureFixture[str], argument
     ("options", "message"),
     [
         ([], "missing measures: give -m MEASURE or --suite NAME"),
-        (["--groups", "editors.json"], "missing measures"),
         (["--suite", "trec-misinfo-2023"], "got trec-misinfo-2023"),
         (["--suite", "clef-ehealth-2017"], "the persistence of RBP"),
         (["--suite", "multi-aspect"], "--aspects FILE"),
-        (["--suite", "trec-fair-2022"], "--groups FILE"),
         (
             ["--suite", "trec-misinfo-2022", "--aspects", '{"relevance": 2, "correctness": 2}'],
             "declares its own label scales: omit --aspects",
         ),
-        (["--suite", "trec-misinfo-2022", "--groups", "editors.json"], "takes no groups"),
-        (["--suite", "trec-misinfo-2022", "-m", "AP", "--groups", "editors.json"], "--groups has no effect"),
         (["--suite", "trec-misinfo-2022", "-m", "'nDCG useful'=AP"], "is the name of a measure of the suite"),
-        (["-m", "AP", "--groups", "editors.json"], "--groups has no effect: none of AP evaluates groups"),
-        (["-m", "AWRF", "--groups", "nothing.json"], "--groups: no such file: nothing.json"),
-        (["-m", "AWRF"], "AWRF requires groups: add --groups FILE"),
-        (["-m", "AWRF", "--groups", "editors.json", "--average-over", "positive"], "use --average-over judged"),
+        (["-m", "NLRE", "--average-over", "positive"], "use --average-over judged"),
     ],
 )
 def test_errors(files: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
@@ -271,8 +220,6 @@ def test_measures_lists_suites(capsys: pytest.CaptureFixture[str]) -> None:
     for name in (*SUITES, *NOT_OFFERED):
         assert name in text
     assert "(requires --aspects)" in text
-    assert "--divergence" not in text  # no such option
-    assert "(Python only, requires groups and divergence)" in text
     for name in SUITES:
         assert main(["measures", "--suites", name]) == 0
         shown = capsys.readouterr().out
@@ -281,89 +228,3 @@ def test_measures_lists_suites(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"{ma.suite('trec-misinfo-2021')}\n"
     assert main(["measures", "--suites", "trec-decision-2019"]) == 2
     assert "there is no suite for trec-decision-2019" in capsys.readouterr().err
-
-
-# --- files of groups ----------------------------------------------------------------------------
-
-
-def test_a_table_of_several_dimensions(files: Path) -> None:
-    Path("both.csv").write_text(
-        "docno,dimension,group,share\nd1,gender,f,1\nd2,gender,f,.5\nd2,gender,m,.5\n007,place,north,1\n"
-    )
-    groups = ma.Groups.from_file("both.csv")
-    assert groups == ma.Groups(
-        {"gender": {"d1": "f", "d2": {"f": 0.5, "m": 0.5}}, "place": {"007": "north"}}, name="both"
-    )
-    assert not groups.has_target
-
-
-def test_json_with_tables_beside_it(files: Path) -> None:
-    (files / "inside").mkdir()
-    Path("inside/gender.tsv").write_text("docno\tgroup\nd1\tf\nd2\tm\nd3\tf\n")
-    content = {"name": "other", "dimensions": {"gender": "gender.tsv"}, "target": TARGET}
-    Path("inside/groups.json").write_text(json.dumps(content))
-    assert ma.Groups.from_file("inside/groups.json") == ma.Groups({"gender": MEMBERS}, target=TARGET, name="other")
-
-
-def test_a_file_whose_name_is_no_name_of_groups(files: Path) -> None:
-    Path("2022 groups.csv").write_text("docno,group\nd1,f\n")
-    assert ma.Groups.from_file("2022 groups.csv").name.startswith("groups-")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("g.txt", "", "expected a file of groups that ends in"),
-        ("g.csv", "docno,gender\nd1,f\n", "expected a header with the columns docno and group"),
-        ("g.csv", "docno,group\nd1,\n", "expected a group in every row, got none in row 1"),
-        ("g.csv", "docno,group,share\nd1,f,half\n", "expected numbers as shares, got 'half'"),
-        ("g.csv", "docno,group,share\nd1,f,2\n", "expected shares from 0 to 1, got 2 for document d1"),
-        (
-            "g.csv",
-            "docno,group\nd1,f\nd1,f\n",
-            "group: expected distinct documents in each group, got several ('d1', 'f')",
-        ),
-        ("g.csv", "docno,group\nd1,f,more\n", "as many fields in each row"),
-        ("g.csv", 'docno,group\nd1,f\n"d2,f\nd3",m\nd4,f\n', "after line 3; write quotes"),
-        ("g.tsv", 'docno\tgroup\n"d1\tf\nd2\tm\nd3"\tm\n', "after line 2; write quotes"),
-        ("g.csv", 'docno,group\nd1,f\n"d2,f\nd3,m\n', "after line 3; write quotes"),
-        ("g.json", "[]", "the keys dimensions and, optionally, target and name, got list"),
-        ("g.json", '{"dimension": {}}', "the keys dimensions and, optionally, target and name, got dimension"),
-        ("g.json", '{"dimensions": []}', "dimensions: expected a JSON object"),
-        ("g.json", '{"dimensions": {"a": {"d": "f"}, "a": {"d": "m"}}}', "expected each key once"),
-        ("g.json", '{"dimensions": {"a": "b.tsv"}}', "b.tsv: no such file"),
-        ("g.json", '{"dimensions": {"a": "b.txt"}}', "b.txt: expected a table of memberships that ends in"),
-        ("g.json", '{"dimensions": {"a": {"d": "f"}}, "target": {"a": {"f": 0.5}}}', "sum to 1"),
-    ],
-)
-def test_faulty_files(files: Path, name: str, text: str, message: str) -> None:
-    Path(name).write_text(text)
-    with pytest.raises(MultiAspectError) as raised:
-        ma.Groups.from_file(name)
-    assert str(raised.value).startswith(f"{name}: ")
-    assert str(raised.value).count(name) == 1
-    assert message in str(raised.value)
-
-
-def test_quotes_in_tables(files: Path) -> None:
-    Path("quoted.csv").write_text('docno,group\n"d,1","f ""x"""\n"""d2",5" disk\r\n\nd3,m\n')
-    expected = {"d,1": 'f "x"', '"d2': '5" disk', "d3": "m"}
-    assert ma.Groups.from_file("quoted.csv") == ma.Groups({"group": expected}, name="quoted")
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("name", ["g.csv", "g.csv.gz", "g.tsv", "g.csv.bz2", "g.csv.zst", "g.json", "g.json.gz"])
-@pytest.mark.parametrize("form", ["gzip", "bzip2", "Zstandard"])
-def test_compressed_files_are_known_by_their_content(files: Path, name: str, form: str) -> None:
-    compress = {"gzip": gzip.compress, "bzip2": bz2.compress}.get(form)
-    if compress is None:
-        compress = pytest.importorskip("zstandard").ZstdCompressor().compress
-    table = "docno,group\nd1,f\nd2,m\n"
-    text = '{"dimensions": {"group": {"d1": "f", "d2": "m"}}}' if "json" in name else table
-    data = compress((text.replace(",", "\t") if "tsv" in name else text).encode())
-    Path(name).write_bytes(data)
-    assert ma.Groups.from_file(name) == ma.Groups({"group": {"d1": "f", "d2": "m"}}, name="g")
-    Path(name).write_bytes(data[:-6])
-    with pytest.raises(MultiAspectError, match=f"^{re.escape(name)}: a damaged {form} file: ") as raised:
-        ma.Groups.from_file(name)
-    assert str(raised.value).count(name) == 1

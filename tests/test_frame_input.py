@@ -39,13 +39,6 @@ TEXTS = pd.DataFrame({"docno": [f"d{d}" for d in range(6)], "text": ["A hospital
 RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y)
 
 
-def _members(as_: As) -> Any:
-    members = pd.DataFrame({"docno": ["d1", "d2", "d3"], "group": ["x", "y", "y"], "share": [1.0, 0.5, 0.5]})
-    target = pd.DataFrame({"qid": ["q1", "q1"], "kind": ["x", "y"], "share": [0.25, 0.75]})
-    groups = ma.Groups({"kind": as_(members)}, target=as_(target), name="of-frames")
-    return repr(groups), groups.target(["q1"])
-
-
 def _evaluator_results(as_: As) -> Any:
     evaluator = ma.evaluator(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
     values = evaluator(as_(TABLE))
@@ -100,7 +93,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "as_subtopics": lambda as_: ma.as_subtopics(as_(QRELS), SCALES),
     "from_subtopics": lambda as_: ma.from_subtopics(as_(SUBTOPICS)),
     "from_long": lambda as_: ma.from_long(as_(JUDGED), aspects={"correct": 2, "fluent": 2}),
-    "Groups": _members,
     "with_readability": lambda as_: ma.with_readability(as_(QRELS), as_(TEXTS), progress=False),
     "readability": lambda as_: _readability(as_),
     "Order.apply": lambda as_: ma.Order(

@@ -384,35 +384,3 @@ def test_memory_is_bounded_by_the_size_of_the_file(content: bytes) -> None:
     assert peak < 120 * len(content)
     if isinstance(result, str):
         assert len(result) < 1000
-
-
-@pytest.mark.slow
-def test_groups() -> None:
-    odd: list[Any] = [
-        None, float("nan"), float("inf"), -1, 0, 1, 10**400, True, "", " ", "a", "\0", "é", "x" * 5000, [], {},
-        [None], b"a", object(), {"a": -1}, {"a": "1"}, {"a": 1}, ["a", "a"], ("a",), pd.NA, np.array([1]),
-    ]  # fmt: skip
-    keys = ["d1", "d2", "", None, 1, float("nan"), ("d1",), pd.NA]
-    good = 0
-    for chance in cases(300):
-        members: Any = {key: chance.choice(odd + ["a", "b"] * 9) for key in chance.sample(keys[:2] * 9 + keys, 3)}
-        if chance.random() < 0.4:
-            columns = chance.sample(["docno", "docno", "group", "group", "share", "a", "b"], chance.randrange(1, 5))
-            rows = [[chance.choice([*odd, "a", "d1", 1.0, 0.5]) for _ in columns] for _ in range(3)]
-            members = pd.DataFrame(rows, columns=columns, dtype=object)
-        target = chance.choice(
-            [
-                None,
-                None,
-                {"g": {"a": 0.5, "b": 0.5}},
-                {"g": {"a": chance.choice(odd)}},
-                {"q1": {"g": {"a": 1}}},
-                chance.choice(odd),
-                members,
-            ]
-        )
-        groups = attempt(lambda members=members, target=target: ma.Groups({"g": members}, target=target))
-        if not isinstance(groups, str):
-            good += 1
-            assert groups.name
-    assert good > 20

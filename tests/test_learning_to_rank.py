@@ -333,7 +333,7 @@ def test_the_error_names_all_measures_that_aggregate_labels() -> None:
         except MultiAspectError:
             assert measure.NAME not in listed
     assert listed == accepted
-    assert "GFR" in listed
+    assert "MeanOf" in listed
 
 
 def test_on_the_labels_ndcg_is_toma() -> None:

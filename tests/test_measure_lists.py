@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import test_values
 
-from pt_multiaspect import AWRF, GF, HMAP, MM, RBU
+from pt_multiaspect import HMAP, MM, RBU
 from pt_multiaspect.measures import ALL, Measure
 from pt_multiaspect.tables.citations import references
 
@@ -115,8 +115,6 @@ def test_sources_with_an_address_are_links() -> None:
     assert linked_citation(MM) == f"[Palotti et al. 2018]({palotti}); [Maistro et al. 2021]({maistro}), Eq. 6"
     assert linked_citation(RBU).startswith("[Amigó et al. 2018](")
     assert linked_citation(HMAP) == "by analogy with GMAP"
-    assert linked_citation(GF) == "[Sakai et al. 2023](https://arxiv.org/abs/2204.00280)"
-    assert linked_citation(AWRF) == "Ekstrand et al. 2021"
 
 
 def main(arguments: list[str]) -> str | None:

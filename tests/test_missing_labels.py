@@ -261,21 +261,6 @@ def test_functions_read_further_columns_and_miss_none_silently() -> None:
         quiet(KNOWN_RUNS, without, measure)
 
 
-def test_groups_keep_the_targets_of_their_topics() -> None:
-    """In completions, topics are copied under other names."""
-    members = {"age": {"d1": "old", "d2": "new", "d3": "new"}}
-    targets = {qid: {"age": {"old": old, "new": 1 - old}} for qid, old in (("q1", 0.9), ("q2", 0.2))}
-    measure = ma.GF(groups=ma.Groups(members, target=targets), aspects={"relevance": 1})
-    qrels = {qid: {docno: {"relevance": row["relevance"]} for docno, row in KNOWN[qid].items()} for qid in KNOWN}
-    result = quiet({"a": KNOWN_RUNS["a"]}, qrels, measure)
-    values = []
-    for labels in itertools.product([0.0, 1.0], repeat=2):
-        for docno, label in zip(("d2", "d3"), labels, strict=True):
-            qrels["q1"][docno]["relevance"] = label
-        values += value_of({"a": KNOWN_RUNS["a"]}, qrels, measure)
-    np.testing.assert_allclose(extremes(result), [min(values), max(values)], atol=1e-15)
-
-
 # -- what is said, and refused -------------------------------------------------------------------------------
 
 ONE_HOLE = {
@@ -341,11 +326,6 @@ def test_a_run_that_widens_all_intervals_is_named() -> None:
     ("measures", "qrels", "message"),
     [
         ("CAM@2", ONE_HOLE, "expected declared grades of relevance"),
-        (
-            ma.AWRF(groups=ma.Groups({"side": {"d0": "left"}})),
-            ONE_HOLE,
-            "grades of relevance.*; leave the measure out",
-        ),
         ("nDCG@2", ONE_HOLE, r"declare them, as in On\(base='nDCG@2', aspects=\{'relevance': \[0, 1, 2\]\}\)"),
         (
             ma.CAM(aspects={"relevance": ma.Aspect(2, gains=[-1, 0, 1]), "credibility": 3}),

@@ -173,8 +173,6 @@ def test_no_ranking_of_judged_documents_exceeds_1_and_one_attains_it(drawn: Any)
         lambda: ma.NWCS(aspects=BOTH), lambda: ma.RBU(aspects=BOTH),
         lambda: ma.MDCU(themes="credibility", usability="relevance", aspects=BOTH),
         lambda: ma.nMDCU(themes="relevance", usability="credibility", aspects=BOTH),
-        lambda: ma.GF(groups=GROUPS, aspects={"relevance": HARM}),
-        lambda: ma.GFR(groups=GROUPS, aspects={"relevance": HARM}),
     ],
 )  # fmt: skip
 def test_other_measures_of_gains_refuse_them_by_name(make: Callable[[], ma.Measure]) -> None:
@@ -186,11 +184,6 @@ def test_other_measures_of_gains_refuse_them_by_name(make: Callable[[], ma.Measu
         measure.calc_aggregate(qrels, RUN)
     assert str(raised.value).startswith(measure.NAME)
     assert "-1, 0, 1, 3" in str(raised.value)
-
-
-GROUPS = ma.Groups(
-    {"kind": {"bad": "a", "good": "b"}}, target={"kind": {"a": 0.5, "b": 0.5}}, name="negative-gains"
-)
 
 
 @pytest.mark.every(2)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -71,22 +69,6 @@ def test_names_of_runs_have_no_nul() -> None:
     qrels, run = _collection("docno", "-")
     with pytest.raises(MultiAspectError, match=r"names of runs without NUL characters, got 'a\\x00b'"):
         ma.evaluate({"a": run, "a\0b": run}, qrels, MEASURE, progress=False)
-
-
-@pytest.mark.parametrize("name", ["nul.csv", "nul.csv.gz"])
-def test_tables_of_groups_have_no_nul(name: str, tmp_path: Path) -> None:
-    """pandas reads all of these documents as d."""
-    content = b"docno,group\nd,x\nd\0a,x\nd\0b,y\n"
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    with pytest.raises(MultiAspectError, match="binary data"):
-        ma.Groups.from_file(tmp_path / name)
-    good = content.replace(b"\0", b"-")
-    (tmp_path / name).write_bytes(gzip.compress(good) if name.endswith(".gz") else good)
-    assert ma.Groups.from_file(tmp_path / name).dimensions[0].docnos.tolist() == ["d", "d-a", "d-b"]
-    if name.endswith(".gz"):
-        (tmp_path / name).write_bytes(gzip.compress(good)[:-9])
-        with pytest.raises(MultiAspectError, match="a damaged gzip file"):
-            ma.Groups.from_file(tmp_path / name)
 
 
 def test_queries_of_a_polars_run_are_told_apart() -> None:

@@ -1,4 +1,4 @@
-"""Measures of relevance, several aspects, sessions, fairness and diversity, on one wide qrels in one experiment."""
+"""Measures of relevance, several aspects, sessions and diversity, on one wide qrels in one experiment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ import pt_multiaspect as ma
 ASPECTS = ma.Aspects(
     {"relevance": 2, "credibility": ma.Aspect(2, gains=[0, 0.5, 1], threshold=2), "plain": 1}, name="one-experiment"
 )
-GROUPS = ma.Groups(
-    {"gender": {f"d{n}": "fm"[n % 2] for n in range(8)}, "place": {f"d{n}": "xyz"[n % 3] for n in range(6)}},
-    target={"gender": {"f": 0.5, "m": 0.5}, "place": {"x": 0.2, "y": 0.3, "z": 0.5}},
-    name="one-experiment-groups",
-)
 MEASURES = [
     nDCG @ 10,
     ma.TOMA(aspects=ASPECTS) @ 10,
@@ -25,9 +20,6 @@ MEASURES = [
     ma.MDCU(themes="relevance,plain", usability="credibility", aspects=ASPECTS) @ 10,
     ma.nMDCU(themes="relevance", usability="credibility,plain", overlap=1.5, aspects=ASPECTS) @ 10,
     ma.RBU(p=0.8, aspects=ASPECTS) @ 10,
-    ma.AWRF(groups=GROUPS) @ 10,
-    ma.AWRF(groups=GROUPS, score="track") @ 10,
-    ma.GFR(groups=GROUPS, relevance="iRBU", divergence={"gender": "JSD", "place": "NMD"}, aspects=ASPECTS) @ 10,
     ma.Subtopics(base="alpha_nDCG(alpha=0.2)", aspects=ASPECTS) @ 10,
     ma.Subtopics(base="alpha_nDCG(alpha=0.8)", aspects=ASPECTS) @ 10,
 ]

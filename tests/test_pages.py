@@ -173,7 +173,6 @@ def searches() -> list[tuple[str, str]]:
         ("evaluate", "api/evaluate"),
         ("AspectRanker", "api/AspectRanker"),
         ("TOMA", "measures/toma"),
-        ("GFR", "measures/fairness"),
     ]
 
 

@@ -20,13 +20,8 @@ from pt_multiaspect.kernels.progress import APProgress, Progression
 from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure
 
 THEMES = {"themes": "relevance", "usability": "credibility"}
-#: Judged documents do not differ, so that labels decide: what is fair may contradict what is relevant.
-GROUPS = ma.Groups(
-    {"g": {**dict.fromkeys(["d1", "d2", "d3", "d4"], "a"), "unjudged": "b"}}, target={"g": {"a": 0.9, "b": 0.1}}
-)
 REQUIRED = {
     "RelativeRecall": {"expected": 2}, "RecallEffort": {"expected": 2}, "MDCU": THEMES, "nMDCU": THEMES,
-    "AWRF": {"groups": GROUPS}, "GF": {"groups": GROUPS}, "GFR": {"groups": GROUPS},
     "MeanOf": {"measures": {"IRec": 1, "TOMA": 2, "CAM(base='AP')": 0.5}},
 }  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),

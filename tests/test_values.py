@@ -193,28 +193,13 @@ def chosen_measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
     for measure in (ma.IRec @ 2, ma.DnDCG @ 3, ma.DSharpnDCG(gamma=0.3)):
         yield f"{measure}", measure(weights=weights, aspects=aspects)
     yield "MeanOf", ma.MeanOf({"MM(base='nDCG')": 1, "TOMA(base='AP',axes='gains')": 3}, aspects=aspects) @ 3
-    groups, levels = (dict(zip(NAMES[:2], many, strict=True)) for many in (GROUPS, LEVELS))
-    fair = ma.Groups(groups, target=levels, name="guard")
-    ordinal = ma.Groups({"one": GROUPS[0]}, target={"one": LEVELS[0]}, name="guard-1")
-    yield "GF", ma.GF(groups=ordinal, divergence="RNOD", aspects=aspects)
-    yield "GFR", ma.GFR(groups=fair, relevance="iRBU", divergence="NMD", aspects=aspects) @ 3
     if kind.whole:
-        yield "AWRF", ma.AWRF(groups=fair) @ 5
-        yield "AWRF track", ma.AWRF(groups=fair, score="track")
         order = preferences()
         for measure in (ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful):
             yield measure.NAME, measure
             yield f"{measure.NAME} order", measure(order=order, p=0.8)
         for measure in (ma.GMAP, ma.HMAP, ma.CG, ma.DCG, ma.CRP @ 3, ma.nCRP, ma.ESL(wanted=2)):
             yield f"{measure} alone", measure
-
-
-#: Memberships in two dimensions, one of them shared by several groups, and their targets.
-GROUPS = (
-    {f"d{n}": "abc"[n % 3] for n in range(9)},
-    {f"d{n}": {"x": 0.25, "y": 0.75} if n % 2 else "x" for n in range(1, 12)},
-)
-LEVELS = ({"a": 0.5, "b": 0.2, "c": 0.3}, {"x": 0.6, "y": 0.4})
 
 
 def preferences() -> Order:

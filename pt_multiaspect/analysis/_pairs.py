@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from ..errors import number_of, refuse_repeated, refuse_unknown
-from ..evaluation.aggregation import ALL, read_topic_groups
+from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..views import Block, Cell, Column, Sentence, Table, decimals
 
 #: Maximum number of pairs that printed results contain.

@@ -13,8 +13,8 @@ from ..aspects import Aspects
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, number_of, refuse_single, refuse_unknown, silence_warnings
 from ..evaluation import evaluate
-from ..evaluation.aggregation import ALL
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
+from ..evaluation.topic_groups import ALL
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures

@@ -11,8 +11,8 @@ import pandas as pd
 
 from .._validation import proportion
 from ..errors import errors_of
-from ..evaluation.aggregation import ALL, read_topic_groups
 from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
 from ..kernels.intervals import half_width
 from ._frames import by_measure, matrix, topics_differ

@@ -14,8 +14,8 @@ import pandas as pd
 from .._validation import choice, count, proportion, real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, number_of, refuse_unknown
-from ..evaluation.aggregation import ALL
 from ..evaluation.long_frames import read_long_frame
+from ..evaluation.topic_groups import ALL
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
 from ._frames import matrix, select_measures

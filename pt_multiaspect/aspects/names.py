@@ -25,27 +25,22 @@ class Named(ABC):
         """Return the content as text."""
 
     @property
-    def _content_key(self) -> str:
-        """A text that is equal for equal content only."""
-        return self.to_json()
-
-    @property
-    def _state(self) -> Any:
+    def _state(self) -> str:
         """The content from which `_from_state` restores the object."""
-        return self._content_key
+        return self.to_json()
 
     @classmethod
     @abstractmethod
-    def _from_state(cls, state: Any) -> Self:
+    def _from_state(cls, state: str) -> Self:
         """Return an object with the content of `state`."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Named) or other.registry is not self.registry:
             return False
-        return (self._content_key, self.name) == (other._content_key, other.name)
+        return (self.to_json(), self.name) == (other.to_json(), other.name)
 
     def __hash__(self) -> int:
-        return hash((self._content_key, self.name))
+        return hash((self.to_json(), self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the class, whose source digests of measures would contain.

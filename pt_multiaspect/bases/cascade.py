@@ -103,22 +103,13 @@ class ExpectedReciprocalRank(_Cascade, Adapter):
         return Breakdown(dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
 
 
-def _patience(rank: Ints) -> Floats:
-    """Return the discount .99^rank of iRBU."""
-    return np.asarray(0.99**rank, dtype=np.float64)
-
-
-#: The utility of stopping at each rank, in ERR and iRBU.
-UTILITIES: dict[str, Callable[[Ints], Floats]] = {"ERR": Reciprocal(), "iRBU": _patience}
-
-
 def linear_stop(target: Target) -> Floats:
     """Return the probability gain / (1 + maximum gain) of stopping at each judged document."""
     return target.compute_once("linear stop", lambda: target.gain / (1.0 + target.top))
 
 
 class _Term(Base):
-    """A base that is not a measure by itself, of one parameter besides the cutoff."""
+    """A base that is not a measure by itself, of at most one parameter besides the cutoff."""
 
     SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {"cutoff": ir_measures.ParamInfo(dtype=int, desc="ranking cutoff")}
 
@@ -141,13 +132,18 @@ class _Term(Base):
 
 
 class LinearStopping(_Cascade, _Term):
-    """ERR and iRBU as NTCIREVAL computes them: the user stops with the probability gain / (1 + maximum gain)."""
+    """ERR as NTCIREVAL computes it: the user stops with the probability gain / (1 + maximum gain)."""
 
     NAME = "LinearStopping"
+    discount = Reciprocal()
 
-    def __init__(self, utility: str, cutoff: int | None) -> None:
-        super().__init__(utility=utility, cutoff=cutoff)
-        self.discount = UTILITIES[utility]
+    def __init__(self, cutoff: int | None) -> None:
+        super().__init__(cutoff=cutoff)
+
+    @property
+    def text(self) -> str:
+        """The name of the term."""
+        return self.NAME if self.cutoff is None else f"{self.NAME}@{self.cutoff}"
 
     def stop(self, target: Target) -> Floats:
         """Return gain / (1 + maximum gain) of each judged document."""

@@ -14,8 +14,8 @@ from ..answers._frames import read_answers
 from ..aspects import Aspects
 from ..errors import MultiAspectError
 from ..evaluation import aggregate
-from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import measures_by_label
+from ..evaluation.topic_groups import read_topic_groups
 from ..integration.measure_lists import parse_list
 from ..integration.parsing import RECORD, record_measures
 from . import options

@@ -20,7 +20,7 @@ from ..datasets import info, load, load_health, names
 from ..measures import ALL, Param
 from ..measures.definitions import details, sentence
 from ..suites import suite
-from ..suites.catalogue import NOT_OFFERED, SUITES, required_settings
+from ..suites.catalogue import NOT_OFFERED, SUITES, requires_aspects
 from .options import OutputDirectory, complete_measure, option
 from .outputs import new_directory, qrels_lines
 from .verb import verb
@@ -57,10 +57,7 @@ def _suite_overview() -> str:
     width = max(map(len, SUITES))
     lines = []
     for name, entry in SUITES.items():
-        settings = required_settings(name)
-        required = f" (requires {' and '.join(f'--{setting}' for setting in settings)})" if settings else ""
-        if "divergence" in settings:  # no option
-            required = f" (Python only, requires {' and '.join(settings)})"
+        required = " (requires --aspects)" if requires_aspects(name) else ""
         lines.append(f"{name:<{width}}  {entry['listed']}{required}")
     lines += ["", "There is no suite for:"]
     for name, reason in NOT_OFFERED.items():
@@ -69,14 +66,9 @@ def _suite_overview() -> str:
 
 
 def _suite_help(name: str) -> str:
-    """Return the description of a suite, or what it requires."""
-    required = required_settings(name)
-    if not required:
-        return suite(name).description
-    if required == ("aspects",):
-        return suite(name, aspects=EXAMPLE_ASPECTS).description
-    title = SUITES[name]["listed"]
-    return f"{name}: {title}\n\nrequires {' and '.join(required)}, see the documentation of pt_multiaspect.suite"
+    """Return the description of a suite, with example aspects if it requires aspects."""
+    aspects = EXAMPLE_ASPECTS if requires_aspects(name) else None
+    return suite(name, aspects=aspects).description
 
 
 def _measure_help(name: str) -> str:

@@ -19,20 +19,18 @@ from ..aspects.parameter import declared_aspects
 from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_none, refuse_taken, refuse_unknown
 from ..evaluation import read_values
-from ..evaluation.aggregation import read_topic_names
 from ..evaluation.long_frames import measures_by_label
+from ..evaluation.topic_groups import read_topic_names
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
-from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
-from ..integration.provider import supports
 from ..io.json_files import model_in_file
 from ..io.runs import name_of_file, named_runs, run_files, run_title
 from ..io.trec_files import read_qrels, read_run
 from ..orders import correctness
 from ..orders.tracks import TRACK_ANSWERS
 from ..suites import Suite, suite
-from ..suites.catalogue import SUITES, required_settings
+from ..suites.catalogue import SUITES, requires_aspects
 from .options import DIRECTORIES, STDIN, Requested, decode, explain_argument
 
 #: Columns of tables that are not measures.
@@ -304,12 +302,12 @@ def pick_measures(texts: Sequence[str], values: pd.DataFrame) -> Sequence[str] |
 def read_measures(
     requested: Requested, aspects: Aspects | None, qrels: pd.DataFrame | None = None
 ) -> Mapping[str, ir_measures.Measure]:
-    """Parse measures, and set the scales and groups of those that declare none.
+    """Parse measures, and set the scales of those that declare none.
 
     Parameters
     ----------
     requested : Requested
-        The measures (see `parse_list`) or labels of the suite, the suite, and the file of groups.
+        The measures (see `parse_list`) or labels of the suite, and the suite.
     aspects : Aspects or None
         The scales. Single-aspect measures of this package use the scale of relevance.
     qrels : DataFrame, optional
@@ -323,63 +321,34 @@ def read_measures(
     Raises
     ------
     MultiAspectError
-        If a measure cannot be parsed, the qrels lack a declared aspect, the suite is unknown, or groups have no
-        effect.
+        If a measure cannot be parsed, the qrels lack a declared aspect, or the suite is unknown.
 
     Warns
     -----
     MultiAspectWarning
         If an aspect of the qrels is not declared, or a measure of ir-measures cannot use the declared scale.
     """
-    groups = None if requested.groups is None else _read_groups(requested.groups)
-    chosen = None if requested.suite is None else _suite(requested, aspects, groups)
+    chosen = None if requested.suite is None else _suite(requested, aspects)
     suite_labels = () if chosen is None else [text for text in requested.texts if text in chosen]
     texts = [text for text in requested.texts if text not in suite_labels]
     measures: dict[str, ir_measures.Measure] = {}
     if texts:
         judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
         measures = with_aspects(parse_list(texts), aspects, judged, "--aspects")
-    lacking = next((measure.NAME for measure in measures.values() if _lacks_groups(measure)), None)
-    if lacking is not None and groups is None:
-        raise MultiAspectError(f"{lacking} requires groups: add --groups FILE")
-    if groups is not None:
-        measures = {
-            label: measure(groups=groups) if _lacks_groups(measure) else measure
-            for label, measure in measures.items()
-        }
     if chosen is not None:
         kept = {label: measure for label, measure in chosen.items() if not suite_labels or label in suite_labels}
         refuse_taken(measures, kept, "a measure of the suite")
         measures = {**kept, **measures}
-    if groups is not None and not any(measure.params.get("groups") for measure in measures.values()):
-        raise MultiAspectError(f"--groups has no effect: none of {choices(measures)} evaluates groups; omit it")
     refuse_taken(measures, _COLUMNS, "a column of the table")
     return measures if chosen is None else replace(chosen, measures=measures)
 
 
-def _suite(requested: Requested, aspects: Aspects | None, groups: Groups | None) -> Suite:
-    """Return the requested suite; scales and groups that it does not accept may be for other measures."""
+def _suite(requested: Requested, aspects: Aspects | None) -> Suite:
+    """Return the requested suite; scales that it does not accept may be for other measures."""
     name = str(requested.suite)
-    settings = {"aspects": aspects, "groups": groups}
-    if requested.texts:
-        settings = {key: settings[key] for key in required_settings(name) if key in settings}
-    return suite(name, **settings)  # type: ignore[arg-type]
-
-
-def _read_groups(file: str) -> Groups:
-    path = Path(file).expanduser()
-    if not path.is_file():
-        raise MultiAspectError(
-            f"--groups: no such file: {file}; expected a .csv or .tsv file with the columns docno and group, or a "
-            ".json file"
-        )
-    with errors_of("--groups"):
-        return Groups.from_file(path)
-
-
-def _lacks_groups(measure: ir_measures.Measure) -> bool:
-    """Return whether a measure evaluates groups, but declares none."""
-    return supports(measure) and "groups" in measure.SUPPORTED_PARAMS and measure["groups"] is None
+    if requested.texts and not requires_aspects(name):
+        return suite(name)
+    return suite(name, aspects=aspects)
 
 
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:

@@ -280,11 +280,10 @@ def _complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 @dataclass(frozen=True)
 class Requested:
-    """The requested measures: as texts or as a suite, with the file of their groups."""
+    """The requested measures: as texts, as a suite, or both."""
 
     texts: tuple[str, ...]
     suite: str | None = None
-    groups: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self.texts) or self.suite is not None
@@ -368,11 +367,6 @@ def _measures() -> tuple[click.Option, ...]:
             help="The measures of a published track, or those recommended for a paper; with -m LABEL, some of "
             "them. "
             "'pt-multiaspect measures --suites' lists the suites.",
-        ),
-        file_option(
-            "--groups",
-            help="Groups of documents, for AWRF, GF and GFR: a .csv or .tsv file with the columns docno and group, "
-            "or a .json file with their target; see Groups.from_file.",
         ),
     )
 

@@ -24,8 +24,8 @@ from ..aspects import Aspects
 from ..collection import Judgments
 from ..errors import silence_warnings
 from ..evaluation import evaluate
-from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.provenance import as_yaml, provenance, record_files, record_path, remove_record
+from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.value_files import table_digest
 from . import options
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
@@ -51,7 +51,7 @@ class Inputs:
     def __init__(self, values: Mapping[str, Any], format: str) -> None:
         self.values = values
         self.format = format
-        self.requested = Requested(values.get("measures", ()), values.get("suite"), values.get("groups"))
+        self.requested = Requested(values.get("measures", ()), values.get("suite"))
         #: The run that the others are tested against; set by a command.
         self.baseline: str | None = None
         self.skipped: list[str] = []
@@ -236,8 +236,6 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
                 explanations = filter(None, map(explain_argument, reversed(arguments)))
                 remedy = next(explanations, "give -m MEASURE or --suite NAME")
                 raise click.UsageError(f"missing measures: {remedy}")
-            if not inputs.requested and inputs.requested.groups is not None:
-                raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
             with record_files(inputs.files) if states_inputs and output is not None else nullcontext():
                 shown = function(inputs, **values) if shared else function(**values)
             errors, shown = (shown.errors, shown.shown) if isinstance(shown, Incomplete) else (None, shown)

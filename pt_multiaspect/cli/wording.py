@@ -54,17 +54,12 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, words in {
         r"suite\('([\w-]+)'\) requires aspects=.*": r"the suite \1 requires the label scales: add --aspects FILE, "
         r"which 'pt-multiaspect describe --write-aspects FILE' writes",
-        r"suite\('([\w-]+)'\) requires groups=.*": r"the suite \1 requires groups: add --groups FILE",
-        r"suite\('([\w-]+)'\) requires divergence=.*": r"the suite \1 requires divergences, which the command line "
-        r"has no option for: use pt_multiaspect.suite",
         r"suite\('([\w-]+)'\) takes no aspects.*; omit it": r"the suite \1 declares its own label scales: omit "
         r"--aspects",
-        r"suite\('([\w-]+)'\) takes no groups; omit it": r"the suite \1 takes no groups: omit --groups",
         r"suite\('([\w-]+)'\): ": r"the suite \1: ",
         # The columns of frames, and sets of aspects declared in Python, have no meaning here.
         r"(the qrels have no column for the aspect .*); expected aspects among ([^(]*) \(columns: .*?\)": r"\1; "
         r"expected aspects among \2, or a further --qrels ASPECT=FILE",
-        r"; declare them as in Groups\(.*\)$": "; give them with --groups FILE",
         r"declare Aspect\(unjudged=(\[[^\]]*\])\)": r'declare "unjudged": \1 in --aspects FILE',
         r"Declare the lowest positive grade, as in Aspect\(.*\)$": "Declare the lowest positive grade in --aspects "
         'FILE, as "threshold"',

@@ -153,8 +153,6 @@ class Judgments(Memo):
         self._labels: dict[str, Floats] = {}
         #: The judgments from which undeclared scales are inferred, if not these.
         self._origin: Judgments | None = None
-        #: The queries as the user names them; different from `qids` if a query is repeated.
-        self.original_qids: Objects = qids
         #: The aspects of measures that do not name any.
         self.label_names: tuple[str, ...] = self._aspect_names()
 
@@ -217,7 +215,7 @@ class Judgments(Memo):
         position = inverse_permutation(np.lexsort((self.docno_codes, self.pool_query)))
         # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
         ordered = Judgments(self._frame.iloc[np.argsort(position[self._pair], kind="stable")])
-        ordered._positional, ordered.original_qids = self._positional, self.original_qids
+        ordered._positional = self._positional
         return ordered
 
     def select_queries(self, kept: Bools) -> Judgments:
@@ -259,7 +257,6 @@ class Judgments(Memo):
         frame[column] = np.repeat(np.array(numbered_names(times), dtype=object), len(rows))
         result = Judgments(frame)
         result._origin, result._positional, result.label_names = self, self._positional, self.label_names
-        result.original_qids = np.repeat(self.original_qids[query : query + 1], times)
         return result
 
     def with_copies(self, pairs: Ints, query: Ints, qids: Objects, labels: Mapping[str, Floats]) -> Judgments:

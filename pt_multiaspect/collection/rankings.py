@@ -218,7 +218,6 @@ class TopicCopies:
             np.array([f"{copy:09d}-{qid}" for copy in range(self.number) for qid in qids], dtype=object),
             {name: values.ravel() for name, values in labels.items()},
         )
-        self.judgments.original_qids = np.tile(original.original_qids[topics], self.number)
 
     def repeat(self, values: Ints, step: int) -> Ints:
         """Return integers once per copy, each copy `step` above the last."""

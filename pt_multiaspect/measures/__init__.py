@@ -22,7 +22,6 @@ from .session import MDCU, nMDCU
 from .mean_of import MeanOf
 from .intents import DSharpnDCG, DnDCG, IRec
 from .subtopics import Subtopics
-from .fairness import AWRF, GF, GFR
 
 # isort: on
 from .joint import Joint, JointMeasure
@@ -37,15 +36,12 @@ from .single_aspect import LinearMeasure, SingleAspectMeasure
 ALL: tuple[Measure, ...] = registered_measures()
 
 __all__ = [
-    "AWRF",
     "CAM",
     "CG",
     "CRP",
     "DCG",
     "ESL",
     "GAM",
-    "GF",
-    "GFR",
     "GMAP",
     "HMAP",
     "MDCU",

@@ -171,7 +171,7 @@ class _Subtopics(BasedMeasure):
         """Return ERR on each intent, if graded."""
         if not self["graded"]:
             return []
-        base, ones = LinearStopping("ERR", self._base.cutoff), np.ones(judgments.n_queries)
+        base, ones = LinearStopping(self._base.cutoff), np.ones(judgments.n_queries)
         intents = self.weighted_views(self.views(judgments))
         return [Term(base, view.target, share * ones, view.name) for view, share in intents]
 

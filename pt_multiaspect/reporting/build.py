@@ -22,9 +22,9 @@ from ..collection import Judgments
 from ..description import describe
 from ..errors import MultiAspectError, choices
 from ..evaluation import check_columns, evaluate, interval_columns
-from ..evaluation.aggregation import read_topic_groups
 from ..evaluation.long_frames import COLUMNS, is_long_frame, measures_by_label
 from ..evaluation.provenance import as_yaml, provenance
+from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file

@@ -21,9 +21,9 @@ from ..collection import Judgments
 from ..description import Description
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, check_columns, interval_columns
-from ..evaluation.aggregation import ALL, read_topic_groups, rows_by_group
 from ..evaluation.long_frames import COLUMNS, is_combined, labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.provenance import as_yaml, provenance_of_values
+from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures, with_aspects
 from ..integration.parsing import parse_all, record_measures

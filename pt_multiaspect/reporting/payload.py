@@ -22,7 +22,7 @@ from ..analysis import PredictionPowered
 from ..aspects import AspectSpec
 from ..collection import Judgments
 from ..errors import MultiAspectError, silence_warnings
-from ..evaluation.aggregation import ALL
+from ..evaluation.topic_groups import ALL
 from ..explanation.contributions import Contributions, Prefixes
 from ..integration.parsing import as_measure
 from ..io.runs import join

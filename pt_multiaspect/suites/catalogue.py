@@ -13,9 +13,8 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation.topics import TOPICS
-from ..groups.groups import Groups
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 from ..views import Block, Heading, Items, Sentence, View
@@ -122,7 +121,7 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
 
 _CATALOGUE = json.loads((files(__package__) / "suites.json").read_text(encoding="utf-8"))
 
-#: The measures, columns, notes and settings of each suite.
+#: The measures, columns and notes of each suite.
 SUITES: dict[str, dict[str, Any]] = _CATALOGUE["suites"]
 
 #: Tracks with several judged aspects that have no suite, and the reason.
@@ -133,8 +132,6 @@ def suite(
     name: str,
     *,
     aspects: Aspects | Mapping[str, Any] | str | None = None,
-    groups: Groups | str | None = None,
-    divergence: str | Mapping[str, str] | None = None,
 ) -> Suite:
     """Return the measures of a published track, with its organisers' settings, or those recommended for papers.
 
@@ -144,10 +141,6 @@ def suite(
         ``'multi-aspect'`` is our recommendation. `pt_multiaspect.suites.list_suites` lists all names.
     aspects : Aspects, mapping or str, optional
         The label scales, for ``'multi-aspect'``, which requires them. Tracks have their own.
-    groups : Groups or str, optional
-        The groups of documents, for the fairness tracks, which require them.
-    divergence : str or dict of str to str, optional
-        The divergence of each dimension of the groups, see `GFR`, for ``'ntcir-17-fairweb-1'``, which requires it.
 
     Returns
     -------
@@ -160,8 +153,8 @@ def suite(
     Raises
     ------
     MultiAspectError
-        If the suite is unknown, a setting is missing, or the suite does not accept it. For tracks whose settings
-        are not known, the message says what is unknown.
+        If the suite is unknown, or requires aspects or has its own. For tracks without a suite, the message gives
+        the reason.
 
     Notes
     -----
@@ -182,47 +175,46 @@ def suite(
     >>> round(ma.aggregate(values)["nDCG useful and correct"].item(), 4)
     0.8155
     """
-    known = required_settings(name)
-    arguments = {"aspects": aspects, "groups": groups, "divergence": divergence}
-    settings = {key: value for key, value in arguments.items() if value is not None}
-    unknown = [key for key in settings if key not in known]
-    if unknown:
-        raise MultiAspectError(f"suite({name!r}) takes no {choices(unknown)}; omit it")
-    for key, meaning in SUITES[name].get("settings", {}).items():
-        if key not in settings:
-            raise MultiAspectError(f"suite({name!r}) requires {key}=, {meaning}")
+    needs_aspects = requires_aspects(name)
     entry = SUITES[name]
-    measures, columns = entry["measures"], entry.get("columns", {})
-    if "aspects" in settings:
-        settings["aspects"] = declared = declared_aspects(settings["aspects"])
+    if needs_aspects and aspects is None:
+        raise MultiAspectError(
+            f"suite({name!r}) requires aspects=, the label scales, as in "
+            "aspects={'relevance': 2, 'credibility': 3}"
+        )
+    if not needs_aspects and aspects is not None:
+        raise MultiAspectError(f"suite({name!r}) takes no aspects; omit it")
+    if aspects is None:
+        parsed = parse_all(entry["measures"])
+        columns = entry["columns"]
+    else:
+        declared = declared_aspects(aspects)
         if len(declared) < 2 or "relevance" not in declared:
             raise MultiAspectError(
                 f"suite({name!r}): expected relevance and at least one other aspect, got {', '.join(declared)}"
             )
-        measures = {
-            label.replace("{aspect}", aspect): text.replace("{aspect}", aspect)
-            for label, text in measures.items()
-            for aspect in (declared if "{aspect}" in label else [""])
-        }
+        texts_by_label = _texts_of_aspects(entry["measures"], declared)
+        parsed = {label: measure(aspects=declared) for label, measure in parse_all(texts_by_label).items()}
         columns = {aspect: f"as declared: {scale!r}" for aspect, scale in declared.items()}
-    parsed = {label: _with_settings(measure, settings) for label, measure in parse_all(measures).items()}
-    if name == "trec-fair-2022" and not parsed["AWRF of the track"]["groups"].has_target:
-        raise MultiAspectError(
-            f"suite({name!r}): expected groups with a target, the track's distribution for each query, got none; "
-            "declare it, Groups(..., target={qid: ...})"
-        )
     texts: dict[str, Any] = {key: entry[key] for key in ("average_over", "about_topics") if key in entry}
     texts |= {key: tuple(entry.get(key, ())) for key in ("notes", "sources")}
     return Suite(name, entry["title"], parsed, columns, **texts)
 
 
-def _with_settings(measure: ir_measures.Measure, settings: Mapping[str, Any]) -> ir_measures.Measure:
-    used = {key: value for key, value in settings.items() if key in measure.SUPPORTED_PARAMS}
-    return measure(**used) if used else measure
+def _texts_of_aspects(measures: Mapping[str, str], aspects: Aspects) -> dict[str, str]:
+    """Return measures by label, with one measure per aspect for those whose label contains ``{aspect}``."""
+    texts: dict[str, str] = {}
+    for label, text in measures.items():
+        if "{aspect}" not in label:
+            texts[label] = text
+            continue
+        for aspect in aspects:
+            texts[label.replace("{aspect}", aspect)] = text.replace("{aspect}", aspect)
+    return texts
 
 
-def required_settings(name: str) -> tuple[str, ...]:
-    """Return the names of the settings of a suite, all of which are required.
+def requires_aspects(name: str) -> bool:
+    """Return whether a suite requires the label scales; the others have their own.
 
     Parameters
     ----------
@@ -231,7 +223,7 @@ def required_settings(name: str) -> tuple[str, ...]:
 
     Returns
     -------
-    tuple of str
+    bool
 
     Raises
     ------
@@ -241,7 +233,7 @@ def required_settings(name: str) -> tuple[str, ...]:
     if isinstance(name, str) and name in NOT_OFFERED:
         raise MultiAspectError(f"there is no suite for {name}: {NOT_OFFERED[name]}")
     refuse_unknown([name], SUITES, "the name of a suite", "suite")
-    return tuple(SUITES[name].get("settings", ()))
+    return bool(SUITES[name].get("requires_aspects", False))
 
 
 def list_suites() -> pd.DataFrame:
@@ -250,7 +242,7 @@ def list_suites() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``name``, ``title``, ``requires``, the settings of `suite` that are required, and
+        Columns ``name``, ``title``, ``requires``, which is ``'aspects'`` if `suite` requires the label scales, and
         ``unknown``: empty for a suite, else the reason why there is none.
 
     Examples
@@ -262,6 +254,10 @@ def list_suites() -> pd.DataFrame:
     1         trec-misinfo-2020
     2  trec-misinfo-2020-recall
     """
-    offered = [(name, entry["listed"], ", ".join(required_settings(name)), "") for name, entry in SUITES.items()]
-    others = [(name, "", "", reason) for name, reason in NOT_OFFERED.items()]
-    return pd.DataFrame([*offered, *others], columns=["name", "title", "requires", "unknown"])
+    rows = []
+    for name, entry in SUITES.items():
+        requires = "aspects" if requires_aspects(name) else ""
+        rows.append((name, entry["listed"], requires, ""))
+    for name, reason in NOT_OFFERED.items():
+        rows.append((name, "", "", reason))
+    return pd.DataFrame(rows, columns=["name", "title", "requires", "unknown"])

@@ -19,7 +19,7 @@ from ..analysis._significance import TESTS, check_correction
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, shown
 from ..evaluation import aggregate
-from ..evaluation.aggregation import read_topic_groups, rows_by_group
+from ..evaluation.topic_groups import read_topic_groups, rows_by_group
 from ..integration.parsing import Measures, record_measures
 from ..kernels.intervals import half_width
 from ..views import Cell, Table, View, fixed_point, latex_of

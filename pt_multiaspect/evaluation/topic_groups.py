@@ -1,0 +1,149 @@
+"""Groups of topics, as given by a column, a mapping, a Series or a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_scalar
+
+from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, shown, tally
+from ..io.file_contents import as_text, load
+from .long_frames import COLUMNS
+
+#: The name of the rows of all topics.
+ALL = "all"
+
+
+def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
+    """Return the group of each topic.
+
+    Parameters
+    ----------
+    by : str, path, mapping or Series
+        A further column of the frame, or groups by query id, also in a file: lines of a query id, white space and
+        the name of its group, which may contain blanks.
+    topics : DataFrame
+        A long frame, or another frame with a column ``qid``.
+
+    Returns
+    -------
+    dict of str to str
+        Groups by query id, in the given order.
+
+    Raises
+    ------
+    MultiAspectError
+        If a topic has no group or several, a group is named 'all', a topic is unknown, or groups are numbers and
+        text that reads as one of them.
+    """
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(by, Mapping | pd.Series):
+        pairs = by.items()
+    elif isinstance(by, str) and by in topics.columns and by not in COLUMNS:
+        pairs = zip(topics["qid"], topics[by], strict=True)
+    elif isinstance(by, PathLike) or (isinstance(by, str) and os.path.isfile(os.path.expanduser(by))):
+        pairs = read_topic_names(by, "by", "group")
+    else:
+        raise MultiAspectError(
+            "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics and groups, got "
+            f"{shown(by)} (columns: {choices(topics.columns)})"
+        )
+    groups: dict[str, str] = {}
+    distinct = dict.fromkeys(_read_pairs(pairs))
+    _check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), "by")
+    for qid, value in distinct:
+        group = "" if value is None else _name_of_group(value).strip()
+        if groups.setdefault(qid, group) != group:
+            raise MultiAspectError(f"by: expected one group per topic, got {groups[qid]} and {group} for {qid}")
+    qids = dict.fromkeys(map(str, topics["qid"]))
+    refuse_unknown(groups, qids, "topics that have values", "by")
+    missing = [qid for qid in qids if not groups.get(qid)]
+    if missing:
+        raise MultiAspectError(
+            f"by: expected a group for each topic, got none for {choices(missing[:5])} "
+            f"{tally(len(missing), 'topic')}; give them one, such as 'other'"
+        )
+    if ALL in groups.values():
+        raise MultiAspectError(f"by: the group {ALL!r} has the name of the row of all topics; rename it")
+    return groups
+
+
+def _read_pairs(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each topic and its group, which is None if it is missing."""
+    for qid, group in pairs:
+        if not is_scalar(group):
+            raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
+        yield str(qid), None if pd.isna(group) else group
+
+
+def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterator[tuple[str, str]]:
+    """Yield the query id and the name of each line of a file, such as that of the topic's group.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    what, noun : str
+        The beginning of errors, and what is named.
+    """
+    with errors_of(what):
+        text = as_text(*load(path))
+    for line_number, line, fields in text.lines():
+        if len(fields) < 2:
+            raise MultiAspectError(
+                f"{what}: {text.name}:{line_number}: expected a query id, a blank and the name of its {noun}, got "
+                f"{shown(line.decode())}"
+            )
+        qid, group = line.decode().split(maxsplit=1)
+        yield qid, group
+
+
+def rows_by_group(perquery: pd.DataFrame, groups: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each group of topics and its rows of a long frame."""
+    group = perquery["qid"].map(str).map(groups)
+    for name in dict.fromkeys(groups.values()):
+        yield name, perquery[group == name]
+
+
+def _name_of_group(group: object) -> str:
+    """Return the name of a group; numbers that are equal have one name."""
+    if isinstance(group, Real) and not isinstance(group, Integral) and float(group).is_integer():
+        return str(int(float(group)))
+    return str(group)
+
+
+def _check_group_types(groups: Iterable[object], what: str) -> None:
+    """Raise an error if text reads as a group that is given as a number, or as another value.
+
+    Parameters
+    ----------
+    groups : iterable of object
+        The distinct groups, as given.
+    what : str
+        The parameter or table, at the beginning of the error.
+    """
+    others: dict[str, object] = {}
+    texts: dict[str, str] = {}
+    for group in groups:
+        if isinstance(group, str):
+            texts.setdefault(_name_of_text(group), group)
+        else:
+            others.setdefault(_name_of_group(group), group)
+    for name, text in texts.items():
+        if name in others:
+            raise MultiAspectError(
+                f"{what}: expected names of groups of one type, got {others[name]} and the text {text!r}; convert "
+                "them to one type, as by astype(str)"
+            )
+
+
+def _name_of_text(text: str) -> str:
+    try:
+        return _name_of_group(float(text))
+    except ValueError:
+        return text.strip()

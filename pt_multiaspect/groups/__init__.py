@@ -1,1 +1,0 @@
-"""Groups of documents, files of groups, and targets for measures of fairness."""
