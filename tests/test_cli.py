@@ -446,7 +446,6 @@ def test_the_first_argument_may_be_the_qrels(cli, command):
         (["evaluate", "-m", "AP", "none.txt", "runs/beta.run"], "no such file: none.txt"),
         (["evaluate", "-m", "AP", "-o", "relevance.txt", "relevance.txt", "runs"], "relevance.txt is read by this"),
         (["explain", "-m", "AP", "--query", "q0", "runs/alpha.run"], "missing --qrels"),
-        (["bounds", "-m", "AP"], "missing --qrels"),
         (["describe"], "missing --qrels"),
     ],
 )
@@ -739,7 +738,6 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
     others = [
         cli("evaluate", "-m", "AP", "-q", "--format", "tex", "runs"),
         cli("compare", "-m", "AP", "--format", "tex", "runs/alpha.run", "runs/delta.run"),
-        cli("bounds", "-m", "CAM@3", "--format", "tex"),
     ]
     for code, out, err in [(0, plain, ""), *others]:
         assert code == 0, err
@@ -762,7 +760,6 @@ def _rows(latex):
         ["evaluate", "-m", "AP", "-q", "runs"],
         ["compare", "-m", "AP", "runs/alpha.run", "runs/beta.run"],
         ["correlate", "-m", "AP nDCG@3", "runs"],
-        ["bounds", "-m", "CAM@3"],
     ],
 )
 def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, line):

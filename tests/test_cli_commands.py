@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.shell_completion import get_completion_class
 from printed_tables import read_table
 from shared_data import shared_path
 
@@ -682,11 +680,11 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "name",
-    ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report", "robustness", "weightings"],
+    ["compare", "correlate", "describe", "evaluate", "explain", "report", "robustness", "weightings"],
 )
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())
-    runs = ["runs/beta.run", "runs/alpha.run"][: {"bounds": 0, "explain": 1}.get(name, 2)]
+    runs = ["runs/beta.run", "runs/alpha.run"][: {"explain": 1}.get(name, 2)]
     others = {
         "correlate": ["RR"],
         "weightings": ["RR"],
@@ -695,27 +693,6 @@ def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     }.get(name, [])
     code, _, err = cli(name, "relevance.txt", *runs, "-m", "AP", *others, qrels=())
     assert (code == 0) is says_so, err
-
-
-def test_bounds(cli):
-    options = ["-m", "CAM@3 best=CAM(base=AP)", "--aspects", "scales.json"]
-    code, out, err = cli("bounds", *options, "-q")
-    assert (code, err) == (0, "")
-    table, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
-    from pt_multiaspect import CAM
-
-    for label, measure in {"CAM@3": CAM(aspects=scales) @ 3, "best": CAM(base="AP", aspects=scales)}.items():
-        rows = table[table["measure"] == label].drop(columns="measure").reset_index(drop=True)
-        pd.testing.assert_frame_equal(rows, analysis.upper_bound(qrels, measure), check_dtype=False)
-    means = read(cli("bounds", *options)[1]).set_index("measure")
-    by_measure = table.groupby("measure")
-    assert means["mean value"].to_dict() == pytest.approx(by_measure["value"].mean().to_dict())
-    assert means["mean bound"].to_dict() == pytest.approx(by_measure["bound"].mean().to_dict())
-    assert means["minimum bound"].to_dict() == by_measure["bound"].min().to_dict()
-    assert means["queries"].tolist() == [6, 6]
-    code, _, err = cli("bounds", "-m", "ESL", "--aspects", "scales.json")
-    assert code == 2
-    assert "lower-is-better" in err
 
 
 @pytest.mark.slow
@@ -761,7 +738,7 @@ def test_axioms_fails_for_a_measure_that_cannot_be_computed(cli, measure, reason
     assert cli("axioms", *ordered, qrels=())[::2] == (0, "")
 
 
-# -- measures, datasets, demo, completion -------------------------------------------------------------------
+# -- measures, datasets, demo -------------------------------------------------------------------
 
 
 def test_the_help_of_one_measure(cli):
@@ -859,83 +836,6 @@ def test_demo(cli):
     code, out, _ = cli("demo", qrels=())
     assert code == 0
     assert "GridSearch" in out
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(cli, shell):
-    if shell == "bash":
-        version = subprocess.run(["bash", "--version"], capture_output=True, text=True, check=False).stdout
-        if not re.search(r"version [5-9]|version 4\.[4-9]", version):
-            pytest.skip("Click requires bash 4.4")
-    code, out, _ = cli("completion", shell, qrels=())
-    assert code == 0
-    assert "_PT_MULTIASPECT_COMPLETE" in out
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_completes_commands_options_and_measures(shell):
-    def completions(words, incomplete):
-        kind = get_completion_class(shell)(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE")
-        return [item.value or item.type for item in kind.get_completions(words, incomplete)]
-
-    assert completions([], "ev") == ["evaluate"]
-    assert completions(["evaluate"], "--ba") == ["--baseline"]
-    assert all("TOMA" in completions([command, "-m"], "TO") for command in ("evaluate", "plot", "answers"))
-    assert "CAM" in completions(["measures"], "C")
-    assert completions(["evaluate", "-m", "AP", "LABEL=CAM"], "NW") == ["NWCS"]
-    if shell != "bash":  # which splits words
-        assert completions(["evaluate", "-m", "AP"], "LABEL=NW") == ["LABEL=NWCS"]
-    for *words, option in (["--qrels"], ["--qrels", "relevance=x"], ["-m", "AP"], ["--aspects"], ["--human"]):
-        (item,) = get_completion_class(shell)(program, {}, "x", "X").get_completions(
-            ["evaluate", *words, option], "ru"
-        )
-        assert item.type == "file", option
-
-
-@pytest.fixture
-def bash(tmp_path):
-    """Return what the completion in bash proposes for the last of the words."""
-    if shutil.which("bash") is None:
-        pytest.skip("requires bash")
-    start = "import sys; from pt_multiaspect_shell import main; sys.exit(main())"
-    script = tmp_path / "pt-multiaspect"
-    script.write_text(f"#!{shutil.which('bash')}\nexec {shlex.quote(sys.executable)} -c '{start}' \"$@\"\n")
-    script.chmod(0o755)
-    source = get_completion_class("bash")(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE").source()
-    commands = f"""
-        complete() {{ :; }}
-        compopt() {{ COMPREPLY+=("$*"); }}
-        {source}
-        COMP_WORDS=(pt-multiaspect "$@")
-        COMP_CWORD=$#
-        _pt_multiaspect_completion pt-multiaspect
-        echo "${{COMPREPLY[*]}}"
-    """
-    paths = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parent.parent)}
-
-    def propose(*words):
-        command = ["bash", "-c", commands, "bash", *words]
-        ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | paths, check=True)
-        assert ended.stderr == ""
-        return " ".join(ended.stdout.split())
-
-    return propose
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "proposed"),
-    [
-        ("evaluate --qrels relevance = qrels", "-o default"),
-        ("evaluate -m AP NW", "NWCS"),
-        ("evaluate -m LABEL = NW", "NWCS"),
-        ("evaluate -m AP runs/", "-o default"),
-        ("correlate --sui", "--suite"),
-    ],
-)
-def test_completion_in_bash(bash, words, proposed):
-    """As bash splits words at =, and completes file names itself if it is told so."""
-    assert bash(*words.split()) == proposed
 
 
 # -- all commands -------------------------------------------------------------------------------------------

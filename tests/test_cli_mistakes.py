@@ -130,9 +130,6 @@ MISTAKES = [
     ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
     ("evaluate -m NLRE --average-over positive runs", "use --average-over judged"),
     ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
-    ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
-    ("bounds -m MM@5 --strategy exact", "use --strategy search"),
-    ("bounds -m ESL", "the upper bound is undefined for lower-is-better measures such as ESL"),
     ("axioms -m TOMA --documents 9 --qrels x", "no such option --qrels"),
     ("report --base nDGC -o x.html runs", "--base: On: unknown base 'nDGC'"),
     ("explain -m AP runs/beta.run", "missing --query: give the id of a query"),
@@ -182,12 +179,10 @@ MISTAKES = [
         "read them anyway with --no-check",
     ),
     ("measures TOMA CAM", "unexpected argument CAM"),
-    ("completion", "missing SHELL: give bash, zsh or fish, as in pt-multiaspect completion bash"),
-    ("completion powershell", "SHELL: expected one of bash, zsh, fish, got 'powershell'"),
 ]
 
 #: Commands that take no qrels.
-WITHOUT_QRELS = ("answers", "axioms", "completion", "datasets", "measures", "plot")
+WITHOUT_QRELS = ("answers", "axioms", "datasets", "measures", "plot")
 
 
 @pytest.fixture
@@ -378,7 +373,7 @@ REWORDED = [
         "--alpha: a level of 1e-06 requires at least 1000000 resamples",
     ),
     ("evaluate -m AP(rel=9) --average-over positive runs", "--average-over positive: no topic has a positive"),
-    ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
+    ("correlate -m NumQ AP --rank-by query runs", "use --method rbo"),
     ("axioms -m TOMA --documents 0", "--documents: expected a whole number of at least 1, got 0"),
     ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     (

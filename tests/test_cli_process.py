@@ -17,7 +17,7 @@ from pt_multiaspect.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 EVALUATE = ["evaluate", "--qrels", "relevance=relevance.txt", "-m", "AP"]
-BOUNDS = ["bounds", "--qrels", "relevance=relevance.txt", "credibility=credibility.txt", "-m", "CAM"]
+CORRELATE = ["correlate", "--qrels", "relevance=relevance.txt", "-m", "AP", "RR"]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and streams of POSIX")
 
@@ -40,8 +40,8 @@ def start(*arguments: str, paths: tuple[object, ...] = (ROOT,), **options: objec
 def test_nothing_but_the_result_is_printed_without_another_stream(trec_files, monkeypatch, capsys, stream):
     monkeypatch.chdir(trec_files)
     monkeypatch.setattr(sys, stream, None)
-    assert main([*BOUNDS, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["measure"] == "CAM"
+    assert main([*CORRELATE, "--format", "json", "runs"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["measure"] == "AP"
 
 
 def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
@@ -62,7 +62,7 @@ def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
         (EVALUATE, "2>&-", 0, ""),
         (EVALUATE, ">&- 2>&-", 1, ""),
         (EVALUATE, "<&-", 0, ""),
-        (BOUNDS, "2>&-", 0, ""),
+        (CORRELATE, "2>&-", 0, ""),
         ([*EVALUATE, "-m", "Nope"], "2>&-", 2, ""),
         (EVALUATE, "> /dev/full", 1, "pt-multiaspect: error: output: No space left on device\n"),
     ],
@@ -70,10 +70,9 @@ def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
 def test_closed_and_full_streams(trec_files, command, redirection, code, error):
     if "/dev/full" in redirection and not os.path.exists("/dev/full"):
         pytest.skip("requires /dev/full")
-    runs = ["runs"] if "evaluate" in command else []
     shell = f'exec "$@" {redirection}'
     ended = subprocess.run(
-        ["/bin/sh", "-c", shell, "sh", sys.executable, "-m", "pt_multiaspect", *command, "--format", "json", *runs],
+        ["/bin/sh", "-c", shell, "sh", sys.executable, "-m", "pt_multiaspect", *command, "--format=json", "runs"],
         capture_output=True, text=True, cwd=trec_files, env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (code, error)

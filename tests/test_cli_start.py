@@ -1,4 +1,4 @@
-"""The start of the shell: help, version and completion, answered without importing the package."""
+"""The start of the shell: help, answered without importing the package, and completion."""
 
 from __future__ import annotations
 
@@ -11,28 +11,14 @@ from pathlib import Path
 
 import pytest
 
+import pt_multiaspect_shell
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.options import Command
 from pt_multiaspect.cli.program import program
-from pt_multiaspect_commands import COMMANDS, SUMMARIES, answer_alone
+from pt_multiaspect_shell import SUMMARIES
 
 ROOT = Path(__file__).resolve().parent.parent
-ALONE = [
-    [],
-    ["--help"],
-    ["-h"],
-    ["help"],
-    ["--version"],
-    ["completion", "bash"],
-    ["completion", "zsh"],
-    ["completion", "fish"],
-]
-#: What scripts for completion set for the first word: all words, and the number of the last one (in fish, itself).
-FIRST_WORD = {
-    "bash": {"COMP_WORDS": "pt-multiaspect d", "COMP_CWORD": "1"},
-    "zsh": {"COMP_WORDS": "pt-multiaspect d", "COMP_CWORD": "1"},
-    "fish": {"COMP_WORDS": "pt-multiaspect d", "COMP_CWORD": "d"},
-}
+HELP = [["--help"], ["-h"], ["help"]]
 
 
 def run_program(*arguments: str, **variables: str) -> tuple[str, bool]:
@@ -51,62 +37,31 @@ def run_program(*arguments: str, **variables: str) -> tuple[str, bool]:
     return ended.stdout + ended.stderr, ended.returncode == 3
 
 
-@pytest.mark.parametrize("arguments", ALONE, ids=" ".join)
-def test_the_answer_is_that_of_the_full_program(arguments, capsys):
-    code = main(arguments)
-    expected = capsys.readouterr()
-    assert expected.out + expected.err
-    assert (answer_alone(arguments), capsys.readouterr()) == (code, expected)
-
-
-@pytest.mark.parametrize("arguments", ALONE, ids=" ".join)
-def test_the_package_is_not_imported(arguments):
+@pytest.mark.parametrize("arguments", HELP, ids=" ".join)
+def test_help_is_that_of_the_full_program_without_importing_it(arguments, capsys):
+    assert main(arguments) == 0
     printed, is_imported = run_program(*arguments)
-    assert printed
+    assert printed == capsys.readouterr().out
     assert not is_imported
-
-
-@pytest.mark.parametrize("shell", FIRST_WORD)
-def test_the_name_of_a_command_is_completed_without_the_package(shell):
-    variables = {"_PT_MULTIASPECT_COMPLETE": f"{shell}_complete", **FIRST_WORD[shell]}
-    printed, is_imported = run_program(**variables)
-    assert [name for name in SUMMARIES if name in re.split(r"[\s,]", printed)] == ["describe", "demo", "datasets"]
-    assert not is_imported
-
-
-@pytest.mark.parametrize(
-    ("arguments", "variables"),
-    [
-        (["evaluate", "--help"], {}),
-        (["help", "evaluate"], {}),
-        (["completion", "csh"], {}),
-        (["completion"], {}),
-        (["--help", "evaluate"], {}),
-        (["--verbose"], {}),
-        (
-            [],
-            {
-                "_PT_MULTIASPECT_COMPLETE": "bash_complete",
-                "COMP_WORDS": "pt-multiaspect measures TO",
-                "COMP_CWORD": "2",
-            },
-        ),
-    ],
-)
-def test_the_rest_is_left_to_the_full_program(arguments, variables, capsys, monkeypatch):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert answer_alone(arguments) is None
-    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
 def test_closed_streams_are_left_to_the_full_program(monkeypatch, stream):
     monkeypatch.setattr(sys, stream, None)
-    assert answer_alone(["--help"]) is None
+    assert not pt_multiaspect_shell._show_help()
 
 
-def test_every_command_is_listed_with_its_module():
+def test_a_missing_command(capsys):
+    assert main([]) == 2
+    assert capsys.readouterr().err == "pt-multiaspect: error: missing command (see 'pt-multiaspect --help')\n"
+
+
+def test_the_version(capsys):
+    assert main(["--version"]) == 0
+    assert re.fullmatch(r"pt-multiaspect \d+\.\d+\.\S+\n", capsys.readouterr().out)
+
+
+def test_every_command_is_listed_and_has_a_module_with_its_name():
     folder = ROOT / "pt_multiaspect" / "cli"
     modules = {path.stem: import_module(f"pt_multiaspect.cli.{path.stem}") for path in folder.glob("[!_]*.py")}
     defined = {
@@ -115,8 +70,46 @@ def test_every_command_is_listed_with_its_module():
         for value in vars(content).values()
         if isinstance(value, Command)
     }
-    assert defined == {(module, name) for module, names in COMMANDS.items() for name in names}
+    assert defined == {(name, name) for name in SUMMARIES}
     assert {name: command.short_help for name, command in program.commands.items()} == SUMMARIES
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts_for_completion(shell):
+    if shell == "bash":
+        version = subprocess.run(["bash", "--version"], capture_output=True, text=True, check=False).stdout
+        if not re.search(r"version [5-9]|version 4\.[4-9]", version):
+            pytest.skip("Click requires bash 4.4")
+    script, _ = run_program(_PT_MULTIASPECT_COMPLETE=f"{shell}_source")
+    assert "_PT_MULTIASPECT_COMPLETE" in script
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed"),
+    [
+        ("d", ["datasets", "demo", "describe"]),
+        ("evaluate --ba", ["--baseline"]),
+        ("evaluate -m TO", ["TOMA"]),
+        ("plot -m TO", ["TOMA"]),
+        ("measures NW", ["NWCS"]),
+        ("evaluate --suite tou", ["touche-2021"]),
+        ("evaluate --format j", ["json", "jsonl"]),
+        ("evaluate --qrels rel", ["file"]),
+        ("evaluate --qrels relevance = rel", ["file"]),  # bash splits words at =
+        ("evaluate -m AP ru", ["file"]),
+        ("evaluate --nothing ru", ["file"]),
+    ],
+)
+def test_completion(monkeypatch, capsys, words, proposed):
+    words = f"pt-multiaspect {words}"
+    monkeypatch.setenv("_PT_MULTIASPECT_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    kinds_and_values = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert [value if kind == "plain" else kind for kind, value in kinds_and_values] == proposed
 
 
 def test_help_of_the_program_keeps_the_lines_of_its_examples(capsys):

@@ -105,12 +105,6 @@ def test_other_commands_take_suites(files: Path, capsys: pytest.CaptureFixture[s
     assert "measures have different sets of topics" in capsys.readouterr().err
     correlated = table(capsys, "correlate", *QRELS, "--suite", name, "-m", "nDCG useful", "-m", "AP", *RUNS)
     assert correlated["measure"].tolist() == ["nDCG useful", "AP"]
-    bounds = table(
-        capsys, "bounds", *QRELS, "--suite", name, "-m", "nDCG useful", "-m", "P@10 useful and incorrect"
-    )
-    assert bounds[["measure", "queries", "mean value"]].to_numpy().tolist() == [["nDCG useful", 3, 1.0]]
-    everywhere = table(capsys, "bounds", *QRELS, "--suite", name, "-m", "nDCG useful", "--average-over", "judged")
-    assert everywhere["queries"].item() == 4
     assert main(["describe", *QRELS, "--suite", name]) == 0
     assert "P@10 useful and incorrect" in capsys.readouterr().out
     label = "helpful minus harmful"

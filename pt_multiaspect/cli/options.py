@@ -57,7 +57,7 @@ class Significance:
 
 
 #: The options with one file per aspect.
-_QRELS, _HUMAN, _LABELS = "--qrels", "--human", "--labels"
+_QRELS, _HUMAN = "--qrels", "--human"
 
 #: The argument for standard input.
 STDIN = "-"
@@ -66,14 +66,15 @@ STDIN = "-"
 class Command(click.Command):
     """A command with options of several values, as in ``--qrels relevance=a.txt cost=b.txt``.
 
-    These are --qrels, --human, --labels and -m. It does not overwrite its input, and its errors name options.
+    These are --qrels, --human and -m. It does not overwrite its input, and its errors name options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, where one --qrels, --human, --labels or -m may have several values."""
+        """Parse arguments, where one --qrels, --human or -m may have several values."""
         ctx.meta[ARGUMENTS] = list(args)
         try:
-            self._check_hyphens(args)
+            if not ctx.resilient_parsing:  # as for completion
+                self._check_hyphens(args)
             rest = super().parse_args(ctx, insert_options(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
@@ -262,16 +263,15 @@ def explain_argument(argument: str) -> str:
 
 #: Options with several values, and functions that tell whether an argument is a further value.
 _SEVERAL: dict[str, Callable[[str], bool]] = {
-    **dict.fromkeys((_QRELS, _HUMAN, _LABELS), lambda arg: "=" in arg),
+    **dict.fromkeys((_QRELS, _HUMAN), lambda arg: "=" in arg),
     **dict.fromkeys(("-m", "--measure"), looks_like_measure),
 }
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the measures whose names begin with the given text, after its label."""
-    label, separator, start = incomplete.rpartition("=")
+    """Return the measures whose names begin with the given text."""
     names = sorted(ir_measures.measures.registry)
-    return [CompletionItem(f"{label}{separator}{name}") for name in names if name.startswith(start)]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -393,12 +393,6 @@ HUMAN = _files_by_aspect(
     _HUMAN,
     help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
     "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
-)
-LABELS = _files_by_aspect(
-    _LABELS,
-    "model_labels",
-    help="Labels of a model, as for --qrels, to fill missing ones with; what they lack remains missing. Default: "
-    "labels are drawn from judged documents.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 STANCES = file_option(

@@ -12,21 +12,43 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
-from pt_multiaspect_commands import COMMANDS, NAME, build_program
+from pt_multiaspect_shell import NAME, SUMMARIES, build_program
 
+from .._version import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
 from ..views import MINUS
-from .options import insert_options
 from .wording import reword, tell, usage_message
 
-commands = (
-    getattr(import_module(f".{module}", __package__), name) for module, names in COMMANDS.items() for name in names
+
+class _Program(click.Group):
+    """A group of commands that suggests the nearest one for an unknown name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments, where ``help COMMAND`` is ``COMMAND --help``."""
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the named command, or raise an error if it is unknown."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            near = get_close_matches(args[0], self.commands, n=1)
+            known = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(self.commands)}"
+            raise click.UsageError(f"unknown command {args[0]!r}; {known}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+#: The program, with the function of each command, which has the name of the module.
+program = build_program(
+    _Program, [getattr(import_module(f".{name}", __package__), name) for name in SUMMARIES], __version__
 )
-program = build_program(commands, insert_options)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,7 +16,7 @@ import click
 import ir_measures
 import pandas as pd
 
-from pt_multiaspect_commands import NAME, SUMMARIES
+from pt_multiaspect_shell import NAME, SUMMARIES
 
 from .._cached import cached_property
 from .._writing import is_special, write_file
@@ -73,11 +73,6 @@ class Inputs:
         """The human judgments of some topics, with one column per aspect."""
         human = read_all_qrels(self.values["human"], "--human", check=not self.values["no_check"])
         return self._with_correctness(human)
-
-    @cached_property
-    def model_labels(self) -> pd.DataFrame:
-        """The labels of a model for some documents and aspects."""
-        return read_all_qrels(self.values["model_labels"], "--labels", check=False)
 
     def _with_correctness(self, qrels: pd.DataFrame) -> pd.DataFrame:
         """Return the qrels with correctness if there are stances."""
@@ -136,12 +131,12 @@ class Inputs:
         """Return the provenance of the values, without skipped runs, for the table with a digest."""
         judgments = Judgments.of(self.qrels)
         qrels: dict[str, object] = {}
-        for name in ("qrels", "human", "model_labels"):
+        for name in ("qrels", "human"):
             for item in self.values.get(name) or ():
                 aspects, _, path = ("", "", item) if os.path.exists(item) else item.rpartition("=")
                 key = aspects or "relevance"
                 given = Judgments.of(getattr(self, name)) if path == options.STDIN else path
-                qrels[key if name == "qrels" else f"{name.removeprefix('model_')} {key}"] = given
+                qrels[key if name == "qrels" else f"{name} {key}"] = given
         runs = self.runs if self.values.get("runs") else {}
         test = {"name": str(self.significance), "correction method": self.significance.correction}
         with silence_warnings():

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import click
 
-from pt_multiaspect_commands import NAME
+from pt_multiaspect_shell import NAME
 
 from ..errors import choices, did_you_mean
 from ..views import printable
@@ -37,7 +37,6 @@ WORDS = {
     "read lines with their format=": "give lines with their format, as in tot=FILE",
     "; register a function with register_distance(name), or pass an Order, its name or "
     "Order.from_distance(aspects, function) as order=": ", as in 'TOMA(distance=manhattan)'",
-    "upper_bound is undefined": "the upper bound is undefined",
     "columns of one file by aspects=[…]": "columns of one file, as in --qrels relevance,credibility=FILE",
     " of human in model, which has": " of --human in --qrels, which have",
     "Are human and model swapped": "Are --human and --qrels swapped",
@@ -167,9 +166,7 @@ _REMEDIES = {
     "qrels": ": give ASPECT=FILE for each aspect, as in --qrels relevance=qrels.txt credibility=qcred.txt",
     "runs": ": give run files, directories, or patterns in quotes",
     "qid": ": give the id of a query",
-    "shell": ": give bash, zsh or fish, as in pt-multiaspect completion bash",
     "output": ": give the file to write",
-    "folder": ": give the directory to write",
     "kind": ": give the kind of figure",
     "values_file": ": give a file of values, such as 'pt-multiaspect evaluate -q -o values.csv' writes",
 }

@@ -1,112 +1,19 @@
-"""The commands ``measures``, ``datasets``, ``demo`` and ``completion``."""
+"""The command ``datasets``."""
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
-from textwrap import fill
-from typing import Any
 
 import click
-import ir_measures
 import pandas as pd
 
-from pt_multiaspect_commands import completion_script
-
+from .._numbers import spell
 from .._writing import write_file
 from ..aspects import Aspects
-from ..bases.strings import UnknownMeasureError
 from ..datasets import info, load, load_health, names
-from ..measures import ALL, Param
-from ..measures.definitions import details, sentence
-from ..suites import suite
-from ..suites.catalogue import NOT_OFFERED, SUITES, requires_aspects
-from .options import OutputDirectory, complete_measure, option
-from .outputs import new_directory, qrels_lines
+from ..errors import MultiAspectError
+from .options import OutputDirectory, option
 from .verb import verb
-
-#: The aspects in the help of suites that apply to any aspects.
-EXAMPLE_ASPECTS = {"relevance": 2, "credibility": 2}
-
-#: Options are not broken across lines.
-_KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-
-
-@verb(
-    """
-    Examples:
-      pt-multiaspect measures
-      pt-multiaspect measures TOMA
-      pt-multiaspect measures --suites
-      pt-multiaspect measures --suites trec-misinfo-2021
-    """,
-    option("--suites", is_flag=True, help="List the suites of measures, or show the suite NAME."),
-    click.Argument(["name"], required=False, shell_complete=complete_measure),
-)
-def measures(name: str | None, suites: bool) -> str:
-    """List the measures of this package with their parameters, or show the help of the measure NAME."""
-    if suites:
-        return _suite_overview() if name is None else _suite_help(name)
-    if name is None:
-        return "\n\n".join([*map(_summary, ALL), "All measures of ir-measures can be used as well, also as bases."])
-    return _measure_help(name)
-
-
-def _suite_overview() -> str:
-    """Return a list of the suites, and the reasons why some tracks have none."""
-    width = max(map(len, SUITES))
-    lines = []
-    for name, entry in SUITES.items():
-        required = " (requires --aspects)" if requires_aspects(name) else ""
-        lines.append(f"{name:<{width}}  {entry['listed']}{required}")
-    lines += ["", "There is no suite for:"]
-    for name, reason in NOT_OFFERED.items():
-        lines.append(fill(f"{name}: {reason}", width=80, subsequent_indent="    ", **_KEEP))
-    return "\n".join(lines)
-
-
-def _suite_help(name: str) -> str:
-    """Return the description of a suite, with example aspects if it requires aspects."""
-    aspects = EXAMPLE_ASPECTS if requires_aspects(name) else None
-    return suite(name, aspects=aspects).description
-
-
-def _measure_help(name: str) -> str:
-    """Return the parameters of a measure and its documentation."""
-    measure = ir_measures.measures.registry.get(name)
-    if measure is None:
-        raise UnknownMeasureError(name)
-    if hasattr(measure, "CITATION"):
-        listed = _summary(measure)
-    else:
-        listed = fill(f"{name}, a measure of ir-measures: {sentence(measure)}", width=80, subsequent_indent="    ")
-    about = fill(details(measure), width=80, initial_indent="    ", subsequent_indent="    ")
-    return f"{listed}\n\n{about}\n\n{inspect.getdoc(type(measure))}"
-
-
-def _summary(measure: Any) -> str:
-    parameters = [
-        fill(_parameter(name, param), width=80, initial_indent="    ", subsequent_indent="        ")
-        for name, param in measure.SUPPORTED_PARAMS.items()
-    ]
-    name = fill(f"{measure.NAME}  {measure.SHORT_DESC}", width=80, subsequent_indent="    ")
-    source = fill(f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    ")
-    return "\n".join([name, source, *parameters])
-
-
-def _parameter(name: str, param: Param) -> str:
-    if name == "cutoff":
-        return "@k  ranking cutoff"
-    value = "... (required)" if param.required else repr(param.spell(param.default))
-    return f"{name}={value}  {param.desc}"
-
-
-@verb("Example:\n  pt-multiaspect demo")
-def demo() -> None:
-    """Evaluate and tune three rankers on the collection that the package contains."""
-    from ..demo import run_demo
-
-    run_demo()
 
 
 @verb(
@@ -143,7 +50,7 @@ def datasets(name: str | None, folder: str | None) -> str:
         raise click.UsageError(
             f"expected a directory to write, as in: pt-multiaspect datasets {name} --output {name}"
         )
-    path = new_directory(folder)
+    path = _new_directory(folder)
     aspects, runs = _write_health(path) if name == "health" else _write_published(name, path)
     qrels = " ".join(f"{aspect}={folder}/{aspect}.qrels" for aspect in aspects)
     text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {folder}/scales.json"
@@ -155,6 +62,14 @@ def datasets(name: str | None, folder: str | None) -> str:
         f"{text}\npt-multiaspect evaluate --qrels {qrels} \\\n"
         f"  --aspects {folder}/scales.json -m {first}CAM@5 'TOMA(gate=relevance)@5' {folder}/runs"
     )
+
+
+def _new_directory(folder: str) -> Path:
+    """Return the path of a directory to write, after checking that nothing is in it."""
+    path = Path(folder).expanduser()
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise MultiAspectError(f"--output: expected a new or empty directory, got {folder}")
+    return path
 
 
 def _dataset_overview() -> str:
@@ -205,27 +120,12 @@ def _write_collection(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs:
     folder.mkdir(parents=True, exist_ok=True)
     aspects.to_file(folder / "scales.json")
     for aspect in aspects:
-        write_file(folder / f"{aspect}.qrels", "".join(qrels_lines(qrels, aspect)))
+        column = "label" if aspect == "relevance" and "label" in qrels.columns else aspect
+        judged = qrels[["qid", "docno", column]].dropna().itertuples(index=False, name=None)
+        lines = [f"{qid} 0 {docno} {spell(label)}\n" for qid, docno, label in judged]
+        write_file(folder / f"{aspect}.qrels", "".join(lines))
     for name, run in runs.items():
         (folder / "runs").mkdir(exist_ok=True)
         rows = run[["qid", "docno", "rank", "score"]].itertuples(index=False, name=None)
         lines = (f"{qid} Q0 {docno} {rank + 1} {score!r} {name}\n" for qid, docno, rank, score in rows)
         write_file(folder / "runs" / f"{name}.run", "".join(lines))
-
-
-@verb(
-    r"""
-    Examples:
-      bash: add to ~/.bashrc
-        eval "$(pt-multiaspect completion bash)"
-      zsh: add to ~/.zshrc
-        eval "$(pt-multiaspect completion zsh)"
-      fish:
-        pt-multiaspect completion fish \
-          > ~/.config/fish/completions/pt-multiaspect.fish
-    """,
-    click.Argument(["shell"], type=click.Choice(["bash", "zsh", "fish"])),
-)
-def completion(shell: str) -> str:
-    """Print the script that completes commands, options, measures and files in a shell."""
-    return completion_script(shell)

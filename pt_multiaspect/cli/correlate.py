@@ -1,0 +1,57 @@
+"""The command ``correlate``."""
+
+from __future__ import annotations
+
+import click
+
+from ..analysis import correlation
+from ..errors import warn
+from . import options
+from .options import option
+from .tables import Sheet
+from .verb import Inputs, verb
+
+
+@verb(
+    r"""
+    Examples:
+      pt-multiaspect correlate --qrels relevance=qrels.txt credibility=qcred.txt \
+        -m nDCG@10 CAM@10 'TOMA(gate=relevance)@10' runs
+      pt-multiaspect correlate --qrels qrels.txt -m AP nDCG RR --method tau_ap \
+        --ci -o correlations.csv 'runs/*.run'
+    """,
+    options.QRELS,
+    *options.EVALUATION,
+    option(
+        "--method",
+        type=click.Choice(["kendall", "tau_ap", "tau_gap", "spearman", "rbo"]),
+        default="kendall",
+        help="Default: kendall. The reference is the measure of the row (relevant for tau_ap and tau_gap).",
+    ),
+    option(
+        "--rank-by",
+        type=click.Choice(["mean", "query"]),
+        default="mean",
+        help="Rank the systems by their means (default), or per query and average the correlations.",
+    ),
+    option(
+        "--top",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Correlate only the N best runs by the measure of the row, and those tied with the last of them.",
+    ),
+    option("--ci", is_flag=True, help="Show 95 % bootstrap intervals, with one row per pair of measures."),
+    options.JOBS,
+    *options.TABLE,
+    options.RUNS,
+)
+def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bool) -> Sheet:
+    """Correlate the rankings of the runs by the measures."""
+    if len(inputs.measures) < 2:
+        raise click.UsageError(f"expected at least two measures, got only {next(iter(inputs.measures))}")
+    if top is not None and rank_by == "query":
+        raise click.UsageError("--top applies to means: omit it, or --rank-by query")
+    correlations = correlation(inputs.evaluate(), method, rank_by, top=top, ci=0.95 if ci else None)
+    if len(inputs.runs) == 2 and rank_by == "mean" and method != "rbo":
+        warn("the order of two runs is the same or reversed, so that correlations are 1 or -1; give more runs")
+    return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())

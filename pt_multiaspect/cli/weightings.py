@@ -1,0 +1,87 @@
+"""The command ``weightings``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from ..analysis import weightings as compute_weightings
+from ..analysis.weightings import measures_of_aspects
+from . import options
+from .inputs import pick_baseline, pick_measures
+from .options import option
+from .tables import Sheet
+from .verb import Inputs, verb
+
+
+@verb(
+    r"""
+    Examples:
+      pt-multiaspect weightings --qrels relevance=qrels.txt trust=trust.txt \
+        -m CAM@10 --aspects scales.json runs
+      pt-multiaspect weightings --qrels relevance=qrels.txt trust=trust.txt \
+        -m 'MM(base=AP)' --at-least relevance=0.5 -o weightings.csv runs
+      pt-multiaspect weightings --values tot=values.txt -m accuracy -m fluency
+    """,
+    options.QRELS,
+    *options.OPTIONAL_MEASURES,
+    options.ASPECTS,
+    options.AVERAGE_OVER,
+    options.VALUES,
+    option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
+    option(
+        "--at-least", multiple=True, metavar="ASPECT=WEIGHT", help="The least weight of an aspect. May be repeated."
+    ),
+    option("--correction", type=click.Choice(["none", "holm"]), help="Within each weighting. Default: none."),
+    options.SIGNIFICANCE[2],
+    options.BY,
+    options.JOBS,
+    *options.TABLE,
+    options.OPTIONAL_RUNS,
+)
+def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) -> object:
+    """Show for which weights of the aspects one run is better than another.
+
+    All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several measures to weight.
+    Shows the fraction of all weights under which the first run of each pair is better, that under which it is
+    significantly so, and the least change of weights that reverses the order.
+    """
+    mean, values = None, inputs.given_values
+    kept: Sequence[str] | Mapping[str, Any] | None = None
+    if values is not None:
+        kept = pick_measures(inputs.requested.texts, values)
+    elif not inputs.requested:
+        raise click.UsageError("missing measures: give -m MEASURE, or --values FILE")
+    elif len(inputs.measures) > 1:
+        values, kept = inputs.evaluate(), list(inputs.measures)
+    else:
+        (mean,) = inputs.measures.values()
+        inputs.measures = dict(inputs.measures) | measures_of_aspects(mean, inputs.qrels)
+        values = inputs.evaluate()
+    result = compute_weightings(
+        values,
+        mean,
+        measures=kept,
+        baseline=pick_baseline(baseline, values["name"].unique().tolist()),
+        at_least=_read_weights(at_least),
+        alpha=inputs.significance.alpha,
+        correction=None if inputs.values["correction"] == "none" else inputs.values["correction"],
+        by=inputs.values["topic_groups"],
+        runs=None if mean is None else inputs.runs,
+        qrels=None if mean is None else inputs.qrels,
+    )
+    return result if inputs.format == "table" else Sheet.of(result.pairs)
+
+
+def _read_weights(texts: Sequence[str]) -> dict[str, float]:
+    """Return the weights of aspects."""
+    weights = {}
+    for text in texts:
+        aspect, _, weight = text.rpartition("=")
+        try:
+            weights[aspect] = float(weight)
+        except ValueError:
+            raise click.UsageError(f"--at-least: expected ASPECT=WEIGHT, got {text!r}") from None
+    return weights
