@@ -122,8 +122,8 @@ def _write_collection(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs:
     for aspect in aspects:
         column = "label" if aspect == "relevance" and "label" in qrels.columns else aspect
         judged = qrels[["qid", "docno", column]].dropna().itertuples(index=False, name=None)
-        lines = [f"{qid} 0 {docno} {spell(label)}\n" for qid, docno, label in judged]
-        write_file(folder / f"{aspect}.qrels", "".join(lines))
+        labels = [f"{qid} 0 {docno} {spell(label)}\n" for qid, docno, label in judged]
+        write_file(folder / f"{aspect}.qrels", "".join(labels))
     for name, run in runs.items():
         (folder / "runs").mkdir(exist_ok=True)
         rows = run[["qid", "docno", "rank", "score"]].itertuples(index=False, name=None)
