@@ -15,7 +15,7 @@ import pt_multiaspect_shell
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.options import Command
 from pt_multiaspect.cli.program import program
-from pt_multiaspect_shell import SUMMARIES
+from pt_multiaspect.cli.summaries import SUMMARIES
 
 ROOT = Path(__file__).resolve().parent.parent
 HELP = [["--help"], ["-h"], ["help"]]
@@ -48,7 +48,7 @@ def test_help_is_that_of_the_full_program_without_importing_it(arguments, capsys
 @pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
 def test_closed_streams_are_left_to_the_full_program(monkeypatch, stream):
     monkeypatch.setattr(sys, stream, None)
-    assert not pt_multiaspect_shell._show_help()
+    assert not pt_multiaspect_shell.show_help()
 
 
 def test_a_missing_command(capsys):

@@ -17,11 +17,10 @@ from importlib import import_module
 
 import click
 
-from pt_multiaspect_shell import NAME, SUMMARIES, build_program
-
 from .._version import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
 from ..views import MINUS
+from .summaries import NAME, SUMMARIES, build_program
 from .wording import reword, tell, usage_message
 
 

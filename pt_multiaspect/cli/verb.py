@@ -16,8 +16,6 @@ import click
 import ir_measures
 import pandas as pd
 
-from pt_multiaspect_shell import NAME, SUMMARIES
-
 from .._cached import cached_property
 from .._writing import is_special, write_file
 from ..aspects import Aspects
@@ -30,6 +28,7 @@ from ..evaluation.value_files import table_digest
 from . import options
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
 from .options import Command, OutputFile, Requested, Significance, explain_argument
+from .summaries import NAME, SUMMARIES
 from .tables import SUFFIXES, Sheet, choose_format, write
 from .wording import tell
 

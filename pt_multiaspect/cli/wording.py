@@ -8,10 +8,9 @@ from collections.abc import Mapping
 
 import click
 
-from pt_multiaspect_shell import NAME
-
 from ..errors import choices, did_you_mean
 from ..views import printable
+from .summaries import NAME
 
 #: Parts of messages for Python, and their replacements on the command line.
 WORDS = {
