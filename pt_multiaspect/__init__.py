@@ -22,15 +22,17 @@ from .io.trec_files import read_qrels, read_run
 from .kernels import forms
 from .measures import *  # noqa: F403
 from .measures import parameters as params
-from .orders import DistanceOrder, Order, register_distance
+from .orders.distance import DistanceOrder
+from .orders.explicit import Order
+from .orders.registered import register_distance
 
 if TYPE_CHECKING:
     from . import analysis, answers, plots, testing
     from .analysis.robustness import Robustness, robustness
     from .collection.long_judgments import from_long
-    from .description import Description, describe
+    from .description import describe
     from .evaluation.filling import fill_labels
-    from .explanation import Explanation, explain, largest_differences
+    from .explanation import explain, largest_differences
     from .integration.accelerating import accelerate
     from .integration.variants import variants
     from .model_selection.boosters import metric_for
@@ -41,28 +43,23 @@ if TYPE_CHECKING:
     from .model_selection.scorer import ranking_score, ranking_scorer
     from .model_selection.searches import RepeatedQueryKFold, paired_interval, pareto_front
     from .readability import with_readability
-    from .reporting import Report, report
-    from .suites import Suite, suite
-    from .tables import SystemsTable, cite, systems_table, to_latex, to_styler
+    from .reporting import report
+    from .suites import suite
+    from .tables import cite, systems_table
 
 __all__ = [
     "Aspect",
     "AspectFusion",
     "AspectRanker",
     "Aspects",
-    "Description",
     "DistanceOrder",
-    "Explanation",
     "Judgments",
     "MultiAspectError",
     "MultiAspectWarning",
     "Order",
     "RepeatedQueryKFold",
-    "Report",
     "RerankingEvaluator",
     "Robustness",
-    "Suite",
-    "SystemsTable",
     "accelerate",
     "aggregate",
     "aggregate_labels",
@@ -99,8 +96,6 @@ __all__ = [
     "suite",
     "systems_table",
     "testing",
-    "to_latex",
-    "to_styler",
     "variants",
     "with_readability",
 ]
@@ -115,17 +110,17 @@ __getattr__ = lazy_attributes(
         "analysis.robustness": ["Robustness", "robustness"],
         "answers": ["answers"],
         "collection.long_judgments": ["from_long"],
-        "description": ["Description", "describe"],
+        "description": ["describe"],
         "evaluation.filling": ["fill_labels"],
-        "explanation": ["Explanation", "explain", "largest_differences"],
+        "explanation": ["explain", "largest_differences"],
         "integration.accelerating": ["accelerate"],
         "integration.variants": ["variants"],
         "model_selection": model_selection.__all__,
         "plots": ["plots"],
         "readability": ["with_readability"],
-        "reporting": ["Report", "report"],
-        "suites": ["Suite", "suite"],
-        "tables": ["SystemsTable", "cite", "systems_table", "to_latex", "to_styler"],
+        "reporting": ["report"],
+        "suites": ["suite"],
+        "tables": ["cite", "systems_table"],
         "testing": ["testing"],
     },
 )

@@ -71,7 +71,6 @@ TESTS = {
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
     "early_stopping fusion search_front rerankers learning_documents learning_arrays library_metrics repeats",
     "orders": "values orders reference testing bounds",
-    "results": "explanations html_views",
     "strings": "join strings nul_ids",
 }
 

@@ -1279,7 +1279,7 @@ def test_groups_of_topics_and_labels_of_a_model(combined_values: pd.DataFrame) -
 @pytest.mark.slow
 def test_tables_plots_and_citations(combined_values: pd.DataFrame, tmp_path: Path) -> None:
     mpl.use("Agg")
-    latex = ma.to_latex(combined_values)
+    latex = ma.systems_table(combined_values).to_latex()
     for label in LABELS:
         assert label in latex
     assert "closeness" in str(ma.systems_table(combined_values, baseline="a"))
@@ -1295,7 +1295,7 @@ def test_runs_with_different_topics_are_not_compared_silently(combined_values: p
     for compare in (
         lambda: ma.analysis.compare_with_baseline(fewer, "a"),
         lambda: ma.analysis.correlation(fewer),
-        lambda: ma.to_latex(fewer),
+        lambda: ma.systems_table(fewer),
     ):
         with pytest.raises(MultiAspectError, match="different sets of topics"):
             compare()

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from printed_tables import read_table
 
-from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_qrels, to_latex
+from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_qrels, systems_table
 from pt_multiaspect.analysis import compare_with_baseline
 from pt_multiaspect.cli import main, tables
 from pt_multiaspect.cli.tables import Sheet
@@ -695,14 +695,15 @@ def test_output_is_a_file_in_the_format_of_its_suffix(cli, trec_files, suffix):
 
 
 @pytest.mark.slow
-def test_latex_is_that_of_to_latex(cli, trec_files):
+def test_latex_is_that_of_systems_table(cli, trec_files):
     options = ["--baseline", "beta.run", "--ci", "--sort", "CAM@3", "--alpha", "0.3", "--format", "tex"]
     code, out, _ = cli("evaluate", "-m", "CAM@3 RR", *options, "runs")
     assert code == 0
     values = _values(trec_files, ["CAM@3", "RR"])
     order = aggregate(values).sort_values("CAM@3", ascending=False)["name"].tolist()
     values = values.sort_values("name", key=lambda column: column.map(order.index), kind="stable")
-    expected = to_latex(values, baseline="beta.run", alpha=0.3, ci=0.95, interval="ends", decimals=4)
+    table = systems_table(values, baseline="beta.run", alpha=0.3, ci=0.95, interval="ends", decimals=4)
+    expected = table.to_latex()
     assert out == expected
     assert out.index("alpha.run") < out.index("delta.run")
     queries = cli("evaluate", "-m", "my_AP=AP", "-q", "--format", "tex", "runs")[1]

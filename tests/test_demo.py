@@ -16,7 +16,8 @@ import pytest
 from ir_measures import AP, nDCG
 
 import pt_multiaspect as ma
-from pt_multiaspect.datasets import Collection, load_health
+from pt_multiaspect.datasets import load_health
+from pt_multiaspect.datasets.health import Collection
 from pt_multiaspect.demo import ReadabilityReranker, TfidfRetriever, readability, run_demo
 from pt_multiaspect.errors import MultiAspectError
 

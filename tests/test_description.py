@@ -24,7 +24,7 @@ from spoilt import SPOILINGS, Spoiling, run_of, sound
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
 from pt_multiaspect.datasets import load_health
-from pt_multiaspect.description import rules
+from pt_multiaspect.description import Description, rules
 from pt_multiaspect.description.alike import mending_calls, simplify, simplify_all
 from pt_multiaspect.description.between import Cells, association, kendall
 from pt_multiaspect.description.figures import declaration
@@ -32,11 +32,11 @@ from pt_multiaspect.description.figures import declaration
 NAN = float("nan")
 
 
-def texts(description: ma.Description) -> list[str]:
+def texts(description: Description) -> list[str]:
     return description.findings["finding"].tolist()
 
 
-def findings_about(description: ma.Description, says: str) -> pd.DataFrame:
+def findings_about(description: Description, says: str) -> pd.DataFrame:
     findings = description.findings
     return findings[findings["finding"].str.contains(says, regex=False)]
 
@@ -956,7 +956,7 @@ MIXED = sound().assign(
 )
 
 
-def declaration_findings(description: ma.Description) -> list[tuple[str, str]]:
+def declaration_findings(description: Description) -> list[tuple[str, str]]:
     findings = description.findings[description.findings["remedy"].str.startswith("ma.Aspects")]
     return list(zip(findings["aspects"], findings["finding"].str[:25], strict=True))
 
@@ -1048,7 +1048,7 @@ def test_the_threshold_proposed_is_one() -> None:
 NASTY = "<script>alert('x')</script> & ein sehr, sehr langer Name eines \"Aspekts\" von Dokumenten, größer als 80"
 
 
-def nasty() -> ma.Description:
+def nasty() -> Description:
     qrels = sound().rename(columns={"trust": NASTY})
     qrels[NASTY] = qrels[NASTY].where(np.arange(len(qrels)) % 300 > 0, 99)
     runs = {f"<b>{'run' * 30}": run_of(qrels), "second": pd.concat([run_of(qrels)] * 2)}
@@ -1271,7 +1271,7 @@ def runs_of(name: str, number: int = 5) -> dict[str, pd.DataFrame]:
     return {str(run): rows for run, rows in itertools.islice(table.groupby("run"), number)}
 
 
-def finding_tuples(description: ma.Description) -> list[tuple[str, str, str]]:
+def finding_tuples(description: Description) -> list[tuple[str, str, str]]:
     rows = description.findings.to_dict("records")
     return [(row["severity"], row["aspects"], " ".join(row["finding"].split()[:6])) for row in rows]
 

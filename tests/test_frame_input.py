@@ -18,6 +18,7 @@ from sklearn.linear_model import Ridge
 import pt_multiaspect as ma
 from pt_multiaspect import analysis, plots
 from pt_multiaspect.collection.frames import to_pandas
+from pt_multiaspect.reporting import Report
 
 matplotlib.use("Agg")
 
@@ -86,8 +87,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "largest_differences": lambda as_: ma.largest_differences(as_(LONG), "a", "b", "CAM"),
     "describe": lambda as_: str(ma.describe(as_(QRELS), SCALES, runs={"a": as_(RUNS["a"])})),
     "report": lambda as_: _report_content(ma.report({"a": as_(RUNS["a"])}, as_(QRELS), MEASURE, progress=False)),
-    "to_latex": lambda as_: ma.to_latex(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}),
-    "to_styler": lambda as_: ma.to_styler(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}).data,
+    "systems_table": lambda as_: ma.systems_table(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}).to_latex(),
     "cite": lambda as_: ma.cite(as_(LONG[LONG["measure"] == "P@3"])),
     "crp_curve": lambda as_: ma.crp_curve(as_(RUNS["a"]), as_(QRELS)),
     "as_subtopics": lambda as_: ma.as_subtopics(as_(QRELS), SCALES),
@@ -169,7 +169,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
 }  # fmt: skip
 
 
-def _report_content(report: ma.Report) -> Any:
+def _report_content(report: Report) -> Any:
     return report.perquery, str(report.description), json.dumps(report._data, default=str, sort_keys=True)
 
 

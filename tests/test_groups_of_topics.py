@@ -21,6 +21,7 @@ from scipy import stats
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
+from pt_multiaspect.reporting import Report
 
 GROUPS = {"q0": "short", "q1": "short", "q2": "long", "q3": "long", "q4": "long", "q5": "odd one"}
 SCORES = {
@@ -379,7 +380,7 @@ def test_the_family_of_groups_is_rarely_wrong() -> None:
 
 
 @pytest.fixture(scope="module")
-def reported() -> tuple[ma.Report, dict[str, str]]:
+def reported() -> tuple[Report, dict[str, str]]:
     """A report with names that must be escaped, and its groups."""
     runs, qrels = world(systems=("bm25", NASTY[1], "dense"))
     by = {qid: NASTY[1] if n < 3 else "rest" if n < 5 else "one" for n, qid in enumerate(qrels["qid"].unique())}

@@ -104,7 +104,7 @@ def views() -> dict[str, str]:
         "power": ma.analysis.discriminative_power(values, "t"),
         "report": ma.report(runs, health.qrels, aspects=scales, progress=False),
         "systems": ma.systems_table(values),
-        "styler": ma.to_styler(values),
+        "styler": ma.systems_table(values).to_styler(),
     }
     return {name: view._repr_html_() for name, view in shown.items()}
 

@@ -22,7 +22,8 @@ from strategies import examples
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, Aspect, MultiAspectError, On
 from pt_multiaspect.collection.rankings import Rankings
-from pt_multiaspect.datasets import Collection, load_health
+from pt_multiaspect.datasets import load_health
+from pt_multiaspect.datasets.health import Collection
 from pt_multiaspect.demo import TfidfRetriever, readability
 from pt_multiaspect.model_selection.labels import read_target
 

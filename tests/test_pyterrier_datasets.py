@@ -13,6 +13,7 @@ from pyterrier.datasets import _core
 
 import pt_multiaspect as ma
 from pt_multiaspect import datasets
+from pt_multiaspect.datasets import irds
 from pt_multiaspect.integration import pyterrier_datasets
 
 GROUP = "pyterrier.dataset_provider"
@@ -61,8 +62,8 @@ def test_published_collections(monkeypatch: pytest.MonkeyPatch) -> None:
     qrels = pd.DataFrame({"qid": ["1"], "docno": ["d"], "label": [1], "credibility": [2]})
     run = pd.DataFrame({"qid": ["1"], "docno": ["d"], "score": [1.0]})
 
-    def load(name: str) -> datasets.WideQrels:
-        return datasets.WideQrels(name, qrels, datasets.info(name).aspects, (), run if name == "a66" else None)
+    def load(name: str) -> irds.WideQrels:
+        return irds.WideQrels(name, qrels, datasets.info(name).aspects, (), run if name == "a66" else None)
 
     monkeypatch.setattr(pyterrier_datasets, "load", load)
     for name in datasets.names():

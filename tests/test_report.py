@@ -18,15 +18,15 @@ import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.measures.definitions import sentence
+from pt_multiaspect.reporting import Report, payload
 from pt_multiaspect.reporting import page as pages
-from pt_multiaspect.reporting import payload
 from pt_multiaspect.reporting.payload import choose_extent, rankings_payload
 
 BASELINE = NASTY[0]
 
 
 @pytest.fixture(scope="module")
-def report() -> ma.Report:
+def report() -> Report:
     runs, qrels = world()
     return ma.report(
         runs, qrels, MEASURES, aspects=SCALES, baseline=BASELINE, depth=4, title="<u>R</u> & co", progress=False

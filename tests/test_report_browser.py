@@ -10,6 +10,7 @@ from browser import Browser, browser  # noqa: F401
 from report_world import MEASURES, NASTY, SCALES, SYSTEMS, world
 
 import pt_multiaspect as ma
+from pt_multiaspect.reporting import Report
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,7 @@ TOPICS = (
 
 
 @pytest.fixture(scope="module")
-def report() -> ma.Report:
+def report() -> Report:
     pytest.importorskip("vl_convert")
     runs, qrels = world()
     return ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", depth=4, progress=False)
@@ -396,7 +397,7 @@ def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures
 
 
 @pytest.fixture(scope="module")
-def grouped_report(tmp_path_factory) -> tuple[ma.Report, dict[str, str], object]:
+def grouped_report(tmp_path_factory) -> tuple[Report, dict[str, str], object]:
     """A report with groups of topics, one of a nasty name and one of a single topic, and its page."""
     pytest.importorskip("vl_convert")
     runs, qrels = world(SYSTEMS[:3])

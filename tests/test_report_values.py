@@ -12,6 +12,7 @@ from report_world import Page
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import compare_with_baseline, prediction_powered
+from pt_multiaspect.reporting import Report
 
 RUNS = ("plain", "bm25</script>", "long")
 TOPICS = [f"t{topic}" for topic in range(8)]
@@ -42,7 +43,7 @@ def values() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def of_answers(values: pd.DataFrame) -> ma.Report:
+def of_answers(values: pd.DataFrame) -> Report:
     return ma.report(values, answers=judged())
 
 
@@ -69,7 +70,7 @@ def test_figures_are_those_of_the_tables(values: pd.DataFrame) -> None:
     assert "all" not in str(report).splitlines()
 
 
-def test_answers_are_shown_as_texts(of_answers: ma.Report) -> None:
+def test_answers_are_shown_as_texts(of_answers: Report) -> None:
     pytest.importorskip("vl_convert")
     page = Page(of_answers.to_html())
     answer = page.data["answers"][1][2]
@@ -82,7 +83,7 @@ def test_answers_are_shown_as_texts(of_answers: ma.Report) -> None:
 
 
 def test_answers_are_read_from_files_and_from_several_rows(
-    values: pd.DataFrame, of_answers: ma.Report, tmp_path
+    values: pd.DataFrame, of_answers: Report, tmp_path
 ) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_text("\n".join(map(json.dumps, judged())), encoding="utf-8")

@@ -17,10 +17,10 @@ from ir_measures import AP, P, Rprec, nDCG
 from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
-from pt_multiaspect import MultiAspectError, Suite
+from pt_multiaspect import MultiAspectError
 from pt_multiaspect.integration.parsing import parse
 from pt_multiaspect.orders import correctness, trec_misinfo_label
-from pt_multiaspect.suites import list_suites
+from pt_multiaspect.suites import Suite, list_suites
 from pt_multiaspect.suites.catalogue import NOT_OFFERED, SUITES
 
 #: The judgments of a world with every combination of labels of useful documents: as the tracks write them.

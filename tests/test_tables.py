@@ -6,11 +6,13 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from ir_measures import AP, NumRet
+from pandas.io.formats.style import Styler
 
 import pt_multiaspect as ma
 from pt_multiaspect.aspects.aspects import in_words
@@ -31,6 +33,16 @@ def long(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
+def to_latex(
+    perquery: Any, measures: Any = None, caption: str | None = None, label: str | None = None, **options: Any
+) -> str:
+    return ma.systems_table(perquery, measures, **options).to_latex(caption, label)
+
+
+def to_styler(perquery: Any, measures: Any = None, **options: Any) -> Styler:
+    return ma.systems_table(perquery, measures, **options).to_styler()
+
+
 def cells(latex: str) -> dict[str, list[str]]:
     """The cells of each row of a table, by its first cell; checks that all rows have the same number."""
     body = latex.split(r"\toprule")[1].split(r"\bottomrule")[0]
@@ -48,7 +60,7 @@ THREE = {"a": [0.5, 0.7], "b": [0.2, 0.3], "c": [0.1, 0.9]}
 
 
 def test_best_and_second_by_direction() -> None:
-    body = cells(ma.to_latex(long({"AP": THREE, "ESL": THREE})))
+    body = cells(to_latex(long({"AP": THREE, "ESL": THREE})))
     assert body[""] == ["AP", r"ESL $\downarrow$"]
     assert body["a"] == [r"\textbf{0.600}", "0.600"]
     assert body["b"] == ["0.250", r"\textbf{0.250}"]
@@ -57,16 +69,16 @@ def test_best_and_second_by_direction() -> None:
 
 def test_the_direction_is_that_of_the_aggregate() -> None:
     """Lower values of HMAP are better per query, higher ones as aggregate."""
-    body = cells(ma.to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
+    body = cells(to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
     assert body == {
         "": ["HMAP"], "a": [r"\textbf{0.500}"], "b": [r"\underline{0.250}"], "c": ["0.200"]
     }  # fmt: skip
 
 
 def test_rounding_makes_no_best() -> None:
-    body = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
+    body = cells(to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
     assert [body[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
-    body = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
+    body = cells(to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
     assert body["a"] == [r"\textbf{0.70004}"]
 
 
@@ -81,7 +93,7 @@ def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
     (a, b, c), reverse = tied["a"], tied["b"]
     assert reverse == [c, b, a]
     assert a + b + c != c + b + a
-    body = cells(ma.to_latex(long({"AP": tied})))
+    body = cells(to_latex(long({"AP": tied})))
     assert body["a"] == body["b"] == [r"\textbf{0.200}"]
     assert body["c"] == body["e"] == [r"\underline{0.100}"]
     assert body["d"] == ["0.017"]
@@ -89,14 +101,14 @@ def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
 
 @pytest.mark.parametrize("systems", [{"a": [0.5, 0.7]}, {"a": [0.5], "b": [0.5]}, {"a": [0.0], "b": [0.0]}])
 def test_nothing_is_best_if_all_are_equal(systems) -> None:
-    latex = ma.to_latex(long({"AP": systems}))
+    latex = to_latex(long({"AP": systems}))
     assert "textbf" not in latex
     assert "underline" not in latex
     assert "parbox" not in latex
 
 
 def test_negative_values_and_zeros() -> None:
-    body = cells(ma.to_latex(long({"CRP": {"a": [-0.0001], "b": [-1.5], "c": [-2.0]}})))
+    body = cells(to_latex(long({"CRP": {"a": [-0.0001], "b": [-1.5], "c": [-2.0]}})))
     assert body["a"] == [r"\textbf{0.000}"]
     assert body["b"] == [r"\underline{$-$1.500}"]
 
@@ -114,7 +126,7 @@ def many() -> pd.DataFrame:
 
 
 def test_marks_are_those_of_the_tests(many) -> None:
-    latex = ma.to_latex(many, baseline="base")
+    latex = to_latex(many, baseline="base")
     body, compared = cells(latex), ma.analysis.compare_with_baseline(many, "base")
     for column, measure in enumerate(("AP", "ESL")):
         significant = compared[compared["measure"] == measure].set_index("name")["significant"]
@@ -155,24 +167,24 @@ def test_a_detectable_difference_is_not_stated_where_it_is_unknown(many) -> None
 
 
 def test_several_baselines_have_letters(many) -> None:
-    body = cells(ma.to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
+    body = cells(to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
     assert list(body) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]
     assert body["high"][0].endswith("$^{ab}$")
     assert body["base"][0].endswith(r"$^{a\phantom{b}}$")
     assert body["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
-    latex = ma.to_latex(many, baseline=["low", "near"], test="tukey", n_resamples=200)
+    latex = to_latex(many, baseline=["low", "near"], test="tukey", n_resamples=200)
     assert "different from low (a), near (b) (randomised Tukey HSD test, p" in latex
 
 
 def test_intervals(many) -> None:
     table = ma.aggregate(many, ci=0.9).set_index("name")
-    ends = cells(ma.to_latex(many, ci=0.9, interval="ends", decimals=4))
-    halves = cells(ma.to_latex(many, ci=0.9, decimals=4))
+    ends = cells(to_latex(many, ci=0.9, interval="ends", decimals=4))
+    halves = cells(to_latex(many, ci=0.9, decimals=4))
     for name, row in table.iterrows():
         low, high = row["AP 90% low"], row["AP 90% high"]
         assert ends[name][0].endswith(rf" {{\footnotesize {{[}}{low:.4f}, {high:.4f}{{]}}}}")
         assert strip_marks(halves[name][0]) == rf"{row['AP']:.4f} $\pm$ {(high - low) / 2:.4f}"
-    assert "90 \\% confidence interval (Student's t, 30 topics)" in ma.to_latex(many, ci=0.9)
+    assert "90 \\% confidence interval (Student's t, 30 topics)" in to_latex(many, ci=0.9)
 
 
 def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
@@ -193,8 +205,8 @@ def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
 def test_half_widths_are_refused_where_intervals_have_two_different_halves() -> None:
     frame = long({"GMAP": {"a": [-1.0, -2.0], "b": [-1.0, -3.0]}})
     with pytest.raises(ma.MultiAspectError, match=r"GMAP is not the mean.*interval='ends'"):
-        ma.to_latex(frame, ci=0.95)
-    assert "{[}" in ma.to_latex(frame, ci=0.95, interval="ends")
+        to_latex(frame, ci=0.95)
+    assert "{[}" in to_latex(frame, ci=0.95, interval="ends")
 
 
 def evaluate_measures(measures: object) -> pd.DataFrame:
@@ -206,7 +218,7 @@ def evaluate_measures(measures: object) -> pd.DataFrame:
 def test_heads_are_short_and_a_legend_states_the_measures() -> None:
     scales = {"relevance": 2, "credibility": 1}
     first, second = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
-    latex = ma.to_latex(evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
+    latex = to_latex(evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
     assert cells(latex) == {
         "": ["CAM@10 (1)", "CAM@10 (2)", "TOMA", "map", "NumRet"],
         "mine": ["0.500", *cells(latex)["mine"][1:4], "6"],
@@ -232,9 +244,9 @@ def test_named_scales_are_printed_once() -> None:
     printed = (
         "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); credibility 0, 1, 2, 3 (positive from 2)."
     )
-    assert ma.to_latex(frame).count(escape(printed)) == 1
-    assert ma.to_latex(frame).count("positive from") == 2
-    assert ma.to_styler(frame).caption.count(printed) == 1
+    assert to_latex(frame).count(escape(printed)) == 1
+    assert to_latex(frame).count("positive from") == 2
+    assert to_styler(frame).caption.count(printed) == 1
 
 
 @pytest.mark.parametrize(
@@ -261,7 +273,7 @@ def test_labels_are_kept_and_can_be_given() -> None:
     scales = {"relevance": 2, "credibility": 1}
     mean = ma.CAM(base="AP", aspects=scales)
     frame = evaluate_measures({"mine": mean, "AP": AP, "CAM": mean @ 5})
-    latex = ma.to_latex(frame, labels={"AP": "Mean AP"})
+    latex = to_latex(frame, labels={"AP": "Mean AP"})
     assert cells(latex)[""] == ["mine", "Mean AP", "CAM"]
     legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
     assert f"mine: \\texttt{{{escape(mean)}}}." in legend
@@ -269,13 +281,13 @@ def test_labels_are_kept_and_can_be_given() -> None:
     assert f"CAM: \\texttt{{{escape(mean @ 5)}}}." in legend
     frame.attrs.clear()  # as from a file: what is not recorded is not claimed
     with pytest.warns(ma.MultiAspectWarning, match="systems_table: mine names no known measure"):
-        assert "mine:" not in ma.to_latex(frame)
+        assert "mine:" not in to_latex(frame)
 
 
 def test_a_label_that_looks_like_a_numbered_head() -> None:
     first, second = (ma.CAM(base=base) for base in ("AP", "DCG"))
     frame = long({str(first): THREE, str(second): THREE, "CAM (1)": THREE})
-    assert cells(ma.to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[""] == [
+    assert cells(to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[""] == [
         escape(first),
         escape(second),
         "CAM (1)",
@@ -286,32 +298,32 @@ def test_a_record_that_cannot_be_read_is_averaged_as_by_aggregate() -> None:
     frame = long({"GMAP": {"a": [-1.0, -2.0], "b": [-1.0, -3.0]}})
     frame.attrs["measures"] = {"GMAP": "NotHere@10"}
     with pytest.warns(ma.MultiAspectWarning, match="GMAP is recorded as the measure NotHere@10"):
-        assert cells(ma.to_latex(frame))["a"] == [r"\textbf{$-$1.500}"]
+        assert cells(to_latex(frame))["a"] == [r"\textbf{$-$1.500}"]
 
 
 def test_measures_can_be_given_for_a_frame_without_record() -> None:
     frame = long({"length": THREE})
     with pytest.warns(ma.MultiAspectWarning, match="systems_table: length names no known measure"):
-        assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
-    body = cells(ma.to_latex(frame, {"length": ma.ESL}))
+        assert cells(to_latex(frame))["a"] == [r"\textbf{0.600}"]
+    body = cells(to_latex(frame, {"length": ma.ESL}))
     assert body[""] == [r"length $\downarrow$"]
     assert body["b"] == [r"\textbf{0.250}"]
 
 
 def test_a_direction_can_be_given_instead_of_a_measure() -> None:
     frame = long({"seconds": THREE, "AP": THREE})
-    body = cells(ma.to_latex(frame, {"seconds": "lower", "AP": "AP"}))
+    body = cells(to_latex(frame, {"seconds": "lower", "AP": "AP"}))
     assert body[""] == [r"seconds $\downarrow$", "AP"]
     assert body["b"] == [r"\textbf{0.250}", "0.250"]
     assert body["a"] == ["0.600", r"\textbf{0.600}"]
-    styled = ma.to_styler(frame, {"seconds": "lower", "AP": "higher"}, ci=0.9, baseline="a").data
+    styled = to_styler(frame, {"seconds": "lower", "AP": "higher"}, ci=0.9, baseline="a").data
     assert styled.columns.tolist() == ["seconds ↓", "AP"]
-    assert cells(ma.to_latex(frame, {"seconds": "higher", "AP": "higher"}))[""] == ["seconds", "AP"]
+    assert cells(to_latex(frame, {"seconds": "higher", "AP": "higher"}))[""] == ["seconds", "AP"]
     with pytest.raises(ma.MultiAspectError, match=r"measures= lacks AP: .* got seconds"):
-        ma.to_latex(frame, {"seconds": "lower"})
+        to_latex(frame, {"seconds": "lower"})
     negated = long({"seconds": {"a": [-0.5], "b": [0.1]}, "AP": {"a": [0.5], "b": [-0.1]}})
     with pytest.raises(ma.MultiAspectError, match="expected non-negative values for AP"):
-        ma.to_latex(negated, {"seconds": "lower", "AP": ma.ESL})
+        to_latex(negated, {"seconds": "lower", "AP": ma.ESL})
 
 
 @pytest.mark.parametrize("label", ["GMAP", "HMAP", "NumRet"])
@@ -320,29 +332,29 @@ def test_values_with_a_given_direction_are_averaged(label: str, word: str) -> No
     """Whatever measure their label names or the frame records, as correlation does."""
     frame = long({label: {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
     frame.attrs["measures"] = {label: label}
-    body = cells(ma.to_latex(frame, {label: word}))
+    body = cells(to_latex(frame, {label: word}))
     best, other = (r"\textbf{%s}", "%s") if word == "lower" else ("%s", r"\textbf{%s}")
     assert (body["a"], body["b"]) == ([best % "2.500"], [other % "5.000"])
     assert frame.attrs["measures"] == {label: label}
 
 
 def test_the_loser_of_two_is_not_the_second_best() -> None:
-    latex = ma.to_latex(long({"AP": {"a": [0.5], "b": [0.1]}}))
+    latex = to_latex(long({"AP": {"a": [0.5], "b": [0.1]}}))
     assert "underline" not in latex
     assert "Best value per column in bold.\n" in latex
-    assert "second best underlined" in ma.to_latex(long({"AP": THREE}))
+    assert "second best underlined" in to_latex(long({"AP": THREE}))
 
 
 def test_labels_without_a_direction_are_one_warning() -> None:
     frame = long({"one": THREE, "AP": THREE, "two": THREE})
     with pytest.warns(ma.MultiAspectWarning) as caught:
-        ma.to_styler(frame)
+        to_styler(frame)
     assert [str(warning.message).partition(",")[0] for warning in caught] == ["systems_table: one"]
     assert "one, two name no known measure" in str(caught[0].message)
 
 
 def test_groups() -> None:
-    latex = ma.to_latex(long({"AP": THREE}), groups={"Dense & co": ["c", "a"], "Sparse": ["b"], "None": []})
+    latex = to_latex(long({"AP": THREE}), groups={"Dense & co": ["c", "a"], "Sparse": ["b"], "None": []})
     assert list(cells(latex)) == ["", "c", "a", "b"]
     assert r"\multicolumn{2}{l}{\textit{Dense \& co}} \\" in latex
     assert "None" not in latex
@@ -351,25 +363,25 @@ def test_groups() -> None:
 
 def test_decimals() -> None:
     frame = long({"AP": THREE, "NumRet": {name: [3.0, 5.0] for name in THREE}})
-    assert cells(ma.to_latex(frame, decimals=1))["b"] == [r"0.2", "8"]
-    assert cells(ma.to_latex(frame, decimals={"NumRet": 2}))["b"] == [r"0.250", "8.00"]
-    assert cells(ma.to_latex(frame, decimals={"AP": np.int64(1)}))["b"] == [r"0.2", "8"]
+    assert cells(to_latex(frame, decimals=1))["b"] == [r"0.2", "8"]
+    assert cells(to_latex(frame, decimals={"NumRet": 2}))["b"] == [r"0.250", "8.00"]
+    assert cells(to_latex(frame, decimals={"AP": np.int64(1)}))["b"] == [r"0.2", "8"]
 
 
 def test_what_is_in_the_order_of_the_frame_stays_there(many) -> None:
-    assert list(cells(ma.to_latex(many))) == ["", "low", "base", "near", "high"]
+    assert list(cells(to_latex(many))) == ["", "low", "base", "near", "high"]
 
 
 def test_names_may_be_numbers() -> None:
     frame = long({"AP": THREE}).assign(name=lambda f: f["name"].map({"a": 1, "b": 2, "c": 3}))
-    assert list(cells(ma.to_latex(frame, baseline="2"))) == ["", "1", "2", "3"]
+    assert list(cells(to_latex(frame, baseline="2"))) == ["", "1", "2", "3"]
 
 
 def nasty() -> str:
     """A table of which every name is made to break it."""
     rng = np.random.default_rng(0)
     frame = long({f"*{NASTY}": {name: rng.random(9).tolist() for name in (f"[{NASTY}]", f"*{NASTY}", "x\n\\\\")}})
-    return ma.to_latex(
+    return to_latex(
         frame, {f"*{NASTY}": ma.ESL}, baseline=[f"[{NASTY}]", "x\n\\\\"], ci=0.95, interval="ends",
         groups={f"[{NASTY}": list(frame["name"].unique()[:2]), "%": list(frame["name"].unique()[2:])},
         caption="Names that are hard to print", label="tab:nasty",
@@ -414,10 +426,8 @@ DOCUMENT = r"""\documentclass{article}
 def test_a_document_compiles(many, tmp_path: Path) -> None:
     tables = [
         nasty(),
-        ma.to_latex(many, baseline=["low", "near"], ci=0.9, groups={"A": ["low", "high"], "B": ["base", "near"]}),
-        ma.to_latex(
-            evaluate_measures([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])
-        ),
+        to_latex(many, baseline=["low", "near"], ci=0.9, groups={"A": ["low", "high"], "B": ["base", "near"]}),
+        to_latex(evaluate_measures([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])),
     ]
     (tmp_path / "table.tex").write_text(DOCUMENT % "\n".join(tables), encoding="utf-8")
     done = subprocess.run(
@@ -429,13 +439,13 @@ def test_a_document_compiles(many, tmp_path: Path) -> None:
 
 def test_styler(many) -> None:
     frame = many.assign(name=many["name"].replace("high", "<b>high</b>"))
-    styler = ma.to_styler(frame, baseline=["low", "near"], ci=0.9, groups={"A&B": list(frame["name"].unique())})
+    styler = to_styler(frame, baseline=["low", "near"], ci=0.9, groups={"A&B": list(frame["name"].unique())})
     page = styler.to_html()
     assert "&lt;b&gt;high&lt;/b&gt;" in page
     assert "<b>high" not in page
     assert "A&amp;B" in page
     assert "p &lt; 0.05" in page
-    latex = cells(ma.to_latex(many, baseline=["low", "near"], ci=0.9))
+    latex = cells(to_latex(many, baseline=["low", "near"], ci=0.9))
     assert list(styler.data.columns) == ["AP", "ESL ↓"]
     for (_, name), row in styler.data.iterrows():
         shown = latex[{"lowᵃ": "low$^{a}$", "nearᵇ": "near$^{b}$", "<b>high</b>": "high"}.get(name, name)]
@@ -451,7 +461,7 @@ def test_styler(many) -> None:
 
 
 def test_a_styler_marks_what_latex_marks() -> None:
-    page = ma.to_styler(long({"AP": THREE, "ESL": THREE}), labels={"AP": "<i>"})
+    page = to_styler(long({"AP": THREE, "ESL": THREE}), labels={"AP": "<i>"})
     assert "<i>" not in page.to_html()
     context = page._compute().ctx
     assert context[0, 0][0] == ("font-weight", "bold")
@@ -463,8 +473,8 @@ def test_a_styler_marks_what_latex_marks() -> None:
 def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
     options = {"baseline": ["low", "near"], "ci": 0.9, "groups": {"<A>": ["low", "high"], "B": ["base", "near"]}}
     table = ma.systems_table(many, **options)
-    assert table.to_latex("Results.", "tab:x") == ma.to_latex(many, caption="Results.", label="tab:x", **options)
-    assert table.to_styler().set_uuid("u").to_html() == ma.to_styler(many, **options).set_uuid("u").to_html()
+    assert table.to_latex("Results.", "tab:x").count(r"\label{tab:x}") == 1
+    assert table.to_styler().data.shape == (4, 2)
     page = table.to_html(tmp_path / "table.html")
     assert page == (tmp_path / "table.html").read_text(encoding="utf-8")
     assert page.count('class="best"') == page.count('class="second"') == 2
@@ -523,7 +533,7 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
 )
 def test_bad_input(frame, options, message) -> None:
     with pytest.raises(ma.MultiAspectError, match=message):
-        ma.to_latex(frame, **options)
+        to_latex(frame, **options)
 
 
 def uneven() -> pd.DataFrame:
@@ -535,16 +545,16 @@ def uneven() -> pd.DataFrame:
 def test_columns_over_different_topics() -> None:
     """As with average_over='positive': each column is what it is alone, and a note gives the numbers of topics."""
     frame, options = uneven(), {"baseline": "b", "correction": None, "ci": 0.9}
-    latex = ma.to_latex(frame, **options)
+    latex = to_latex(frame, **options)
     for column, measure in enumerate(("AP", "RR")):
-        alone = cells(ma.to_latex(frame[frame["measure"] == measure], **options))
+        alone = cells(to_latex(frame[frame["measure"] == measure], **options))
         assert {name: [row[column]] for name, row in cells(latex).items()} == alone
     assert "Columns are over different topics: AP 3, RR 2." in latex
     assert r"Student's t, 2\textendash{}3 topics" in latex
-    assert "AP 3, RR 2" in ma.to_styler(frame).to_html()
-    assert "different topics" not in ma.to_latex(frame[frame["qid"] != "q2"])
+    assert "AP 3, RR 2" in to_styler(frame).to_html()
+    assert "different topics" not in to_latex(frame[frame["qid"] != "q2"])
     swapped = pd.concat([frame[frame["measure"] == "AP"], frame[frame["measure"] == "RR"].iloc[::-1]])
-    assert cells(ma.to_latex(swapped, **options)) == cells(latex)
+    assert cells(to_latex(swapped, **options)) == cells(latex)
 
 
 def test_measures_may_be_categories() -> None:
@@ -557,7 +567,7 @@ def test_measures_may_be_categories() -> None:
 def test_a_row_without_a_measure_is_not_left_out() -> None:
     frame = uneven()
     frame.loc[frame["measure"] == "RR", "measure"] = None
-    for table in (ma.to_latex, lambda frame: ma.analysis.compare_with_baseline(frame, "a")):
+    for table in (to_latex, lambda frame: ma.analysis.compare_with_baseline(frame, "a")):
         with pytest.raises(ma.MultiAspectError, match="the column measure has an empty cell"):
             table(pd.concat([frame, uneven()[lambda f: f["measure"] == "RR"]]))
 
@@ -572,7 +582,7 @@ def test_a_row_without_a_measure_is_not_left_out() -> None:
 def test_a_system_that_lacks_topics_of_a_column(rows, message) -> None:
     frame = uneven()
     with pytest.raises(ma.MultiAspectError, match=message):
-        ma.to_latex(frame[rows(frame)])
+        to_latex(frame[rows(frame)])
 
 
 def test_numbers_of_one_are_in_the_singular() -> None:

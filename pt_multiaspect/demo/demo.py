@@ -10,7 +10,8 @@ from typing import Any
 
 import pyterrier as pt
 
-from ..datasets import Collection, load_health
+from ..datasets import load_health
+from ..datasets.health import Collection
 from ..views import Block, Cell, Column, Heading, Items, Sentence, Table, text_of
 from .pipelines import ReadabilityReranker, TfidfRetriever
 

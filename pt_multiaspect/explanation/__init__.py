@@ -8,19 +8,13 @@ from .._lazy import lazy_attributes
 from ..measures.measure import Measure
 
 if TYPE_CHECKING:
-    from ..results.explanation import Comparison, Explanation
+    from ..explanation_view import Explanation
     from .explanation import explain, largest_differences
 
-__all__ = ["Comparison", "Explanation", "explain", "largest_differences", "register"]
+__all__ = ["explain", "largest_differences", "register"]
 
 #: Imported on first use, as evaluating a run does not need them.
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        ".results.explanation": ["Comparison", "Explanation"],
-        "explanation": ["explain", "largest_differences"],
-    },
-)
+__getattr__ = lazy_attributes(__name__, {"explanation": ["explain", "largest_differences"]})
 
 
 def register() -> None:

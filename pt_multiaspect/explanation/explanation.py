@@ -16,10 +16,10 @@ from ..collection import Judgments, Rankings
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, shown, silence_warnings, warn_once
 from ..evaluation import evaluate
 from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..explanation_view import Explanation, detail_columns, gain_name
 from ..integration.parsing import MeasureLike, as_measure, parse_one
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
-from ..results.explanation import Explanation, detail_columns, gain_name
 from .contributions import Topic, split_value, tolerance
 from .frames import aspects_frame, label_columns, notes, ranks_frame, scale_positions, swaps_frame, values_by_rank
 

@@ -12,7 +12,9 @@ import pyterrier as pt
 
 from .._cached import cached_property
 from ..aspects import Aspects
-from ..datasets import Collection, WideQrels, info, load, load_health, names
+from ..datasets import info, load, load_health, names
+from ..datasets.health import Collection
+from ..datasets.irds import WideQrels
 
 
 class _Named(pt.datasets.Dataset):  # type: ignore[misc]

@@ -24,7 +24,7 @@ from .parameters import GATE, Param
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ..results.explanation import Explanation
+    from ..explanation_view import Explanation
 
 
 class Measure(ir_measures.Measure):  # type: ignore[misc]

@@ -22,7 +22,6 @@ __all__ = [
     "CUTOFF",
     "GATE",
     "REL",
-    "Param",
     "base_param",
     "boolean",
     "choice",

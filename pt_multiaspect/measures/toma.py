@@ -18,7 +18,8 @@ from ..bases.base import power_gain
 from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
-from ..orders import DistanceOrder, TupleOrder
+from ..orders import TupleOrder
+from ..orders.distance import DistanceOrder
 from ..orders.explicit import parse_order, spell_order
 from ..orders.order import AXES, grade_values
 from ..orders.registered import check_distance

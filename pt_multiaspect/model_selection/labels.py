@@ -22,7 +22,8 @@ from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, sh
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures
 from ..measures.parameters import ASPECTS
-from ..orders import DistanceOrder, Order
+from ..orders.distance import DistanceOrder
+from ..orders.explicit import Order
 from .arrays import label_frame
 from .queries import find_queries, require_queries
 from .rows import LabelledRows, check_known, with_scales

@@ -16,7 +16,8 @@ from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, shown
 from ..measures import TOMA
-from ..orders import Order, TupleOrder
+from ..orders import TupleOrder
+from ..orders.explicit import Order
 from .style import GREY, SMALL, axes_or_new, colours_of, number_size, paper, points_of, text_colour
 
 if TYPE_CHECKING:

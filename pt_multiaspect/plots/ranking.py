@@ -15,7 +15,7 @@ from .._validation import count
 from ..aspects import Aspects, parse_aspects
 from ..collection import Judgments, Rankings, Run
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown
-from ..explanation import Explanation
+from ..explanation_view import Explanation
 from . import style
 from .labels import add_legend, unit_square
 

@@ -156,7 +156,7 @@ def report(
     --------
     describe : A description of the judgments.
     explain : An explanation of a single topic.
-    to_latex : A table of systems for a paper.
+    systems_table : A table of systems for a paper.
 
     Notes
     -----

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import count
 from ..errors import MultiAspectError, silence_warnings
-from ..orders import DistanceOrder
+from ..orders.distance import DistanceOrder
 from ..orders.registered import Distance, RegisteredDistance
 from ..orders.registered import check_distance as read_distance
 from .measures import FailedCheckError

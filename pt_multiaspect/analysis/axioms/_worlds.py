@@ -17,7 +17,7 @@ from ...collection import Judgments, Rankings
 from ...errors import MultiAspectError, choices
 from ...kernels.hits import row_keys
 from ...measures import Measure
-from ...orders import Order
+from ...orders.explicit import Order
 from ...orders.order import scaled_aspects
 
 #: Grade indices (0 is the lowest grade): worlds × documents × aspects, with documents in ranking order.

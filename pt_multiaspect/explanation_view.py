@@ -10,12 +10,12 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._cached import cached_property
-from .._numbers import spell
-from .._typing import Floats
-from ..aspects import Aspect
-from ..errors import MultiAspectError, number_of, shown
-from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, View, bars, crop, decimals
+from ._cached import cached_property
+from ._numbers import spell
+from ._typing import Floats
+from .aspects import Aspect
+from .errors import MultiAspectError, number_of, shown
+from .views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, View, bars, crop, decimals
 
 #: Number of ranks that are shown.
 _MOST_RANKS = 20
