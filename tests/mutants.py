@@ -44,13 +44,13 @@ PACKAGE = ROOT / "pt_multiaspect"
 #: What `tests/test_*.py` tests each room; its doctests are run, too.
 TESTS = {
     "kernels": "values reference golden bounds explanations standard session subtopics "
-    "properties intervals system_front attainable_front judges displacement classic "
+    "properties intervals search_front judges displacement classic "
     "rank_biased_utility weightings fusion orders label_extremes repeats",
     "measures": "values reference golden testing bounds mean_of session subtopics intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations definitions "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
-    "prediction_powered quality bounds axioms system_front attainable_front groups_of_topics "
+    "prediction_powered quality bounds axioms groups_of_topics "
     "docstrings missing_labels detectable robustness measures_after_runs",
     "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
@@ -142,26 +142,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "[seed, 1]",
     ): "another stream of random numbers",
     (
-        "analysis/fronts/supported.py",
-        "self.gain is None or self.norm is None",
-        "self.gain is None and self.norm is None",
-    ): "they are given together",
-    (
-        "analysis/fronts/enumeration.py",
-        "max((_depth(measure, judgments) for measure in measures), default=0)",
-        "max((_depth(measure, judgments) for measure in measures), default=1)",
-    ): "there is at least one measure",
-    (
-        "analysis/fronts/enumeration.py",
-        "_sequence_values(measures, judgments, query, document_types, sequences) * signs",
-        "_sequence_values(measures, judgments, query, document_types, sequences) / signs",
-    ): "signs are 1 or -1",
-    (
-        "analysis/fronts/attainable_front.py",
-        "rows * self._signs",
-        "rows / self._signs",
-    ): "signs are 1 or -1",
-    (
         "analysis/upper_bounds/beam_search.py",
         "2 ** n_types",
         "3 ** n_types",
@@ -171,36 +151,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "least_aspects: ClassVar[int] = 1",
         "least_aspects: ClassVar[int] = 0",
     ): "there is no set of aspects without any",
-    (
-        "analysis/fronts/supported.py",
-        "np.maximum(np.abs(lowest), 1.0)",
-        "np.maximum(np.abs(lowest), 0.0)",
-    ): "the scale of a tolerance for rounding",
-    (
-        "analysis/fronts/supported.py",
-        "_ROUNDING * np.maximum(np.abs(lowest), 1.0)",
-        "_ROUNDING / np.maximum(np.abs(lowest), 1.0)",
-    ): "the scale of a tolerance for rounding",
-    (
-        "analysis/fronts/hull.py",
-        "(dx * dx + dy * dy) ** 0.5",
-        "(dx * dx + dy * dy) ** 1.5",
-    ): "the scale of a tolerance for rounding",
-    (
-        "analysis/fronts/hull.py",
-        "directions > _ZERO",
-        "directions >= _ZERO",
-    ): "a tolerance for rounding, which no direction equals",
-    (
-        "analysis/fronts/enumeration.py",
-        "np.argsort(complete, axis=1, kind='stable') + 1",
-        "np.argsort(complete, axis=1, kind='stable') + 0",
-    ): "only the order of the ranks is read",
-    (
-        "analysis/fronts/enumeration.py",
-        "n_steps + 1",
-        "n_steps - 1",
-    ): "fewer rankings are known before the search, which finds the others",
     (
         "analysis/judges.py",
         "np.where(defined, values, 0.0)",

@@ -1248,7 +1248,7 @@ def test_aggregates_with_intervals(combined_values: pd.DataFrame) -> None:
     assert ma.aggregate(combined_values, weights=weights)["MM"].tolist() == pytest.approx(means["MM"].tolist())
 
 
-def test_comparisons_correlations_and_fronts(combined_values: pd.DataFrame) -> None:
+def test_comparisons_and_correlations(combined_values: pd.DataFrame) -> None:
     compared = ma.analysis.compare_with_baseline(combined_values, "a")
     assert compared["measure"].unique().tolist() == LABELS
     means = ma.aggregate(combined_values).set_index("name")
@@ -1259,9 +1259,6 @@ def test_comparisons_correlations_and_fronts(combined_values: pd.DataFrame) -> N
     assert correlations.loc["CAM", "CAM"] == 1
     power = ma.analysis.discriminative_power(combined_values, n_resamples=100)
     assert all(label in str(power) for label in LABELS)
-    front = ma.analysis.system_front(combined_values, ["faithful", "complete"]).set_index("name")
-    best = means["faithful"].idxmax()
-    assert front.loc[best, "on_front"]
 
 
 def test_groups_of_topics_and_labels_of_a_model(combined_values: pd.DataFrame) -> None:

@@ -374,15 +374,6 @@ def test_explanations_have_no_best_ranking_where_discounts_increase(kind: ma.Mea
     assert "rank" in str(explained)
 
 
-def test_rankings_of_all_kinds_where_discounts_increase() -> None:
-    judged = {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
-    aspects = {"relevance": 2, "credibility": 1}
-    measures = {"later": On(base=_Later(), aspects=aspects), "RR": On(base="RR", aspects=aspects)}
-    for kind in ("all", "supported"):
-        with pytest.raises(MultiAspectError, match=INCREASES):
-            ma.analysis.attainable_front({"q": judged}, measures, kind=kind)
-
-
 def test_discounts_that_increase_beyond_the_cutoff_make_no_difference() -> None:
     class Cut(_Later):
         RANGE = (0.0, np.inf)

@@ -114,7 +114,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
     ).pairs,
     "multiverse": lambda as_: analysis.multiverse(as_(LONG), measures={"CAM": MEASURE, "P@3": "P@3"}).pairs,
     "ranks": lambda as_: analysis.ranks(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10).table,
-    "pareto": lambda as_: analysis.system_front(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
     "zero_aspect_documents": lambda as_: analysis.zero_aspect_documents(
         as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, cutoff=3
     ),
@@ -130,7 +129,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "upper_bound": lambda as_: analysis.upper_bound(as_(QRELS), MEASURE),
     "ideal_values": lambda as_: analysis.ideal_values(as_(QRELS), ma.TOMA(aspects=SCALES) @ 5),
     "attainable": lambda as_: analysis.attainable(as_(QRELS), MEASURE),
-    "attainable_front": lambda as_: _front(as_),
     "ranking_score": lambda as_: ma.ranking_score(
         as_(Y), as_(SCORE), measure=MEASURE, qid=as_(QID), sample_weight=as_(pd.Series([1.0] * 12))
     ),
@@ -165,7 +163,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "plots.search_front": lambda as_: _figure(
         plots.search_front(as_(ma.pareto_front(X, ["f1", "f2"])), "f1", "f2")
     ),
-    "plots.ranking_front": lambda as_: _figure(_attainable(as_)),
 }  # fmt: skip
 
 
@@ -177,17 +174,6 @@ def _readability(as_: As) -> Any:
     from pt_multiaspect.readability import readability
 
     return readability(as_(TEXTS), progress=False)
-
-
-def _front(as_: As) -> Any:
-    front = analysis.attainable_front(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
-    systems = front.systems({name: as_(run) for name, run in RUNS.items()})
-    return front.mean, systems, front.systems(as_(LONG))
-
-
-def _attainable(as_: As) -> Any:
-    front = analysis.attainable_front(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
-    return plots.ranking_front(front, as_(front.systems(RUNS)))
 
 
 def _plain_values(value: Any) -> Any:

@@ -20,7 +20,7 @@ from strategies import Collection, collections, examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, On
-from pt_multiaspect.analysis import attainable_front, upper_bound
+from pt_multiaspect.analysis import upper_bound
 
 HARM = Aspect(grades=[-1, 0, 1, 3], gains=[-1, 0, 1, 3], threshold=1)
 BOTH = Aspects({"relevance": 2, "credibility": HARM})
@@ -203,13 +203,10 @@ def test_measures_that_read_no_gains_do_not_ask_for_other_ones(measure: ma.Measu
 
 
 @pytest.mark.parametrize("measure", [aspect_measure("nDCG"), aspect_measure("CG@2"), CAM(aspects=BOTH)])
-def test_bounds_fronts_and_labels_refuse_them(measure: ma.Measure) -> None:
+def test_bounds_and_labels_refuse_them(measure: ma.Measure) -> None:
     refused = r"requires gains of at least 0, but credibility declares"
     with pytest.raises(MultiAspectError, match=f"the upper bound of {measure.NAME}.*{refused}"):
         upper_bound(QRELS, measure)
-    for kind in ("supported", "all"):
-        with pytest.raises(MultiAspectError, match=f"the front of {measure.NAME}.*{refused}"):
-            attainable_front(QRELS, [measure, On(aspect="relevance", aspects=BOTH)], kind=kind)
     with pytest.raises(MultiAspectError, match=f"a training label from {measure.NAME}.*{refused}"):
         ma.aggregate_labels(QRELS, measure)
     assert upper_bound(QRELS, CAM(base="AP", aspects=BOTH))["gap"].item() == 0

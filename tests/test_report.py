@@ -146,22 +146,6 @@ def test_correlations_and_power(page, report, perquery):
     assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
 
 
-def test_fronts_are_the_systems_that_no_other_dominates(page, report, perquery):
-    means = ma.aggregate(perquery).drop(columns="name")
-    gains = means.assign(ESL=-means["ESL"]).to_numpy()
-
-    def front(columns: list[int]) -> list[int]:
-        some = gains[:, columns]
-        beaten = [any((other >= point).all() and (other > point).any() for other in some) for point in some]
-        return [row for row, is_beaten in enumerate(beaten) if not is_beaten]
-
-    fronts = page.data["fronts"]
-    n = gains.shape[1]
-    assert fronts == {f"{x},{y}": front([x, y]) for x in range(n) for y in range(x + 1, n)}
-    assert report.not_dominated == [SYSTEMS[row] for row in front([n - 2, n - 1])]
-    assert any(len(rows) > 1 for rows in fronts.values())
-
-
 # -- rankings ------------------------------------------------------------------------------------------------
 
 
@@ -385,7 +369,6 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     with pytest.warns(MultiAspectWarning, match="aspects does not declare <b>cred"):
         single = ma.report(runs, qrels, aspects={"relevance": 2}, base="P@1", progress=False)
     assert single.labels == ["AP", "RR", "P@1 relevance"]
-    assert "Not dominated on" not in Page(single.to_html()).text
     assert "weights" in several.robustness.left_out
     assert "aspects" in single.robustness.left_out
     alone = ma.report({"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=tmp_path / "alone.html")

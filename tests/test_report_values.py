@@ -183,7 +183,6 @@ def test_values_of_an_evaluation_keep_their_aspects() -> None:
     assert again.aspects == report.aspects
     assert again.summary == report.summary
     pd.testing.assert_frame_equal(again.systems, report.systems)
-    assert again._data["fronts"] == report._data["fronts"]
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from test_repeats import GRADES, NAMES, QID, SCORING, N, X, Y
 
 import pt_multiaspect as ma
 from pt_multiaspect import AspectFusion, MultiAspectError, On, RepeatedQueryKFold
+from pt_multiaspect.kernels import pareto
 
 
 def table(*rows: Any) -> pd.DataFrame:
@@ -45,6 +46,26 @@ def test_the_front_is_what_nothing_dominates(n_metrics: int) -> None:
 def test_equal_settings_are_both_on_the_front_and_failed_ones_never() -> None:
     front = ma.pareto_front(table([1, 0], [1, 0], [np.nan, 9], [0.5, 0]), NAMES)
     assert front["on_front"].tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
+def test_points_that_differ_by_rounding_are_equal(n_columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(n_columns)
+    for most_pairs in (4_000_000, 1):
+        monkeypatch.setattr(pareto, "_MOST_PAIRS", most_pairs)
+        for _ in range(40):
+            points = rng.integers(0, 4, (int(rng.integers(1, 12)), n_columns)) / 3
+            rounded = points * (1 + rng.normal(size=points.shape) * 1e-15)
+            expected = [
+                not any((other >= point).all() and (other > point).any() for other in points) for point in points
+            ]
+            assert pareto.is_on_front(rounded).tolist() == expected
+            assert pareto.is_on_front(rounded * 1e6).tolist() == expected
+
+
+def test_no_settings_have_no_front() -> None:
+    assert pareto.is_on_front(np.zeros((0, 2))).tolist() == []
+    assert pareto.is_on_front(np.full((2, 2), np.nan)).tolist() == [False, False]
 
 
 class Search:

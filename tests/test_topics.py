@@ -113,7 +113,6 @@ def test_suites_over_some_topics_are_refused_where_all_count() -> None:
     for call in (
         lambda: ma.evaluator(qrels, suite),
         lambda: ma.analysis.judge_sensitivity({"a": {"q": {"d1": 1.0}}}, judged, suite),
-        lambda: ma.analysis.attainable_front(qrels, suite),
     ):
         with pytest.raises(MultiAspectError, match=r"judged.*pass dict\(suite\)"):
             call()

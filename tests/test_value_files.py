@@ -192,7 +192,6 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
         ma.systems_table,
         ma.analysis.correlation,
         lambda frame: ma.analysis.compare_with_baseline(frame, "alpha.run"),
-        ma.analysis.system_front,
     ):
         assert str(analysis(result)) == str(analysis(expected))
 

@@ -3,19 +3,17 @@
 from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
-from .fronts import AttainableFront, attainable_front
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .missing_labels import MissingLabels, missing_labels
 from .multiverse import Multiverse, multiverse
 from .power import DetectableDifference, DiscriminativePower, detectable_difference, discriminative_power
 from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
-from .ranks import Ranks, ranks, system_front
+from .ranks import Ranks, ranks
 from .upper_bounds import attainable, ideal_values, upper_bound
 from .weightings import Weightings, weightings
 
 __all__ = [
-    "AttainableFront",
     "DetectableDifference",
     "DiscriminativePower",
     "JudgeSensitivity",
@@ -25,7 +23,6 @@ __all__ = [
     "Ranks",
     "Weightings",
     "attainable",
-    "attainable_front",
     "axioms",
     "compare_with_baseline",
     "correlation",
@@ -40,7 +37,6 @@ __all__ = [
     "prediction_powered",
     "rank_correlation",
     "ranks",
-    "system_front",
     "tau_ap",
     "upper_bound",
     "weightings",

@@ -118,10 +118,6 @@ class MeasureMean(TermMean):
             ]
         return terms
 
-    def distinctions(self, judgments: Judgments) -> list[Any]:
-        """Return the properties of each judged document that a member reads."""
-        return [column for member, _ in self.members for column in member.distinctions(judgments)]
-
 
 @dataclass(frozen=True)
 class _Weighted:

@@ -543,24 +543,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """
         return {}
 
-    def distinctions(self, judgments: Judgments) -> list[Any]:
-        """Return the properties of each judged document that the measure reads.
-
-        Rankings have the same value if they differ only in documents whose properties are equal. The default is
-        correct for measures that read the labels of their aspects and `details`.
-
-        Parameters
-        ----------
-        judgments : Judgments
-            The judged documents.
-
-        Returns
-        -------
-        list of ndarray, shape (n_pool,)
-            Numbers or texts.
-        """
-        return [*(view.label for view in self.views(judgments)), *self.details(judgments).values()]
-
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown | None:
         """Return the values as sums over ranks, for measures without terms; None if unknown."""
         return None

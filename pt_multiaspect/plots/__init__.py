@@ -12,7 +12,7 @@ Categories differ in marker or line style as well as in colour, and the cells of
 
 from __future__ import annotations
 
-from .attainable import ranking_front, upper_bounds
+from .attainable import upper_bounds
 from .dependence import judge_correlations, label_intervals, specification_curve
 from .level_sets import level_sets
 from .measures import asl_curves, correlation_heatmap, detectable_differences
@@ -29,7 +29,6 @@ __all__ = [
     "judge_correlations",
     "label_intervals",
     "level_sets",
-    "ranking_front",
     "ranking_grades",
     "search_front",
     "specification_curve",

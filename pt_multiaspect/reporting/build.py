@@ -338,8 +338,6 @@ class Report(View):
     powered : PredictionPowered or None
         The estimates from human judgments and `qrels`, as returned by `analysis.prediction_powered`; None without
         human judgments.
-    not_dominated : list of str
-        The systems that no other system dominates on the aspects (at least as good on all, and better on one).
     notes : list of str
         The omissions of the page, with reasons.
 
@@ -359,7 +357,7 @@ class Report(View):
         self._figures, self._answers, self._data, self.robustness = figures, answers, data, robustness
         self.title, self.description, self.perquery = figures.title, figures.description, figures.perquery
         self.date, self.summary = figures.date, summary(figures)
-        self.systems, self.notes, self.not_dominated = figures.systems, figures.notes, figures.not_dominated
+        self.systems, self.notes = figures.systems, figures.notes
         self.aspects, self.baseline, self.powered = dict(figures.aspects), figures.baseline, figures.powered
         tests = figures.tests
         self.comparisons: pd.DataFrame | None = None if tests is None else tests.comparisons

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import ir_measures
@@ -27,7 +26,6 @@ from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures, with_aspects
 from ..integration.parsing import parse_all, record_measures
-from ..kernels.pareto import is_on_front
 from ..measures import On
 from ..tables.content import column_heads
 
@@ -118,12 +116,8 @@ class Figures:
             self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
         #: The estimates from human judgments and the labels of the report, None without human judgments.
         self.powered = None if self.human is None else self._estimates(self.human)
-        several = list(self.aspects.values())
         #: The aggregates over all topics.
         self.overall = rows_of_group(self.systems)
-        rows = self._front_rows(self.overall, several) if len(several) > 1 else []
-        #: The systems that no other system dominates on the aspects.
-        self.not_dominated: list[str] = self.overall["name"].iloc[rows].tolist()
 
     def _estimates(self, human: pd.DataFrame) -> PredictionPowered:
         """Return the estimates of the measures that are averaged over topics."""
@@ -138,24 +132,6 @@ class Figures:
         )
         self.notes.append("The summary, values, tests and marks are based on the model's labels.")
         return powered
-
-    def fronts(self, table: pd.DataFrame) -> dict[tuple[int, int], list[int]]:
-        """Return the rows of the systems that no other system dominates, by the positions of two measures.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The aggregates.
-        """
-        labels = list(self.measures)
-        pairs = combinations(range(len(labels)), 2)
-        return {pair: self._front_rows(table, [labels[column] for column in pair]) for pair in pairs}
-
-    def _front_rows(self, table: pd.DataFrame, labels: list[str]) -> list[int]:
-        """Return the rows of the systems that no other system dominates on several measures."""
-        lower = {head.label: head.lower_is_better for head in self.heads}
-        gains = [table[label].to_numpy() * (-1.0 if lower[label] else 1.0) for label in labels]
-        return np.flatnonzero(is_on_front(np.column_stack(gains))).tolist()
 
     def by_measure(self) -> tuple[list[str], list[str], Floats]:
         """Return systems and topics in the order of the frame, and the values by measure, system and topic."""

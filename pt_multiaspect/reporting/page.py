@@ -193,8 +193,6 @@ def _aspects_section(figures: Figures) -> dict[str, Any] | None:
         "x": x,
         "y": y,
         "texts": [names.get(head.label, head.short) for head in heads],
-        "several": ", ".join(figures.aspects) if len(figures.aspects) > 1 else "",
-        "not_dominated": ", ".join(figures.not_dominated),
     }
 
 

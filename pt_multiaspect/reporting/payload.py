@@ -104,7 +104,6 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
         "tests": None
         if compared is None or compared.empty
         else _tests_payload(compared, names, list(known), options.alpha),
-        "fronts": {f"{x},{y}": rows for (x, y), rows in figures.fronts(table).items()},
     }
 
 

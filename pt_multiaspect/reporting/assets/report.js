@@ -196,9 +196,7 @@
     ...frame(380),
     description: "Systems by their means on two measures.",
     signals: [width],
-    data: [{ name: "table" },
-      { name: "front", source: "table", transform: [{ type: "filter", expr: "datum.front" },
-        { type: "collect", sort: { field: "x" } }] }],
+    data: [{ name: "table" }],
     scales: [
       { name: "x", type: "linear", domain: { data: "table", field: "x" }, range: "width", zero: false, nice: true,
         padding: 34, reverse: { signal: "xFlip" } },
@@ -207,23 +205,19 @@
     axes: [axis("bottom", "x", { title: { signal: "xTitle" }, titleLimit: { signal: "width" } }),
       axis("left", "y", { title: { signal: "yTitle" }, titleLimit: 360 })],
     marks: [
-      { type: "line", name: "steps", from: { data: "front" }, encode: { update: { x: { scale: "x", field: "x" },
-        y: { scale: "y", field: "y" }, stroke: { value: "var(--blue)" }, strokeWidth: { value: 1.5 },
-        strokeDash: { value: [5, 4] } } }, aria: false },
       { type: "symbol", name: "points", from: { data: "table" }, encode: { update: {
         x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" },
-        shape: { signal: "datum.front ? 'diamond' : 'circle'" },
-        size: { signal: "datum.baseline ? 190 : datum.front ? 130 : 70" },
-        fill: { signal: "datum.front ? 'var(--blue)' : 'transparent'" },
-        stroke: { signal: "datum.front ? 'var(--blue)' : 'currentColor'" }, strokeWidth: { value: 1.5 },
+        shape: { signal: "datum.baseline ? 'square' : 'circle'" },
+        size: { value: 75 },
+        fill: { signal: "datum.baseline ? 'var(--orange)' : 'var(--blue)'" },
         opacity: { value: 0.9 }, tooltip: { field: "said" }, description: { field: "said" },
         cursor: { value: "pointer" } }, hover: { opacity: { value: 0.5 } } } },
       { type: "text", from: { data: "points" }, interactive: false, aria: false, encode: { enter: {
         text: { field: "datum.label" }, fill: { value: text }, fontSize: { value: 12 } } },
-        // Names cover neither points, each other nor the line; those of the front come first, and some may be left out.
+        // Names cover neither points nor each other; that of the baseline comes first, and some may be left out.
         transform: [{ type: "label", size: { signal: "[width, height]" }, padding: 20,
-          avoidMarks: ["steps"], avoidBaseMark: true,
-          sort: { field: "datum.front", order: "descending" },
+          avoidBaseMark: true,
+          sort: { field: "datum.baseline", order: "descending" },
           anchor: ["right", "top", "bottom", "left", "top-right", "bottom-right", "top-left", "bottom-left"],
           offset: [4] }] },
     ],
@@ -231,16 +225,12 @@
 
   const drawScatter = () => {
     const [x, y] = ["x", "y"].map((id) => Number(find(id).value));
-    const front = x === y ? [] : data.fronts[x < y ? `${x},${y}` : `${y},${x}`];
-    const on = new Set(front);
     const shorten = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
     const points = data.runs.map((name, row) => ({
-      row, x: data.means[x][row], y: data.means[y][row], front: on.has(row), baseline: row === chosenBaseline(),
-      label: on.has(row) || row === chosenBaseline() || data.runs.length <= 12 ? shorten(name) : "",
-      said: `${name}: ${show(data.means[x][row])}, ${show(data.means[y][row])}` + (on.has(row) ? ", not dominated" : ""),
+      row, x: data.means[x][row], y: data.means[y][row], baseline: row === chosenBaseline(),
+      label: shorten(name),
+      said: `${name}: ${show(data.means[x][row])}, ${show(data.means[y][row])}`,
     }));
-    find("front").textContent = x === y ? "Choose two different measures."
-      : `Not dominated${ofGroup()}: ${front.map((row) => data.runs[row]).join(", ")}.`;
     return draw("scatter", scatterSpec, points, { xTitle: named(x), yTitle: named(y),
       xFlip: data.measures[x].lowerMean, yFlip: data.measures[y].lowerMean });
   };
