@@ -344,6 +344,6 @@ def test_a_base_with_a_maximum_gain_is_checked_up_to_that() -> None:
     from pt_multiaspect.testing.worlds import worlds
 
     base = as_base(ir_measures.SDCG(max_rel=2) @ 2)
-    assert base.MAX_GAIN == 2
+    assert base.statements().max_gain == 2
     for world in worlds(CHECKED, 0)[:4]:
         assert list(base_failures(base, world)) == []

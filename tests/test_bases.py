@@ -53,7 +53,7 @@ def test_a_measure_named_like_another_is_not_that_measure() -> None:
     assert On(base=first) == On(base=first)
     assert CAM(base={"relevance": first}) != CAM(base={"relevance": second})
     assert str(On(base=first)) == str(On(base=AP)) == "On(base='AP')"
-    assert type((On(base=first) @ 5)["base"].one.described) is type(first)
+    assert type((On(base=first) @ 5)["base"].one.measure) is type(first)
     # Both in one run: neither gets what was computed for the other.
     rankings = Rankings(RUN, Judgments(QRELS))
     assert [On(base=base).evaluate(rankings)[0] for base in (first, AP, second)] == pytest.approx(

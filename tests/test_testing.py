@@ -87,8 +87,11 @@ def test_other_worlds(measure: Any, seed: int) -> None:
 class Wrapped(ma.SingleAspectMeasure):
     """AP, whose statements subclasses change."""
 
-    BINARY = SORTING_IS_OPTIMAL = True
+    BINARY = True
     SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+
+    def statements(self):
+        return replace(super().statements(), sorting_is_optimal=True)
 
     @property
     def _ap(self) -> precision.AveragePrecision:
@@ -133,7 +136,8 @@ class Fewer(Wrapped):
 
 
 class SortedCRP(type(ma.CRP)):
-    SORTING_IS_OPTIMAL = True
+    def statements(self):
+        return replace(super().statements(), sorting_is_optimal=True)
 
 
 class NaN(Wrapped):
@@ -148,7 +152,9 @@ class TooMany(Wrapped):
 
 class Negated(Wrapped):
     RANGE = (-1.0, 0.0)
-    SORTING_IS_OPTIMAL = False
+
+    def statements(self):
+        return replace(super().statements(), sorting_is_optimal=False)
 
     def score(self, ranking, target):
         return -self._ap.score(ranking, target)
@@ -170,7 +176,8 @@ class ReadsTheTop(ma.LinearMeasure):
 
 
 class Ordinal(type(ma.DCG)):
-    ORDINAL = True
+    def statements(self):
+        return replace(super().statements(), is_ordinal=True)
 
 
 class NormTooSmall(ma.LinearMeasure):
@@ -188,7 +195,9 @@ class MagnitudeOfGains(ma.LinearMeasure):
 
     SUPPORTED_PARAMS = {}
     RANGE = (0.0, np.inf)
-    ACCEPTS_NEGATIVE_GAINS = True
+
+    def statements(self):
+        return replace(super().statements(), accepts_negative_gains=True)
 
     def linear(self, target):
         return ma.forms.Linear(target, np.abs(target.gain), ma.forms.Log2())
@@ -196,7 +205,9 @@ class MagnitudeOfGains(ma.LinearMeasure):
 
 class ConstantNorm(ma.LinearMeasure):
     SUPPORTED_PARAMS = {}
-    CONSTANT_NORM = True
+
+    def statements(self):
+        return replace(super().statements(), has_constant_norm=True)
 
     def linear(self, target):
         norm = target.best_sum(target.gain, ma.forms.Log2()) + np.arange(target.n_queries)
@@ -213,14 +224,16 @@ class OtherIdeal(ma.LinearMeasure):
 
 
 class APNeverFalls(Wrapped):
-    NEVER_FALLS = True
+    def statements(self):
+        return replace(super().statements(), never_falls_with_labels=True)
 
 
 class PrefersLate(Wrapped):
-    PREFERS_EARLY = True
-    SORTING_IS_OPTIMAL = False
     progression = ma.SingleAspectMeasure.progression
     contributions = ma.SingleAspectMeasure.contributions
+
+    def statements(self):
+        return replace(super().statements(), prefers_early=True, sorting_is_optimal=False)
 
     def score(self, ranking, target):
         return ranking.total(self.relevant(target)[ranking.row] * (1.0 - 1.0 / ranking.rank)) / 100
@@ -410,7 +423,7 @@ class Raises(Wrapped):
 @pytest.mark.parametrize(
     ("lie", "statement"),
     [
-        (SortedCRP, "SORTING_IS_OPTIMAL: .*, but"),
+        (SortedCRP, "sorting_is_optimal: .*, but"),
         (LowRest, "`rest` is a bound"),
         (WrongSteps, "the steps sum to the value"),
         (MoreContributed, "`contributions` sum to the value"),
@@ -419,14 +432,14 @@ class Raises(Wrapped):
         (TooMany, "must return one value per query"),
         (Negated, "lower_is_better is False"),
         (ReadsGains, "BINARY"),
-        (ReadsTheTop, "NEEDS_TOP"),
-        (Ordinal, "ORDINAL"),
+        (ReadsTheTop, "needs_top"),
+        (Ordinal, "is_ordinal"),
         (NormTooSmall, "a norm may be too small"),
-        (ConstantNorm, "CONSTANT_NORM"),
+        (ConstantNorm, "has_constant_norm"),
         (MagnitudeOfGains, "negative gains do not raise values"),
         (OtherIdeal, "`ideal` is the ideal ranking of the norm"),
         (APNeverFalls, "never_falls: a better label never lowers"),
-        (PrefersLate, "PREFERS_EARLY: a relevant document further up"),
+        (PrefersLate, "prefers_early: a relevant document further up"),
         (Rising, "does not increase with the rank"),
         (WrongWorth, "`additive`"),
         (WrongExponential, "`exponential`"),

@@ -264,13 +264,17 @@ class _TermIntervals:
         form = self.base.additive(self.term.target)
         if not isinstance(form, Linear) or isinstance(form.depth, np.ndarray) or (self.gains < 0).any():
             return None
-        return form if form.ideal is not None or form.norm is None or self.base.CONSTANT_NORM else None
+        if form.ideal is None and form.norm is not None and not self.base.statements().has_constant_norm:
+            return None
+        return form
 
     def intervals(self) -> tuple[Interval | None, Interval | None]:
         """Return the intervals of the runs, and those of the pairs if the measure is a weighted sum."""
         if self.linear is not None:
             return self._intervals_of_sums(self.linear)
-        return self._by_number() if self.base.PREFERS_EARLY else None, None
+        if self.base.statements().prefers_early:
+            return self._by_number(), None
+        return None, None
 
     def _intervals_of_sums(self, form: Linear) -> tuple[Interval, Interval]:
         """Return the intervals of weighted sums: a run is compared with one that retrieves nothing."""

@@ -4,5 +4,6 @@ from . import cascade, discounted, precision  # noqa: F401  # each registers its
 from .base import Base, LinearBase, Term
 from .delegated import as_base
 from .parameter import Bases, parse_base, parse_bases
+from .statements import Statements
 
-__all__ = ["Base", "Bases", "LinearBase", "Term", "as_base", "parse_base", "parse_bases"]
+__all__ = ["Base", "Bases", "LinearBase", "Statements", "Term", "as_base", "parse_base", "parse_bases"]

@@ -43,11 +43,6 @@ class Adapter(Base):
         """The printed form, with all explicit parameters."""
         return self._text
 
-    @property
-    def described(self) -> Measure:
-        """The adapted measure."""
-        return self.measure
-
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""
         params = {name: value for name, value in self.params.items() if name != "cutoff"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
@@ -14,10 +13,11 @@ from .._typing import Bools, Floats
 from ..collection import Ranking, Rankings
 from ..errors import MultiAspectError, choices
 from ..kernels.breakdown import Breakdown
-from ..kernels.forms import Additive, Linear, Log2
-from ..kernels.hits import Hits, ratio
+from ..kernels.forms import Additive, Linear
+from ..kernels.hits import Hits
 from ..kernels.progress import Progression
 from ..kernels.target import Target
+from .statements import Statements
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -40,38 +40,14 @@ class Base(ABC):
     LOWER_IS_BETTER: ClassVar[bool] = False
     #: Whether it depends only on which documents are relevant, not on their gains.
     BINARY: ClassVar[bool] = False
-    #: Whether gains may be negative, for harmful documents; values then have no minimum. Other measures that read
-    #: gains refuse negative ones.
-    ACCEPTS_NEGATIVE_GAINS: ClassVar[bool] = False
-    #: Whether it depends on the maximum gain of the scale.
-    NEEDS_TOP: ClassVar[bool] = False
-    #: Whether the measure itself uses 2^gain - 1 as gain.
-    EXPONENTIATES: bool = False
-    #: Whether sorting documents by decreasing `gain` maximises the measure.
-    SORTING_IS_OPTIMAL: ClassVar[bool] = False
-    #: Whether the norm of its linear form is the same for all queries.
-    CONSTANT_NORM: ClassVar[bool] = False
-    #: Whether it depends only on the order of gains.
-    ORDINAL: ClassVar[bool] = False
-    #: Whether the value never falls when the label of a document rises.
-    NEVER_FALLS: ClassVar[bool] = False
-    #: Whether, for a fixed number of relevant documents, the value never falls when one of them changes places with
-    #: a document above it.
-    PREFERS_EARLY: ClassVar[bool] = False
-    #: Whether it maps raw labels to gains itself, as nDCG with ``gains`` does.
-    READS_LABELS: bool = False
-    #: Whether it uses `Target.unjudged`, the gain of unjudged documents.
-    READS_UNJUDGED: ClassVar[bool] = False
-    #: The parameters that follow from the scale if they are not given.
-    FROM_SCALE: tuple[str, ...] = ()
-    #: The maximum gain that it accepts.
-    MAX_GAIN: float = np.inf
     #: The reason why the measure cannot be a base, or None if it can.
     NOT_A_BASE: ClassVar[str | None] = None
 
     NAME: ClassVar[Any]
     SUPPORTED_PARAMS: ClassVar[Any]
     params: dict[str, Any]
+    #: The parameters that follow from the scale if they are not given.
+    _from_scale: tuple[str, ...] = ()
 
     @property
     @abstractmethod
@@ -99,12 +75,11 @@ class Base(ABC):
             One finite value per judged query.
         """
 
-    @property
-    def described(self) -> Any:
-        """The measure that definitions in words describe."""
-        return self
-
     # -- optional properties ------------------------------------------------------------------
+
+    def statements(self) -> Statements:
+        """Return what is known about the measure with its parameters; by default, nothing."""
+        return Statements()
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document, as the measure uses it."""
@@ -142,31 +117,6 @@ class Base(ABC):
         dense = ranking.dense()
         return Breakdown(dense, contributions, np.append(self.gain(target), target.unjudged)[dense.row])
 
-    def graded_gain(self, target: Target) -> Floats:
-        """Return the gain of each document as a training label; for binary measures, the gain of its grade."""
-        gain = target.gain if self.BINARY else self.gain(target)
-        if self.EXPONENTIATES and self.is_additive:
-            return power_gain(gain, "the gain", "choose another weighting")
-        return gain
-
-    def gain_share(self, target: Target) -> tuple[Floats, Hashable]:
-        """Return the normalised gain of each judged document, and a key that identifies the discount.
-
-        Sorting by the sum of the gains maximises measures with equal keys jointly. If the measure is not a
-        discounted sum of gains, the key is None, and the gains are a surrogate: those of R for binary
-        measures, those of nDCG for others.
-        """
-        form = self.additive(target)
-        if isinstance(form, Linear):
-            depth = form.depth.tobytes() if isinstance(form.depth, np.ndarray) else form.depth
-            if self.CONSTANT_NORM:  # a constant norm does not change the order
-                return np.asarray(form.gain, dtype=np.float64), (self.NAME, form.discount, depth)
-            return form.normalised_gain, (self.NAME, form.discount, depth)
-        if self.BINARY:
-            return ratio(self.gain(target), self.n_relevant(target)[target.query]), None
-        ideal = target.best_sum(target.gain, Log2(), self.cutoff)
-        return ratio(target.gain, ideal[target.query]), None
-
     def exponential(self) -> Base | None:
         """Return the measure with the gain 2^g - 1, or None if it has no specific form for this gain.
 
@@ -175,12 +125,13 @@ class Base(ABC):
         MultiAspectError
             If the measure exponentiates gains itself.
         """
-        if self.EXPONENTIATES:
+        stated = self.statements()
+        if stated.exponentiates_gains:
             raise MultiAspectError(
                 f"the base {self.text} already exponentiates gains, so weighting='exponential' would do it twice; "
                 "use weighting='classes'"
             )
-        return self if self.BINARY or self.ORDINAL else None
+        return self if self.BINARY or stated.is_ordinal else None
 
     # -- derived properties -------------------------------------------------------------------------
 
@@ -196,9 +147,9 @@ class Base(ABC):
         return values
 
     def _values(self, rankings: Rankings, target: Target) -> Floats:
-        if target.unjudged and not self.READS_UNJUDGED:
+        if target.unjudged and not self.statements().reads_unjudged:
             raise MultiAspectError(f"the base {self.text} does not support gains of unjudged documents")
-        if self.reads_gains and not self.ACCEPTS_NEGATIVE_GAINS:
+        if self.reads_gains and not self.statements().accepts_negative_gains:
             target.source.check_gains(self.text)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.score(rankings.top(self.depth), target)
@@ -247,17 +198,12 @@ class Base(ABC):
         """Whether the measure depends on gains."""
         return not self.BINARY
 
-    @property
-    def is_additive(self) -> bool:
-        """Whether the measure is defined as a sum over ranks."""
-        return type(self).additive is not Base.additive
-
     def check_complete(self) -> None:
         """Raise an error if a required parameter is missing, as in P without a cutoff."""
         missing = [
             name
             for name, info in self.SUPPORTED_PARAMS.items()
-            if info.required and name not in self.params and name not in self.FROM_SCALE
+            if info.required and name not in self.params and name not in self._from_scale
         ]
         if missing:
             example = f", as in {self.text}@10" if missing == ["cutoff"] else ""
@@ -267,7 +213,9 @@ class Base(ABC):
 class LinearBase(Base):
     """A base of the form Σ_k discount(k) · gain(d_k) / norm, down to a depth. Subclasses define only `linear`."""
 
-    SORTING_IS_OPTIMAL = True
+    def statements(self) -> Statements:
+        """State that sorting by gain is optimal."""
+        return replace(super().statements(), sorting_is_optimal=True)
 
     @abstractmethod
     def linear(self, target: Target) -> Linear:
@@ -298,22 +246,6 @@ class LinearBase(Base):
 def is_measure(value: object) -> TypeGuard[Measure | Base]:
     """Return whether a value is a measure of ir-measures or of this package, or a base."""
     return isinstance(value, Measure | Base)
-
-
-def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
-    """Return the gains 2^exponent - 1 of documents.
-
-    Raises
-    ------
-    MultiAspectError
-        If a gain is too large for a float; the message names the exponent as `what`, and ends with the `remedy`.
-    """
-    largest = exponent.max(initial=0.0)
-    if largest >= np.finfo(np.float64).maxexp:
-        raise MultiAspectError(
-            f"{what} {largest:g} gives the gain 2^{largest:g} - 1, which is too large for a label: {remedy}"
-        )
-    return np.asarray(np.exp2(exponent) - 1.0, dtype=np.float64)
 
 
 def check_values(values: Any, qids: Any, name: str) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import ir_measures
@@ -18,6 +19,7 @@ from ..kernels.progress import CascadeProgress, Progression, RRProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base
+from .statements import Statements
 
 
 @adapts(ir_measures.RR)
@@ -26,8 +28,10 @@ class ReciprocalRank(Adapter):
 
     SHORT_DESC = "1 divided by the rank of the first relevant document, 0 if there is none."
     BINARY = True
-    NEVER_FALLS = True
-    SORTING_IS_OPTIMAL = True
+
+    def statements(self) -> Statements:
+        """State that neither a better label nor a better document further up lowers the value."""
+        return replace(super().statements(), never_falls_with_labels=True, sorting_is_optimal=True)
 
     @property
     def equals_original(self) -> bool:
@@ -57,10 +61,11 @@ def _stop(target: Target) -> Floats:
 class _Cascade(Base):
     """Σ_k discount(k) · probability of stopping at rank k, for a non-increasing discount."""
 
-    NEEDS_TOP = True
-    NEVER_FALLS = True
-    SORTING_IS_OPTIMAL = True
     discount: Callable[[Ints], Floats]
+
+    def statements(self) -> Statements:
+        """State that labels, sorting and the maximum gain of the scale matter as for ERR."""
+        return replace(super().statements(), never_falls_with_labels=True, sorting_is_optimal=True, needs_top=True)
 
     def stop(self, target: Target) -> Floats:
         """Return the probability of stopping at each judged document, if the user reaches it: that of ERR."""
@@ -87,10 +92,12 @@ class ExpectedReciprocalRank(_Cascade, Adapter):
     """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
 
     SHORT_DESC = "The mean of 1 divided by the rank where a user stops, which good documents make likely."
-    EXPONENTIATES = True
-    READS_UNJUDGED = True
     discount = Reciprocal()
     # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
+
+    def statements(self) -> Statements:
+        """State that gains are exponentiated, also those of unjudged documents."""
+        return replace(super().statements(), exponentiates_gains=True, reads_unjudged=True)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the probability of stopping at each rank, divided by the rank."""
@@ -164,7 +171,10 @@ class RankBiasedStopping(_RankBiased, _Cascade):
     """(1 - p) Σ_k p^(k-1) · probability of stopping at rank k, where the user stops as in ERR."""
 
     NAME = "RankBiasedStopping"
-    EXPONENTIATES = True
+
+    def statements(self) -> Statements:
+        """State that gains are exponentiated."""
+        return replace(super().statements(), exponentiates_gains=True)
 
 
 class Effort(_RankBiased):
@@ -172,8 +182,11 @@ class Effort(_RankBiased):
 
     NAME = "Effort"
     RANGE = (-1.0, 0.0)
-    NEVER_FALLS = True
     reads_gains = False
+
+    def statements(self) -> Statements:
+        """State that labels do not lower the value."""
+        return replace(super().statements(), never_falls_with_labels=True)
 
     @property
     def text(self) -> str:

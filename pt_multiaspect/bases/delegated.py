@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from subprocess import CalledProcessError
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.target import Target
 from .adapters import Adapter, adapted_names, adapter_of
 from .base import Base
+from .statements import Statements
 
 #: The maximum label. For larger ones, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
@@ -43,13 +45,20 @@ class Delegated(Adapter):
     def __init__(self, measure: Measure) -> None:
         super().__init__(measure)
         self.BINARY = "rel" in measure.SUPPORTED_PARAMS  # type: ignore[misc]
-        self.READS_LABELS = "gains" in measure.params
-        self.MAX_GAIN = measure.params.get("max_rel", _MAX_LABEL)
+        self._reads_labels = "gains" in measure.params
         if "max_rel" in measure.SUPPORTED_PARAMS and "max_rel" not in measure.params:
-            self.FROM_SCALE = ("max_rel",)
-            self.NEEDS_TOP = True  # type: ignore[misc]
+            self._from_scale = ("max_rel",)
         if measure.NAME in _UNBOUNDED:
             self.RANGE = (0.0, np.inf)  # type: ignore[misc]
+
+    def statements(self) -> Statements:
+        """State the maximum gain, whether it is that of the scale, and whether ``gains`` maps labels to gains."""
+        return replace(
+            super().statements(),
+            needs_top=bool(self._from_scale),
+            max_gain=self.params.get("max_rel", _MAX_LABEL),
+            reads_labels=self._reads_labels,
+        )
 
     @property
     def depth(self) -> int | None:
@@ -68,7 +77,7 @@ class Delegated(Adapter):
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
-        return target.source.mapped_gains(self.params["gains"]) if self.READS_LABELS else super().gain(target)
+        return target.source.mapped_gains(self.params["gains"]) if self._reads_labels else super().gain(target)
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries in which values can exceed 0."""
@@ -80,16 +89,16 @@ class Delegated(Adapter):
         """Evaluate rankings with ir-measures."""
         measure = self.measure
         junk = target.source.junk
-        graded = self.gain(target) if self.READS_LABELS else target.gain
+        graded = self.gain(target) if self._reads_labels else target.gain
         gain = self.relevant(target).astype(np.float64) if self._is_binarised else graded
         # Junk documents keep negative labels, as some measures distinguish them from non-relevant documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
-        self._check_labels(np.append(labels, target.top) if self.FROM_SCALE else labels)
-        if self.FROM_SCALE:
+        self._check_labels(np.append(labels, target.top) if self._from_scale else labels)
+        if self._from_scale:
             measure = measure(max_rel=max(int(target.top), 1))
         elif self._is_binarised:
             measure = measure(rel=1)
-        elif self.READS_LABELS:
+        elif self._reads_labels:
             measure = type(measure)(**{name: value for name, value in self.params.items() if name != "gains"})
         try:
             return IrMeasures([measure], ranking.judgments, labels).values(ranking.frame())[measure]

@@ -14,6 +14,7 @@ from ..kernels.hits import Hits
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base, LinearBase
+from .statements import Statements
 
 
 @adapts(ir_measures.nDCG)
@@ -25,39 +26,47 @@ class NDCG(LinearBase, Adapter):
     """
 
     SHORT_DESC = "The gains of the documents, discounted by rank, divided by those of the best ranking."
-    ACCEPTS_NEGATIVE_GAINS = True
 
     @property
-    def EXPONENTIATES(self) -> bool:  # type: ignore[override]
+    def _exponentiates(self) -> bool:
         """Whether the gain is 2^label - 1."""
         return bool(self["dcg"] == "exp-log2")
 
     @property
-    def READS_LABELS(self) -> bool:  # type: ignore[override]
+    def _reads_labels(self) -> bool:
         """Whether ``gains`` maps labels to gains."""
         return "gains" in self.params
+
+    def statements(self) -> Statements:
+        """State what follows from the parameters ``dcg`` and ``gains``, and that gains may be negative."""
+        return replace(
+            super().statements(),
+            exponentiates_gains=self._exponentiates,
+            reads_labels=self._reads_labels,
+            accepts_negative_gains=True,
+        )
 
     @property
     def equals_original(self) -> bool:
         """Whether the gain is the label; with 2^label - 1, gdeval rounds values to five digits."""
-        return not self.EXPONENTIATES
+        return not self._exponentiates
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document, before it is exponentiated."""
-        return target.source.mapped_gains(self.params["gains"]) if self.READS_LABELS else target.gain
+        return target.source.mapped_gains(self.params["gains"]) if self._reads_labels else target.gain
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the DCG of the ideal ranking."""
-        if self.READS_LABELS:
+        if self._reads_labels:
             target = target.with_gain(self.gain(target))
-        if self.EXPONENTIATES:
+        if self._exponentiates:
             target = target.exponentiate()
         return Linear(target, target.gain, Log2(), depth=self.cutoff, ideal=Ideal(Log2(), self.cutoff))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with gains and discounts."""
         result = super().breakdown(ranking, target)
-        if not self.EXPONENTIATES:
+        if not self._exponentiates:
             return result
         # Computed gains are scaled per query; unscaled ones are shown unless they are too large for a float.
         gain = self.gain(target)
@@ -69,7 +78,7 @@ class NDCG(LinearBase, Adapter):
 
     def exponential(self) -> Base | None:
         """Return nDCG with the gain 2^g - 1."""
-        return type(self)(self.measure(dcg="exp-log2")) if not self.EXPONENTIATES else super().exponential()
+        return type(self)(self.measure(dcg="exp-log2")) if not self._exponentiates else super().exponential()
 
 
 @adapts(ir_measures.RBP)
@@ -78,7 +87,10 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     SHORT_DESC = "The rate of relevant documents seen by a user who continues to the next rank with probability p."
     BINARY = True
-    NEVER_FALLS = True
+
+    def statements(self) -> Statements:
+        """State that a better label does not lower the value."""
+        return replace(super().statements(), never_falls_with_labels=True)
 
     @property
     def equals_original(self) -> bool:
@@ -95,7 +107,10 @@ class GradedRBP(RankBiasedPrecision):
     """RBP with graded gains in [0, 1]."""
 
     BINARY = False
-    READS_UNJUDGED = True
+
+    def statements(self) -> Statements:
+        """State that unjudged documents have a gain."""
+        return replace(super().statements(), reads_unjudged=True)
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form with a geometric discount, also of unjudged documents."""

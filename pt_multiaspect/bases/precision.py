@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ir_measures
 import numpy as np
 
@@ -14,6 +16,7 @@ from ..kernels.progress import APProgress, Progression, SuccessProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
+from .statements import Statements
 
 
 class _Counting(Adapter):
@@ -28,8 +31,10 @@ class Precision(LinearBase, _Counting):
     """Precision: relevant documents in the first k ranks / k."""
 
     SHORT_DESC = "The fraction of the first k ranks that hold a relevant document."
-    CONSTANT_NORM = True
-    NEVER_FALLS = True
+
+    def statements(self) -> Statements:
+        """State that a better label does not lower the value, which is divided by the cutoff."""
+        return replace(super().statements(), never_falls_with_labels=True, has_constant_norm=True)
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the cutoff."""
@@ -61,7 +66,10 @@ class RPrecision(LinearBase, _Counting):
     """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
 
     SHORT_DESC = "The fraction of the first R ranks that hold a relevant document, for R relevant documents."
-    PREFERS_EARLY = True
+
+    def statements(self) -> Statements:
+        """State that a relevant document further up does not lower the value."""
+        return replace(super().statements(), prefers_early=True)
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm and depth are the number of relevant documents."""
@@ -74,8 +82,10 @@ class Success(_Counting):
     """Success: 1 if there is a relevant document in the first k ranks, else 0."""
 
     SHORT_DESC = "1 if there is a relevant document in the first k ranks, else 0."
-    NEVER_FALLS = True
-    SORTING_IS_OPTIMAL = True
+
+    def statements(self) -> Statements:
+        """State that neither a better label nor a better document further up lowers the value."""
+        return replace(super().statements(), never_falls_with_labels=True, sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
@@ -114,7 +124,9 @@ class SetPrecision(_Counting):
 class _OfSets(_Counting):
     """A function of set precision and set recall."""
 
-    PREFERS_EARLY = True
+    def statements(self) -> Statements:
+        """State that a relevant document further up does not lower the value."""
+        return replace(super().statements(), prefers_early=True)
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
         n_hits = relevance.n_retrieved(ranking, self.relevant(target))
@@ -151,8 +163,10 @@ class AveragePrecision(_Counting):
     """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
 
     SHORT_DESC = "The mean of the precision at the rank of each relevant document, 0 for those not retrieved."
-    PREFERS_EARLY = True
-    SORTING_IS_OPTIMAL = True
+
+    def statements(self) -> Statements:
+        """State that a relevant document further up does not lower the value."""
+        return replace(super().statements(), prefers_early=True, sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""

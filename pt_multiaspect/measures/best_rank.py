@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
-    if len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL and measure.IS_INCREASING:
+    if len(terms) == 1 and terms[0].base.statements().sorting_is_optimal and measure.IS_INCREASING:
         return best_alone(terms[0], judgments)
     forms = forms_of(terms)
     if not measure.IS_WEIGHTED_SUM or not forms:
@@ -35,7 +35,7 @@ def best_alone(term: Term, judgments: Judgments) -> Ints | None:
     if isinstance(form, Linear):
         form.check_sorting()
         return ranks_within_queries(judgments.pool_query, np.asarray(form.gain, dtype=np.float64))
-    if term.base.SORTING_IS_OPTIMAL:
+    if term.base.statements().sorting_is_optimal:
         return ranks_within_queries(judgments.pool_query, term.base.gain(term.target))
     if form is None:
         return None

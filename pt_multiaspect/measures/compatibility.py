@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Floats
 from .._validation import real
 from ..aspects import AspectSpec
-from ..bases import Term
+from ..bases import Statements, Term
 from ..bases.adapters import Adapter
 from ..collection import AspectView, Judgments, Ranking
 from ..errors import MultiAspectError
@@ -28,7 +28,9 @@ from .terms import TermMeasure
 class _Compatibility(Adapter):
     """Rank-biased overlap with the ideal ranking of the documents with a positive gain."""
 
-    SORTING_IS_OPTIMAL = True
+    def statements(self) -> Statements:
+        """State that sorting by gain is optimal."""
+        return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return overlap.compatibility(ranking, target.gain, self["p"])

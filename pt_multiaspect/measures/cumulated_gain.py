@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._validation import choice
+from ..bases import Statements
 from ..kernels.forms import Flat, Jarvelin, Linear, Log2
 from ..kernels.target import Target
 from .parameters import CUTOFF, Param
@@ -47,9 +50,10 @@ class _CG(LinearMeasure):
     CITATION = "Järvelin and Kekäläinen 2002"
     SOURCES = ("jarvelin2002",)
     RANGE = (0.0, np.inf)
-    ACCEPTS_NEGATIVE_GAINS = True
-    NEVER_FALLS = True
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
+
+    def statements(self) -> Statements:
+        return replace(super().statements(), never_falls_with_labels=True, accepts_negative_gains=True)
 
     def linear(self, target: Target) -> Linear:
         return Linear(target, target.gain, Flat(), depth=self.cutoff)
@@ -95,13 +99,12 @@ class _DCG(_CG):
         "cutoff": CUTOFF,
     }
 
-    @property
-    def EXPONENTIATES(self) -> bool:  # type: ignore[override]
-        return bool(self["dcg"] == "exp-log2")
+    def statements(self) -> Statements:
+        return replace(super().statements(), exponentiates_gains=self["dcg"] == "exp-log2")
 
     def linear(self, target: Target) -> Linear:
         gain = target.gain
-        if self.EXPONENTIATES:
+        if self["dcg"] == "exp-log2":
             with np.errstate(over="ignore"):
                 gain = np.exp2(gain) - 1.0
         discount = Jarvelin() if self["dcg"] == "jarvelin" else Log2()

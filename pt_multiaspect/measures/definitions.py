@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bases.adapters import ADAPTERS
+from ..bases.adapters import ADAPTERS, Adapter
 from ..errors import choices
 
 #: Parameters that are stated elsewhere: scales in a table, the aspect of `On` beside its base.
@@ -30,7 +30,7 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
     str
         The sentence that its class states, for `On` that of its base; '' if there is none.
     """
-    described = getattr(measure, "described", measure)
+    described = _defined_measure(measure)
     adapter = ADAPTERS.get(type(described))
     stated = getattr(described, "CRITERIA_DESC", "") if of_criteria else getattr(adapter, "SHORT_DESC", "")
     stated = stated or getattr(described, "SHORT_DESC", "")
@@ -40,7 +40,7 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
 def details(measure: Any, of_criteria: bool = False) -> str:
     """Return the parameters of a measure, its range and its source, in a few words each; as for `sentence`."""
     low_is_better = ", lower is better" if getattr(measure, "lower_is_better", False) else ""
-    described = getattr(measure, "described", measure)
+    described = _defined_measure(measure)
     ends = getattr(measure, "range", None) or getattr(ADAPTERS.get(type(described)), "RANGE", None)
     known_range = _range_in_words(ends)
     is_original = type(described).__module__.startswith("ir_measures")
@@ -51,6 +51,13 @@ def details(measure: Any, of_criteria: bool = False) -> str:
         f"source: {cited}" if cited else "",
     ]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+
+
+def _defined_measure(measure: Any) -> Any:
+    """Return the measure that is described: the base of `On`, and the measure that a base adapts."""
+    if getattr(measure, "one_aspect", None) is not None:
+        measure = measure.bases.one
+    return measure.measure if isinstance(measure, Adapter) else measure
 
 
 def _parameters(described: Any, with_base: bool) -> str:

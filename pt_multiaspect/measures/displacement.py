@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..bases import Term
+from ..bases import Statements, Term
 from ..bases.strings import read_measure
 from ..collection import Judgments, Ranking, Rankings
 from ..errors import MultiAspectError, shown
@@ -28,7 +28,9 @@ class _Displacement(SingleAspectMeasure):
     """A measure of the distance between documents and the ideal ranks of their degree."""
 
     SOURCES = ("angelini2012",)
-    ORDINAL = True
+
+    def statements(self) -> Statements:
+        return replace(super().statements(), is_ordinal=True)
 
     def gain(self, target: Target) -> Floats:
         return displacement.degree(target)
@@ -120,8 +122,10 @@ class _nCRP(_Displacement):
     PRETTY_NAME = "Normalised cumulated relative position"
     SHORT_DESC = "CRP at rank R, scaled to values between 0 (worst ranking) and 1."
     CITATION = "after Angelini et al. 2012, Eq. 5"
-    SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
+
+    def statements(self) -> Statements:
+        return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         crp = Displacement(target)
@@ -179,8 +183,10 @@ class _CRPRecovery(_Displacement):
     PRETTY_NAME = "CRP recovery"
     SHORT_DESC = "R divided by the rank at which CRP returns to zero."
     CITATION = "Angelini et al. 2012, §2"
-    SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
+
+    def statements(self) -> Statements:
+        return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return displacement.recovery(ranking, target)

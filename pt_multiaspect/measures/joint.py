@@ -156,7 +156,7 @@ class JointMeasure(TermMeasure):
     @property
     def never_falls(self) -> bool:
         """Whether neither gains nor their base fall."""
-        return self.gain_never_falls and as_base(self.base()).NEVER_FALLS
+        return self.gain_never_falls and bool(as_base(self.base()).statements().never_falls_with_labels)
 
     @abstractmethod
     def base(self) -> ir_measures.Measure | Base:

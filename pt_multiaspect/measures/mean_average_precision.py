@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ir_measures.measures.base import Agg
 
 from .._typing import Floats
 from ..aspects import Aspects
+from ..bases import Statements
 from ..collection import Ranking
 from ..kernels import relevance
 from ..kernels.target import Target
@@ -92,7 +94,8 @@ class _GMAP(_AveragePrecision):
     RANGE = (math.log(_FLOOR), 0.0)
     DEFAULT = math.log(_FLOOR)
 
-    SORTING_IS_OPTIMAL = True
+    def statements(self) -> Statements:
+        return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return np.asarray(np.log(self._average_precision(ranking, target)), dtype=np.float64)

@@ -19,7 +19,15 @@ from ..kernels.hits import Hits, ratio
 from .best_rank import forms_of
 from .parameters import COMMON, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure, TermMean, base_depends_on, declared_scales, range_with_gains, warn_of_units
+from .terms import (
+    BasedMeasure,
+    TermMean,
+    base_depends_on,
+    declared_scales,
+    is_sum_over_ranks,
+    range_with_gains,
+    warn_of_units,
+)
 
 
 class AspectMean(TermMean, BasedMeasure):
@@ -272,7 +280,7 @@ class _CAM(AspectMean):
     def _check(self) -> None:
         super()._check()
         for base in self.bases.each() if self["normalized"] else ():
-            if not base.is_additive:
+            if not is_sum_over_ranks(base):
                 raise MultiAspectError(
                     "normalized=True requires a base that is a sum over ranks (nDCG, P, R, Rprec, RBP, SetR, "
                     f"DCG, CG), got {base.text}"

@@ -287,11 +287,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return not self.SINGLE_ASPECT and self.one_aspect is None
 
     @property
-    def described(self) -> ir_measures.Measure:
-        """The measure that definitions in words describe: itself, or the base of a measure that has only one."""
-        return self
-
-    @property
     def selection(self) -> AspectSpec:
         """The scales or the names of the aspects that the measure evaluates; None for all label columns."""
         return self.spec

@@ -15,7 +15,7 @@ from ..errors import MultiAspectError, refuse_unknown
 from .measure import Measure
 from .parameters import COMMON, Param, base_param
 from .registry import register
-from .terms import BasedMeasure, base_depends_on, declared_scales, range_with_gains
+from .terms import BasedMeasure, base_depends_on, declared_scales, graded_gain, range_with_gains
 
 
 class _On(BasedMeasure):
@@ -85,11 +85,6 @@ class _On(BasedMeasure):
         return super().declare(spec, option) if isinstance(spec, Aspects) else self
 
     @property
-    def described(self) -> ir_measures.Measure:
-        """The base."""
-        return self.bases.one.described
-
-    @property
     def in_words(self) -> str:
         """The base and the aspect, such as 'nDCG@10 on relevance'."""
         return f"{self.bases.one.text} on {self['aspect']}"
@@ -121,10 +116,10 @@ class _On(BasedMeasure):
         (view,) = self.views(judgments)
         if self.bases.one.reads_gains:
             view.check_gains(f"a training label from {self}")
-        return self.bases.one.graded_gain(view.target)
+        return graded_gain(self.bases.one, view.target)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        return not self.bases.one.SORTING_IS_OPTIMAL
+        return not self.bases.one.statements().sorting_is_optimal
 
 
 On = register(_On)

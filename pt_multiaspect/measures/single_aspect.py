@@ -57,7 +57,7 @@ class SingleAspectMeasure(Measure, Base):
     @property
     def never_falls(self) -> bool:
         """As the class states."""
-        return self.NEVER_FALLS
+        return bool(self.statements().never_falls_with_labels)
 
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""

@@ -11,6 +11,7 @@ import numpy as np
 from .._typing import Bools, Floats, Ints
 from .._validation import boolean, fraction, real
 from ..bases import Bases, Term, parse_base
+from ..bases.adapters import Adapter
 from ..bases.cascade import LinearStopping, linear_stop
 from ..bases.standard import DIVERSITY
 from ..collection import AspectView, Judgments, Rankings
@@ -41,7 +42,7 @@ _ALPHA = 0.5
 
 def _parse(base: object) -> Bases:
     parsed = parse_base(base, by_subtopic=True)
-    if type(parsed.one.described) not in DIVERSITY:
+    if not isinstance(parsed.one, Adapter) or type(parsed.one.measure) not in DIVERSITY:
         known = choices(measure_class.NAME for measure_class in DIVERSITY)
         raise MultiAspectError(f"base: expected an intent-aware measure of ir-measures ({known}), got {base}")
     return parsed

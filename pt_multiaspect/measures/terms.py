@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ from ..aspects import Aspect, Aspects, AspectSpec
 from ..bases import Base, Bases
 from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, warn_once
+from ..kernels.forms import Linear, Log2
+from ..kernels.hits import ratio
+from ..kernels.target import Target
 from .measure import Measure, hashable
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
     """Return whether the value of `base` could change if the scale of `view` were inferred from other judgments."""
-    if base.NEEDS_TOP or not view.scale.greater_is_better:
+    if base.statements().needs_top or not view.scale.greater_is_better:
         return True
     return view.scale.is_fractional and base.BINARY and base.rel is None
 
@@ -29,8 +32,10 @@ def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
 
 def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]) -> tuple[float, float]:
     """Return a range without minimum if a base accepts the negative gains that its aspect declares."""
-    is_signed = any(base.ACCEPTS_NEGATIVE_GAINS and aspect.has_negative_gains for base, aspect in parts)
-    return (-np.inf, limits[1]) if is_signed else limits
+    for base, aspect in parts:
+        if aspect.has_negative_gains and base.statements().accepts_negative_gains:
+            return -np.inf, limits[1]
+    return limits
 
 
 def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[float, float]]]) -> None:
@@ -56,6 +61,54 @@ def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[fl
             "that balance them",
             key=f"units: {choices(distinct)}",
         )
+
+
+def graded_gain(base: Base, target: Target) -> Floats:
+    """Return the gain of each document as a training label; for binary measures, the gain of its grade."""
+    gain = target.gain if base.BINARY else base.gain(target)
+    if base.statements().exponentiates_gains and is_sum_over_ranks(base):
+        return power_gain(gain, "the gain", "choose another weighting")
+    return gain
+
+
+def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
+    """Return the gains 2^exponent - 1 of documents.
+
+    Raises
+    ------
+    MultiAspectError
+        If a gain is too large for a float; the message names the exponent as `what`, and ends with the `remedy`.
+    """
+    largest = exponent.max(initial=0.0)
+    if largest >= np.finfo(np.float64).maxexp:
+        raise MultiAspectError(
+            f"{what} {largest:g} gives the gain 2^{largest:g} - 1, which is too large for a label: {remedy}"
+        )
+    return np.asarray(np.exp2(exponent) - 1.0, dtype=np.float64)
+
+
+def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
+    """Return the normalised gain of each judged document, and a key that identifies the discount.
+
+    Sorting by the sum of the gains maximises bases with equal keys jointly. If the base is not a discounted sum of
+    gains, the key is None, and the gains are a surrogate: those of R for binary bases, those of nDCG for others.
+    """
+    form = base.additive(target)
+    if isinstance(form, Linear):
+        depth = form.depth.tobytes() if isinstance(form.depth, np.ndarray) else form.depth
+        key = (base.NAME, form.discount, depth)
+        if base.statements().has_constant_norm:  # a constant norm does not change the order
+            return np.asarray(form.gain, dtype=np.float64), key
+        return form.normalised_gain, key
+    if base.BINARY:
+        return ratio(base.gain(target), base.n_relevant(target)[target.query]), None
+    ideal = target.best_sum(target.gain, Log2(), base.cutoff)
+    return ratio(target.gain, ideal[target.query]), None
+
+
+def is_sum_over_ranks(base: Base) -> bool:
+    """Return whether a base is defined as a sum over ranks."""
+    return type(base).additive is not Base.additive
 
 
 class TermMeasure(Measure):
@@ -101,13 +154,13 @@ class TermMean(TermMeasure):
         self.warn_if_inferred(self.views(judgments))
         for term in terms:
             term.check_gains(f"a training label from {self}")
-        shares = [term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0] for term in terms]
+        shares = [term.weight[judgments.pool_query] * gain_share(term.base, term.target)[0] for term in terms]
         return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         """Return whether a term is not linear, discounts differ, or several terms have no weighted sum."""
         terms = self.terms(judgments)
-        keys = {term.base.gain_share(term.target)[1] for term in terms}
+        keys = {gain_share(term.base, term.target)[1] for term in terms}
         return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
 
 
@@ -148,7 +201,8 @@ class BasedMeasure(TermMeasure):
     @property
     def never_falls(self) -> bool:
         """Whether the bases never fall, and weights are fixed."""
-        return self.has_fixed_weights and self.IS_INCREASING and all(base.NEVER_FALLS for base in self.bases.each())
+        bases_never_fall = all(base.statements().never_falls_with_labels for base in self.bases.each())
+        return self.has_fixed_weights and self.IS_INCREASING and bases_never_fall
 
     def validate_params(self) -> None:
         """Raise an error if a base lacks a required parameter."""

@@ -14,7 +14,6 @@ from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..aspects import Aspects, AspectSpec, Scale
 from ..bases import Base, Term
-from ..bases.base import power_gain
 from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
@@ -27,7 +26,7 @@ from .joint import Joint, JointMeasure, JointSource
 from .measure import Measure
 from .parameters import COMMON, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure, declared_scales
+from .terms import BasedMeasure, declared_scales, graded_gain, power_gain
 
 #: Tolerance for the difference between the value of a criterion and that of a grade.
 _ROUNDING = 1e-9
@@ -225,7 +224,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     def _check(self) -> None:
         super()._check()
         base = self.bases.one
-        if base.READS_LABELS:
+        if base.statements().reads_labels:
             raise MultiAspectError(
                 f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of label tuples; "
                 "declare the gains of the aspects instead"
@@ -359,13 +358,13 @@ class _TOMA(JointMeasure, BasedMeasure):
                 "use another order"
             )
         self.warn_if_inferred(self.views(judgments))
-        gain = self.bases.one.graded_gain(self.target(judgments))
+        gain = graded_gain(self.bases.one, self.target(judgments))
         if self["weighting"] != "exponential":
             return gain
         return power_gain(gain, "the class", "choose another weighting")
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        return not self._base.SORTING_IS_OPTIMAL
+        return not self._base.statements().sorting_is_optimal
 
 
 TOMA = register(_TOMA)

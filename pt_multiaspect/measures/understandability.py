@@ -8,12 +8,12 @@ import numpy as np
 from .._typing import Floats
 from .._validation import real
 from ..bases import Base, as_base
-from ..bases.base import power_gain
 from ..bases.discounted import GradedRBP
 from ..collection import AspectView, Judgments
 from .joint import Joint, JointMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
+from .terms import power_gain
 
 _PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the probability that the user continues to the next rank")
 _SHARPNESS = Param(real("s", low=0, open_low=True), 1, "the factor in the gain of a document, 2^(s·P) - 1")

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from .._validation import whole
+from ..bases import Statements
 from ..collection import Judgments, Ranking
 from ..collection.columns import KNOWN
 from ..errors import MultiAspectError
@@ -170,7 +171,8 @@ class _RelativeRecall(_Korfhage, LinearMeasure):
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
 
-    CONSTANT_NORM = True
+    def statements(self) -> Statements:
+        return replace(super().statements(), has_constant_norm=True)
 
     def linear(self, target: Target) -> Linear:
         norm = np.full(target.n_queries, float(self["expected"]))
@@ -210,7 +212,8 @@ class _RecallEffort(_Korfhage):
     SHORT_DESC = "Relevant documents expected / documents examined until that many are found."
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
 
-    SORTING_IS_OPTIMAL = True
+    def statements(self) -> Statements:
+        return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         hits = ranking.select(self.relevant(target)[ranking.row])

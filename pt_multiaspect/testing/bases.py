@@ -39,7 +39,7 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
     yield from _parameters(base)
     yield from _invariances(base, world, ranking, target, values)
     yield from _sorting(base, world, rankings, gain, values)
-    if base.PREFERS_EARLY:
+    if base.statements().prefers_early:
         yield from _early_documents(base, world, target, values)
     if base.empty(target).any() and not base.LOWER_IS_BETTER and values.max() > 0:
         yield "`empty`: without a gain no value is above 0", world.show(int(np.argmax(values)))
@@ -52,7 +52,7 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
     progression = base.progression(target)
     if progression is not None:
         yield from _progression(progression, world, rankings, values)
-    if base.ACCEPTS_NEGATIVE_GAINS:
+    if base.statements().accepts_negative_gains:
         yield from _negative_gains(base, world)
 
 
@@ -64,13 +64,13 @@ def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
     at = int(np.argmax(values))
     if values[at] > base.RANGE[1] + TOLERANCE:
         yield (
-            "ACCEPTS_NEGATIVE_GAINS: values are within the maximum of RANGE",
+            "accepts_negative_gains: values are within the maximum of RANGE",
             f"{world.show(at)}: {values[at]:.6g}",
         )
     without = base.values(rankings, target.with_gain(np.maximum(target.gain, 0.0), target.top))
     for index in np.flatnonzero(values > without + TOLERANCE)[:1].tolist():
         yield (
-            "ACCEPTS_NEGATIVE_GAINS: negative gains do not raise values",
+            "accepts_negative_gains: negative gains do not raise values",
             f"{world.show(index)}: {values[index]:.6g}, with 0 for these {without[index]:.6g}",
         )
     form = base.additive(target)
@@ -111,22 +111,24 @@ def _invariances(base: Base, world: World, ranking: Ranking, target: Target, val
     if base.BINARY:
         changed = score(3 * target.gain + 2 * (target.gain > 0), target.top)
         yield from differences("BINARY: gains make no difference", world, changed, values)
-    if base.ORDINAL and target.top**2 <= base.MAX_GAIN:
+    stated = base.statements()
+    max_gain = np.inf if stated.max_gain is None else stated.max_gain
+    if stated.is_ordinal and target.top**2 <= max_gain:
         changed = score(target.gain**2, target.top**2)
-        yield from differences("ORDINAL: only the order of gains makes a difference", world, changed, values)
-    if not base.NEEDS_TOP:
+        yield from differences("is_ordinal: only the order of gains makes a difference", world, changed, values)
+    if not stated.needs_top:
         changed = score(target.gain, target.top + 1)
-        statement = "NEEDS_TOP is False: the top of the scale makes no difference"
+        statement = "needs_top is not stated: the top of the scale makes no difference"
         yield from differences(statement, world, changed, values)
-    exponential = None if base.EXPONENTIATES else base.exponential()
-    if exponential is not None and np.exp2(target.top) - 1.0 <= base.MAX_GAIN:
+    exponential = None if stated.exponentiates_gains else base.exponential()
+    if exponential is not None and np.exp2(target.top) - 1.0 <= max_gain:
         expected = score(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
         computed = np.asarray(exponential.score(ranking, target), dtype=np.float64)
         yield from differences("`exponential` is the measure of 2^gain - 1", world, computed, expected)
 
 
 def _sorting(base: Base, world: World, rankings: Rankings, gain: Floats, values: Floats) -> Iterator[Failure]:
-    if not base.SORTING_IS_OPTIMAL:
+    if not base.statements().sorting_is_optimal:
         return
     complete = values[world.complete]
     best = complete.min() if base.LOWER_IS_BETTER else complete.max()
@@ -136,7 +138,7 @@ def _sorting(base: Base, world: World, rankings: Rankings, gain: Floats, values:
     for index in world.complete[is_sorted & ~equal(complete, np.full(len(complete), best))][:1].tolist():
         better = int(world.complete[np.argmax(complete == best)])
         yield (
-            "SORTING_IS_OPTIMAL: documents in decreasing gain are a best ranking",
+            "sorting_is_optimal: documents in decreasing gain are a best ranking",
             f"{world.show(index)}: {values[index]:.6g}, but {' '.join(world.ranked[better])} has {best:.6g}",
         )
 
@@ -155,7 +157,7 @@ def _early_documents(base: Base, world: World, target: Target, values: Floats) -
                     if value_of.get(other, value) < value - TOLERANCE:
                         index = world.ranked.index(ranked)
                         yield (
-                            "PREFERS_EARLY: a relevant document further up never lowers the value",
+                            "prefers_early: a relevant document further up never lowers the value",
                             f"{world.show(index)}: {value:.6g}, with {' '.join(other)} {value_of[other]:.6g}",
                         )
                         return
@@ -178,8 +180,8 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
     discounts = np.asarray(form.discount(np.arange(1, 21)), dtype=np.float64)
     if discounts.shape != (20,) or (discounts < 0).any() or (np.diff(discounts) > 0).any():
         yield "a discount is at least 0 and does not increase with the rank", f"ranks 1, 2, ...: {discounts[:5]}"
-    if base.CONSTANT_NORM and (form.norm is None or len(set(form.norm.tolist())) > 1):
-        yield "CONSTANT_NORM: all queries have one norm", f"{world.show(0)}: {form.norm}"
+    if base.statements().has_constant_norm and (form.norm is None or len(set(form.norm.tolist())) > 1):
+        yield "has_constant_norm: all queries have one norm", f"{world.show(0)}: {form.norm}"
     if form.ideal is not None and form.norm is not None:
         ideal = form.ideal.norm(form.target, form.gain)
         yield from differences("`ideal` is the ideal ranking of the norm", world, np.asarray(form.norm), ideal)

@@ -67,7 +67,7 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     Notes
     -----
     The collections have the grades and gains 0, 1 and 2. A base that does not accept larger gains, such as one with
-    ``max_rel=2``, states them as `MAX_GAIN`; it is not checked with the gains 2^gain - 1, up to 3.
+    ``max_rel=2``, states them as `max_gain`; it is not checked with the gains 2^gain - 1, up to 3.
 
     Pickling is checked if the class can be imported by its name, unlike classes defined in a function or in a
     notebook.
