@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from .integration.accelerating import accelerate
     from .integration.variants import variants
     from .model_selection.boosters import metric_for
-    from .model_selection.fusion import AspectFusion
     from .model_selection.labels import aggregate_labels
     from .model_selection.ranker import AspectRanker
-    from .model_selection.rerankers import RerankingEvaluator
     from .model_selection.scorer import ranking_score, ranking_scorer
     from .model_selection.searches import RepeatedQueryKFold, paired_interval, pareto_front
     from .readability import with_readability
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Aspect",
-    "AspectFusion",
     "AspectRanker",
     "Aspects",
     "DistanceOrder",
@@ -58,7 +55,6 @@ __all__ = [
     "MultiAspectWarning",
     "Order",
     "RepeatedQueryKFold",
-    "RerankingEvaluator",
     "Robustness",
     "accelerate",
     "aggregate",

@@ -45,7 +45,7 @@ PACKAGE = ROOT / "pt_multiaspect"
 TESTS = {
     "kernels": "values reference golden bounds explanations standard session subtopics "
     "properties intervals search_front judges displacement classic "
-    "rank_biased_utility weightings fusion orders label_extremes repeats",
+    "rank_biased_utility weightings orders label_extremes repeats",
     "measures": "values reference golden testing bounds mean_of session subtopics intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations definitions "
     "explanations properties label_warnings orders",
@@ -69,7 +69,7 @@ TESTS = {
     "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
     "json_files value_tables datasets",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
-    "early_stopping fusion search_front rerankers learning_documents learning_arrays library_metrics repeats",
+    "early_stopping search_front recipes learning_documents learning_arrays library_metrics repeats",
     "orders": "values orders reference testing bounds",
     "strings": "join strings nul_ids",
 }

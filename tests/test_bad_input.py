@@ -903,7 +903,6 @@ _SEVERAL = pd.DataFrame(
     columns=["name", "qid", "measure", "value"],
 )
 _RANKER = ma.AspectRanker(Ridge(), aspects=BOTH)
-_FUSION = ma.AspectFusion(Ridge(), aspects=BOTH).fit([[1], [2]], _PAIR, qid=["a", "a"])
 
 
 @cases(
@@ -933,8 +932,6 @@ _FUSION = ma.AspectFusion(Ridge(), aspects=BOTH).fit([[1], [2]], _PAIR, qid=["a"
     ("no features", lambda: _RANKER.fit(None, _PAIR, qid=["a", "a"]), ["X: expected one row of features per document", "got None"]),
     ("a dict of features", lambda: _RANKER.fit({"bm25": [1, 2]}, _PAIR, qid=["a", "a"]), ["X: expected one row of features per document", "'bm25'"]),
     ("eval_set a number", lambda: _RANKER.fit([[1], [2]], _PAIR, qid=["a", "a"], eval_set=0.2), ["eval_set: expected a list of (X, y)", "got float"]),
-    ("sweep without weights", lambda: _FUSION.sweep([[1], [2]], _PAIR, qid=["a", "a"], measures={"c": "CAM"}, weights=0.5), ["weights: expected a list of dicts", "got 0.5"]),
-    ("sweep of one", lambda: _FUSION.sweep([[1], [2]], _PAIR, qid=["a", "a"], measures={"c": "CAM"}, weights=1), ["weights: expected a list of dicts", "got 1"]),
     ("name of a measure to check", lambda: ma.testing.check_measure("TOMA"), ["expected a measure, a base or the class of one", "'TOMA'"]),
     ("seed of a check", lambda: ma.testing.check_measure(CAM, seed="x"), ["seed: expected a whole number", "'x'"]),
     ("aspects of a check", lambda: ma.testing.check_distance("euclidean", n_aspects=0), ["n_aspects: expected a whole number", "got 0"]),

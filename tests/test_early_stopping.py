@@ -109,32 +109,27 @@ def test_features_of_an_evaluation_set_are_those_of_fit(columns: list[str], libr
     same = (as_frame(dict(features[~TRAIN])), Y[~TRAIN], QID[~TRAIN])
     wrong = (as_frame(dict(features[~TRAIN].set_axis(columns, axis=1))), *same[1:])
     message = r"eval_set\[1\]: X: expected the features of fit in the same order, a, b, c, d, got .* select them"
-    for make in (ma.AspectRanker, ma.AspectFusion):
-        ranker = make(lightgbm(n_estimators=3), aspects=ASPECTS)
-        ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same])
-        with pytest.raises(ma.MultiAspectError, match=message):
-            ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same, wrong])
+    ranker = ma.AspectRanker(lightgbm(n_estimators=3), aspects=ASPECTS)
+    ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same])
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same, wrong])
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("make", LIBRARIES)
-def test_each_ranker_of_a_fusion_stops_by_its_aspect(make: Any) -> None:
-    fusion = ma.AspectFusion(make(), aspects=ASPECTS)
-    for y in (LABELS, LABELS.reset_index(), Y.to_numpy()):
-        qid = None if isinstance(y, pd.DataFrame) else QID
-        held = (X[~TRAIN], y[~TRAIN], None if qid is None else QID[~TRAIN])
-        fusion.fit(X[TRAIN], y[TRAIN], qid=None if qid is None else QID[TRAIN], eval_set=[held])
-        for name, ranker in fusion.rankers_.items():
-            alone = ma.AspectRanker(make(), ma.On(aspect=name, aspects=ma.Aspects({name: ASPECTS[name]})))
-            alone.fit(X[TRAIN], LABELS[TRAIN][[name]], eval_set=[(X[~TRAIN], LABELS[~TRAIN][[name]])])
-            assert ranker.evals_result_ == alone.evals_result_
+def test_a_ranker_of_one_aspect_stops_by_it(make: Any) -> None:
+    for name in ASPECTS:
+        ranker = ma.AspectRanker(make(), target=name, aspects=ASPECTS)
+        alone = ma.AspectRanker(make(), ma.On(aspect=name, aspects=ma.Aspects({name: ASPECTS[name]})))
+        alone.fit(X[TRAIN], LABELS[TRAIN][[name]], eval_set=[(X[~TRAIN], LABELS[~TRAIN][[name]])])
+        ((_, expected),) = alone.evals_result_["valid_0"].items()
+        for y in (LABELS, LABELS.reset_index(), Y.to_numpy()):
+            qid = None if isinstance(y, pd.DataFrame) else QID
+            held = (X[~TRAIN], y[~TRAIN], None if qid is None else QID[~TRAIN])
+            ranker.fit(X[TRAIN], y[TRAIN], qid=None if qid is None else QID[TRAIN], eval_set=[held])
+            ((_, values),) = ranker.evals_result_["valid_0"].items()
+            assert values == expected
             assert ranker.best_iteration_ == alone.best_iteration_ < 40
-    fusion.fit(X, LABELS, eval_fraction=0.2)
-    assert all(ranker.best_iteration_ <= 40 for ranker in fusion.rankers_.values())
-    with pytest.raises(ma.MultiAspectError, match=r"eval_set: expected y.*add credibility"):
-        ma.AspectFusion(make()).fit(X, LABELS, eval_set=[(X, LABELS[["relevance"]])])
-    with pytest.raises(ma.MultiAspectError, match="eval_fraction has no effect on precomputed"):
-        ma.AspectFusion("precomputed").fit(Y, LABELS, eval_fraction=0.2)
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])

@@ -52,12 +52,6 @@ def _ranker_results(as_: As) -> Any:
     return ranker.predict(as_(X)), by_qid.coef if hasattr(by_qid, "coef") else by_qid.score(as_(X), as_(Y))
 
 
-def _fusion_results(as_: As) -> Any:
-    fusion = ma.AspectFusion(Ridge(), aspects=SCALES).fit(as_(X), as_(Y), qid=as_(QID), sample_weight=as_(SCORE))
-    swept = fusion.sweep(as_(X), as_(Y), as_(QID), measures={"CAM": MEASURE}, weights=3)
-    return fusion.predict(as_(X)), swept
-
-
 def _boosters(as_: As) -> Any:
     metric = ma.metric_for("lightgbm", MEASURE, as_(Y), as_(QID))
     return metric(Y["relevance"], SCORE.to_numpy())
@@ -140,7 +134,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
         RANKER, as_(X), as_(Y), qid=as_(QID)
     ),
     "AspectRanker": _ranker_results,
-    "AspectFusion": _fusion_results,
     "metric_for": _boosters,
     "RepeatedQueryKFold": lambda as_: [
         list(map(list, split)) for split in ma.RepeatedQueryKFold(3, 1).split(as_(X), groups=as_(QID))

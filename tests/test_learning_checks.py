@@ -53,7 +53,7 @@ def test_classes_of_a_classifier_rank_with_many_ties() -> None:
             make_pipeline(model).fit(X, Y["relevance"]), X, LABELS
         ),
         "LogisticRegression": lambda model: ma.AspectRanker(model, "relevance").fit(X, LABELS).predict(X),
-        "GaussianNB": lambda model: ma.AspectFusion(model).fit(X, LABELS).predict(X, qid=QID),
+        "GaussianNB": lambda model: ma.AspectRanker(make_pipeline(model), "relevance").fit(X, LABELS).predict(X),
     }
     models = [DecisionTreeClassifier(), QuadraticDiscriminantAnalysis(), LogisticRegression(), GaussianNB()]
     for (name, door), model in zip(doors.items(), models, strict=True):

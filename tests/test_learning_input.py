@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ Y = pd.DataFrame({"relevance": RNG.integers(0, 3, N), "credibility": RNG.integer
 HOLES = Y.astype(float)
 HOLES.loc[3] = np.nan
 RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y, qid=QID)
-FUSION = ma.AspectFusion(Ridge(), aspects=ASPECTS).fit(X, Y, qid=QID)
 
 
 def _metric(y: Any, qid: Any, measure: Any, **more: Any) -> float:
@@ -67,19 +65,6 @@ def _own_score(y: Any, qid: Any, measure: Any, missing: str = "error") -> float:
     return ranker.score(X, y, qid=qid)
 
 
-def _fuse_aspects(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
-    return ma.AspectFusion(Ridge(), aspects=ASPECTS, **more).fit(X, y, qid=qid).predict(X, qid=qid)
-
-
-def _sweep_weights(y: Any, qid: Any, measure: Any, missing: str = "error") -> Any:
-    return (
-        copy(FUSION)
-        .set_params(missing=missing)
-        .sweep(X, y, qid, measures={"m": measure}, weights=3)["m"]
-        .to_numpy()
-    )
-
-
 def _labels(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
     columns = {} if qid is None else {"qid": qid}
     rows = y.iloc[: N if qid is None else len(qid)]
@@ -95,8 +80,6 @@ DOORS: dict[str, Callable[..., Any]] = {
     "metric_for CatBoost": _catboost,
     "AspectRanker": _fit,
     "AspectRanker.score": _own_score,
-    "AspectFusion": _fuse_aspects,
-    "AspectFusion.sweep": _sweep_weights,
     "aggregate_labels": _labels,
 }
 
@@ -144,12 +127,11 @@ def test_single_aspect_measures_need_labels_of_their_aspect_only() -> None:
 def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
     value = _score(Y, QID, LONGER)
     assert value > 0
-    # Scores of searches are negated; metrics tell the library; sweeps are negated as scores.
+    # Scores of searches are negated; metrics tell the library.
     assert _scorer(Y, QID, LONGER) == _scorers(Y, QID, LONGER) == -value
     metric = ma.metric_for("lightgbm", LONGER, Y, QID, aspects=ASPECTS)
     assert metric(Y["relevance"], X[:, 0])[1:] == (value, False)
     assert metric.maximize is metric.is_max_optimal() is False
-    assert (_sweep_weights(Y, QID, LONGER) < 0).all()
 
 
 @pytest.mark.parametrize("door", [_fit, _labels])
@@ -198,31 +180,27 @@ def test_frames_with_the_same_rows_in_another_order_are_no_pair(door: str) -> No
     assert np.array_equal(DOORS[door](Y, other, MEASURE), DOORS[door](Y, QID, MEASURE))
 
 
-@pytest.mark.parametrize("use", ["fit", "score", "fuse", "sweep", "search"])
+@pytest.mark.parametrize("use", ["fit", "score", "search"])
 def test_features_in_another_order_than_labels(use: str) -> None:
     features = pd.DataFrame(X)[::-1]
     calls: dict[str, Callable[[], Any]] = {
         "fit": lambda: RANKER.fit(features, Y, qid=QID),
         "score": lambda: RANKER.score(features, Y, qid=QID),
-        "fuse": lambda: FUSION.fit(features, Y, qid=QID),
-        "sweep": lambda: FUSION.sweep(features, Y, QID, measures={"m": MEASURE}),
         "search": lambda: ma.ranking_scorer(MEASURE)(RANKER, features, Y, qid=QID),
     }
     with pytest.raises(MultiAspectError, match=r"index of X.*index of y.*different"):
         calls[use]()
 
 
-@pytest.mark.parametrize("use", ["fit", "weigh", "fuse", "predict", "score", "search", "ranking_score", "split"])
+@pytest.mark.parametrize("use", ["fit", "weigh", "score", "search", "ranking_score", "split"])
 def test_queries_and_weights_in_another_order_than_features(use: str) -> None:
     # The labels are an array, so that only the other objects tell that rows are in another order.
     y, features = Y.to_numpy(), pd.DataFrame(X)
     backwards, weights = pd.Series(QID)[::-1], pd.Series(np.ones(N))
-    ranker, fusion = ma.AspectRanker(Ridge(), MEASURE, aspects=ASPECTS), ma.AspectFusion(Ridge(), aspects=ASPECTS)
+    ranker = ma.AspectRanker(Ridge(), MEASURE, aspects=ASPECTS)
     calls: dict[str, Callable[[], Any]] = {
         "fit": lambda: ranker.fit(features, y, qid=backwards),
-        "weigh": lambda: fusion.fit(X, y, qid=backwards, sample_weight=weights),
-        "fuse": lambda: fusion.fit(features, y, qid=backwards),
-        "predict": lambda: fusion.fit(X, y, qid=QID).predict(features, qid=backwards),
+        "weigh": lambda: ranker.fit(X, y, qid=backwards, sample_weight=weights),
         "score": lambda: ranker.fit(X, y, qid=QID).score(features, y, qid=backwards),
         "search": lambda: ma.ranking_scorer(MEASURE)(ranker.fit(X, y, qid=QID), features, y, qid=backwards),
         "ranking_score": lambda: ma.ranking_score(y, pd.Series(X[:, 0]), qid=backwards, measure=MEASURE),
@@ -233,7 +211,7 @@ def test_queries_and_weights_in_another_order_than_features(use: str) -> None:
     assert ranker.fit(features, y, qid=backwards.to_numpy()).n_features_in_ == X.shape[1]
 
 
-@pytest.mark.parametrize("use", ["fit", "score", "fuse", "sweep", "search"])
+@pytest.mark.parametrize("use", ["fit", "score", "search"])
 @pytest.mark.parametrize("as_column", [False, True])
 def test_features_of_other_queries_than_the_labels(use: str, as_column: bool) -> None:
     level = pd.Index(QID, name="qid")
@@ -244,8 +222,6 @@ def test_features_of_other_queries_than_the_labels(use: str, as_column: bool) ->
     calls: dict[str, Callable[[], Any]] = {
         "fit": lambda: clone(RANKER).fit(features, y),
         "score": lambda: RANKER.score(features, y),
-        "fuse": lambda: clone(FUSION).fit(features, y),
-        "sweep": lambda: FUSION.sweep(features, y, None, measures={"m": MEASURE}),
         "search": lambda: ma.ranking_scorer(MEASURE)(RANKER, features, y),
     }
     with pytest.raises(MultiAspectError, match=r"expected y and X.*qid.*got q0 and q1"):

@@ -441,17 +441,15 @@ def test_successive_halving_over_samples_divides_queries(table: Table) -> None:
     assert whole.n_iterations_ >= 2
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("make", [lambda: RANKER, lambda: ma.AspectFusion(Ridge(), aspects=ASPECTS)])
-def test_queries_of_fit_that_are_scored_again_are_noticed(make: Callable[[], Any], table: Table) -> None:
+def test_queries_of_fit_that_are_scored_again_are_noticed(table: Table) -> None:
     # The rows of a query were ranked apart, by a model that had learnt from the others: values looked better.
     index = pd.Index(table.qid, name="qid")
     X, Y = pd.DataFrame(table.X, index=index), table.Y.set_axis(index)
     shuffled = KFold(3, shuffle=True, random_state=0)
     with pytest.warns(ma.MultiAspectWarning, match=TRAINED) as caught:
-        cross_validate(make(), X, Y, scoring=SCORERS["toma"], cv=shuffled, error_score="raise")
+        cross_validate(RANKER, X, Y, scoring=SCORERS["toma"], cv=shuffled, error_score="raise")
     assert len(caught) == 1  # not once per fold
-    search = GridSearchCV(make(), {}, scoring=SCORERS["toma"], cv=ma.RepeatedQueryKFold(3, 1)).fit(X, Y)
+    search = GridSearchCV(RANKER, {}, scoring=SCORERS["toma"], cv=ma.RepeatedQueryKFold(3, 1)).fit(X, Y)
     with pytest.warns(ma.MultiAspectWarning, match=r"1 of 1 scored query, such as .* was among"):
         SCORERS["toma"](search, X[-3:], Y[-3:])
 
@@ -468,6 +466,19 @@ def test_a_pipeline_knows_the_queries_of_its_last_step(table: Table) -> None:
 def test_regressors_without_queries_do_not_know_which_they_were_trained_on(table: Table) -> None:
     ranker = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS)).fit(table.X, table.Y)
     SCORERS["toma"](ranker, table.X[1:], table.Y[1:], qid=np.arange(len(table.Y) - 1) // 2)
+
+
+def test_estimators_that_rank_whole_queries_receive_them(table: Table) -> None:
+    class Whole:
+        def predict(self, X: Any, qid: Any) -> Any:
+            return pd.Series(X[:, 0]).groupby(qid).rank().to_numpy()
+
+    expected = ma.ranking_score(
+        table.Y, Whole().predict(table.X, table.qid), qid=table.qid, measure=TOMA(aspects=ASPECTS)
+    )
+    scorer = ma.ranking_scorer(TOMA(aspects=ASPECTS))
+    assert scorer(Whole(), table.X, table.Y, qid=table.qid) == expected
+    assert scorer(Whole(), table.X, table.Y.set_axis(pd.Index(table.qid, name="qid"))) == expected
 
 
 #: What a scorer warns of, as searches turn its error into NaN.

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from test_repeats import GRADES, NAMES, QID, SCORING, N, X, Y
 
 import pt_multiaspect as ma
-from pt_multiaspect import AspectFusion, MultiAspectError, On, RepeatedQueryKFold
+from pt_multiaspect import CAM, AspectRanker, MultiAspectError, On, RepeatedQueryKFold
 from pt_multiaspect.kernels import pareto
 
 
@@ -197,8 +197,8 @@ def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
     weights = [{"relevance": w, "credibility": 1 - w} for w in (0, 0.4, 1)]
     cv, labels = RepeatedQueryKFold(n_splits=2, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
     search = GridSearchCV(
-        AspectFusion(Ridge(), aspects=GRADES),
-        {"weights": weights},
+        AspectRanker(Ridge(), target=CAM(aspects=GRADES, base="DCG")),
+        {"target__weights": weights},
         scoring=SCORING,
         refit=partial(ma.pareto_front, choose="knee"),
         cv=cv,
@@ -206,8 +206,8 @@ def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
     with sklearn.config_context(enable_metadata_routing=routed):
         search.fit(X, labels, **({"qid": QID, "groups": QID} if routed else {}))
     assert search.best_index_ == 1
-    assert search.best_params_ == {"weights": weights[1]}
-    assert search.best_estimator_.predict(X, qid=QID).shape == (N,)
+    assert search.best_params_ == {"target__weights": weights[1]}
+    assert search.best_estimator_.predict(X).shape == (N,)
     assert ma.pareto_front(search.cv_results_, choose={"credibility": 1}) == 0
     assert ma.pareto_front(search.cv_results_, choose={"relevance": 1}) == 2
     assert ma.pareto_front(search)["on_front"].all()
@@ -215,13 +215,21 @@ def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
     assert len([name for name in search.cv_results_ if name.startswith("split")]) == 8
 
 
-def test_the_front_of_one_fit() -> None:
-    fusion = AspectFusion(Ridge(), aspects=GRADES).fit(X, Y, qid=QID)
-    swept = fusion.sweep(X, Y, QID, measures={name: On(aspect=name, aspects=GRADES) for name in NAMES}, weights=6)
+def test_the_front_of_weighted_predictions() -> None:
+    rankers = [AspectRanker(Ridge(), target=name, aspects=GRADES).fit(X, Y, qid=QID) for name in NAMES]
+    first, second = (ranker.predict(X) / ranker.predict(X).std() for ranker in rankers)
+    rows = []
+    for weight in np.linspace(0, 1, 6):
+        scores = weight * first + (1 - weight) * second
+        values = {
+            name: ma.ranking_score(Y, scores, qid=QID, measure=On(aspect=name, aspects=GRADES)) for name in NAMES
+        }
+        rows.append({"weight": weight, **values})
+    swept = pd.DataFrame(rows)
     front = ma.pareto_front(swept, NAMES)
     assert front["on_front"].sum() > 2
     row = ma.pareto_front(swept, NAMES, choose="knee")
-    assert 0 < swept["weight_relevance"][row] < 1
+    assert 0 < swept["weight"][row] < 1
 
 
 # -- scores ---------------------------------------------------------------------------------------
@@ -240,6 +248,6 @@ def test_lower_is_better_columns_must_be_negated():
             read(table, ["ESL(wanted=1)", "nDCG@10"])
     negated = table.assign(negated=-table["ESL(wanted=1)"])
     assert ma.pareto_front(negated, ["negated", "nDCG@10"])["on_front"].all()
-    # As AspectFusion.sweep returns them.
+    # As ranking_scorer returns them.
     already = table.assign(**{"ESL(wanted=1)": -table["ESL(wanted=1)"]})
     assert ma.pareto_front(already, ["ESL(wanted=1)", "nDCG@10"])["on_front"].all()

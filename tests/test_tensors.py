@@ -93,11 +93,6 @@ def _fit(form: Callable[[Any], Any]) -> Any:
     return [*ranker.predict(form(X)), ranker.score(form(X), form(Y[:, 0]), qid=form(QID))]
 
 
-def _fuse(form: Callable[[Any], Any]) -> Any:
-    fusion = ma.AspectFusion(Ridge(), aspects=ASPECTS).fit(form(X), form(Y), qid=form(QID))
-    return fusion.predict(form(X), qid=form(QID))
-
-
 DOORS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "ranking_score": lambda form: ma.ranking_score(
         form(Y), form(SCORE), qid=form(QID), measure=CAM, aspects=ASPECTS
@@ -109,7 +104,6 @@ DOORS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "aggregate_labels": lambda form: ma.aggregate_labels(form(Y[:, 0]), "relevance", qid=form(QID)).values,
     "RepeatedQueryKFold": lambda form: next(ma.RepeatedQueryKFold(2, 1).split(X, groups=form(QID)))[1],
     "AspectRanker": _fit,
-    "AspectFusion": _fuse,
 }  # fmt: skip
 
 

@@ -122,6 +122,36 @@ class StoppedByLabel(BaseEstimator):  # type: ignore[misc]
         return self.ranker_.predict(X)
 
 
+class OneRankerPerAspect(BaseEstimator):  # type: ignore[misc]
+    """A ranker of each aspect, whose predictions are standardised within queries and summed."""
+
+    def __init__(self, estimator: Any, aspects: ma.Aspects) -> None:
+        self.estimator = estimator
+        self.aspects = aspects
+
+    def fit(self, X: Any, y: pd.DataFrame) -> OneRankerPerAspect:
+        """Fit one ranker per aspect."""
+        self.rankers_ = {}
+        for name in self.aspects:
+            ranker = ma.AspectRanker(self.estimator, target=name, aspects=self.aspects)
+            self.rankers_[name] = ranker.fit(X, y)
+        return self
+
+    def predict(self, X: Any, qid: Any) -> Any:
+        """Return the sum of the standardised predictions."""
+        predictions = pd.DataFrame({name: ranker.predict(X) for name, ranker in self.rankers_.items()})
+        standardised = predictions.groupby(qid).transform(_standardise)
+        return standardised.sum(axis=1).to_numpy()
+
+
+def _standardise(scores: pd.Series) -> pd.Series:
+    """Subtract the mean of a query, and divide by its standard deviation."""
+    deviation = scores.std(ddof=0)
+    if deviation < 1e-9:  # equal predictions rank nothing
+        return scores * 0
+    return (scores - scores.mean()) / deviation
+
+
 class RandomOrder(BaseEstimator):  # type: ignore[misc]
     """Random predictions, as a floor."""
 
@@ -146,7 +176,7 @@ def estimator(name: str, learner: str, aspects: ma.Aspects) -> Any:
     if name == BY_MEAN:
         return DividedByMean(LEARNERS[learner](), aspects)
     if name == "fusion":
-        return ma.AspectFusion(LEARNERS[learner](), aspects=aspects)
+        return OneRankerPerAspect(LEARNERS[learner](), aspects)
     make = {**TARGETS, WEIGHTED: _twice}.get(name, lambda scales: ma.On(aspect=name, aspects=scales))
     return ma.AspectRanker(LEARNERS[learner](), target=make(aspects), measure=measure)
 

@@ -11,10 +11,8 @@ from .._lazy import lazy_attributes
 
 _NAMES = {
     "boosters": ["metric_for"],
-    "fusion": ["AspectFusion"],
     "labels": ["aggregate_labels"],
     "ranker": ["AspectRanker"],
-    "rerankers": ["RerankingEvaluator"],
     "scorer": ["ranking_score", "ranking_scorer"],
     "searches": ["RepeatedQueryKFold", "paired_interval", "pareto_front"],
 }

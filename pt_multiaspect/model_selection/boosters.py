@@ -53,14 +53,6 @@ def warn_of_classes(model: Any, remedy: str = "") -> None:
         )
 
 
-def has_qid_parameter(method: Any) -> bool:
-    """Return whether a method has a parameter `qid`, such as the predict method of `AspectFusion`."""
-    try:
-        return "qid" in inspect.signature(method).parameters
-    except ValueError:  # a builtin without signature
-        return False
-
-
 def query_parameter(estimator: Any) -> str | None:
     """Return the parameter of fit for queries: group sizes, or one id per row."""
     parameters = inspect.signature(last_step(estimator).fit).parameters

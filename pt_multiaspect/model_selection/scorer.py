@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from ..collection.frames import materialise, to_pandas
 from ..errors import MultiAspectError, number_of, warn_once
 from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query
-from .boosters import has_qid_parameter, last_step, warn_of_classes
+from .boosters import last_step, warn_of_classes
 from .queries import ADD_QID, find_queries, require_queries, rows_per_query
 from .rows import EvaluatedMeasure, warn_if_constant
 
@@ -53,7 +54,7 @@ def ranking_scorer(
         folds use the same scales.
     response_method : {'predict', 'decision_function', 'predict_proba'}
         The method of the estimator that returns the scores. For ``predict_proba`` with two classes, the
-        scores are the probabilities of the second class.
+        scores are the probabilities of the second class. If it has a parameter ``qid``, it receives the queries.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
     qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
@@ -174,7 +175,8 @@ class RankingScorer:
             raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
         if self._response_method == "predict":
             warn_of_classes(estimator, ", or score two classes by response_method='predict_proba'")
-        scores = fill_masked(respond(X, qid=queries) if has_qid_parameter(respond) else respond(X))
+        response = respond(X, qid=queries) if _has_qid_parameter(respond) else respond(X)
+        scores = fill_masked(response)
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             scores = scores[:, 1]
         return self.score_predictions(y, scores, queries)
@@ -213,6 +215,14 @@ class RankingScorer:
         return f"ranking_scorer({measures if self._several else measures['']}{more})"
 
 
+def _has_qid_parameter(method: Any) -> bool:
+    """Return whether a method has a parameter `qid`."""
+    try:
+        return "qid" in inspect.signature(method).parameters
+    except ValueError:  # a builtin without signature
+        return False
+
+
 def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
     """Warn if the estimator was fitted on some of the scored queries."""
     fitted = last_step(getattr(estimator, "best_estimator_", estimator))
@@ -222,21 +232,14 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
     scored = rows_per_query(queries)
     if trained == scored:
         return  # the training set as a whole, as with return_train_score
-    is_precomputed = getattr(fitted, "_is_precomputed", False)  # nothing is trained: only parts of queries matter
-    known = [
-        qid for qid, n_rows in scored.items() if qid in trained and not (is_precomputed and trained[qid] == n_rows)
-    ]
+    known = [qid for qid in scored if qid in trained]
     if known:
         name = type(estimator).__name__
-        reason = (
-            f"had other rows when {name} was fitted: a part of a ranking does not have the value of the whole"
-            if is_precomputed
-            else f"{'was' if len(known) == 1 else 'were'} among those that {name} was fitted on: the values do not "
-            "hold for other queries"
-        )
+        were = "was" if len(known) == 1 else "were"
         warn_once(
-            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {reason}. Split by "
-            "query, as with cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
+            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {were} among those "
+            f"that {name} was fitted on: the values do not hold for other queries. Split by query, as with "
+            "cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
             # The folds and candidates of a search have the same queries in all.
             key=f"{name} fitted on scored queries {hash(frozenset(trained).union(scored))}",
         )
@@ -250,7 +253,7 @@ def _drops_qid(estimator: Any) -> bool:
         if steps and isinstance(steps[0], ColumnTransformer):
             return not any(name.rpartition("__")[2] == "qid" for name in steps[0].get_feature_names_out())
         return bool(steps) and _drops_qid(steps[0])
-    # AspectRanker and AspectFusion, which this module must not import.
+    # AspectRanker, which this module must not import.
     return hasattr(estimator, "_trained_queries")
 
 

@@ -222,7 +222,7 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
         searched_params = {name: list(results[name]) for name in results if str(name).startswith("param_")}
         return pd.DataFrame(searched_params, index=scores.index), scores
     for name in names:
-        # Values that are never positive are already negated, as by AspectFusion.sweep.
+        # Values that are never positive are already negated, as by ranking_scorer.
         if (scores[name] > 0).any() and lower_aggregate_is_better(find_measure(name)):
             raise MultiAspectError(
                 f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
@@ -248,8 +248,7 @@ def pareto_front(
     ----------
     results : fitted search, dict or DataFrame
         A fitted `GridSearchCV` (or another search) with a dict of scorers, its ``cv_results_``, or a table with
-        one row per setting, such as the result of `AspectFusion.sweep`. Higher scores must be better, as those of
-        `ranking_scorer` are.
+        one row per setting. Higher scores must be better, as those of `ranking_scorer` are.
     metrics : sequence of str, optional
         Names of the scorers, or columns of the table. By default, all scorers of the search; required for a
         table.
