@@ -137,11 +137,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "1e-09 / max(1.0, abs(self.value))",
     ): "the scale of a tolerance for rounding",
     (
-        "analysis/judges.py",
-        "[seed, 0]",
-        "[seed, 1]",
-    ): "another stream of random numbers",
-    (
         "analysis/upper_bounds/beam_search.py",
         "2 ** n_types",
         "3 ** n_types",
@@ -151,11 +146,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "least_aspects: ClassVar[int] = 1",
         "least_aspects: ClassVar[int] = 0",
     ): "there is no set of aspects without any",
-    (
-        "analysis/judges.py",
-        "np.where(defined, values, 0.0)",
-        "np.where(defined, values, 1.0)",
-    ): "what is not defined is NaN in the result",
     (
         "analysis/upper_bounds/beam_search.py",
         "effort > _MOST_EFFORT",

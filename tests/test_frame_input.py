@@ -30,6 +30,7 @@ JUDGED = pd.DataFrame(
     ],
     columns=["qid", "docno", "criterion", "judge", "value"],
 )  # fmt: skip
+JUDGED_RELEVANCE = JUDGED.replace({"criterion": {"correct": "relevance"}})
 SUBTOPICS = pd.DataFrame({"qid": ["q1"] * 2, "iteration": ["1", "2"], "docno": ["d1", "d2"], "label": [1, 2]})
 BY_KIND = LONG.assign(kind=LONG["qid"].map({"q1": "x", "q2": "y", "q3": "x"}))
 MANY = pd.DataFrame(
@@ -115,10 +116,9 @@ DOORS: dict[str, Callable[[As], Any]] = {
         as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, ranges=[(1, 3)]
     ),
     "judge_agreement": lambda as_: analysis.judge_agreement(as_(JUDGED), aspects={"correct": 2, "fluent": 2}),
-    "judge_sensitivity": lambda as_: analysis.judge_sensitivity(
-        {name: as_(run) for name, run in RUNS.items()}, as_(JUDGED), ["CAM"], n_resamples=2,
-        aspects={"correct": 2, "fluent": 2},
-    ).table,
+    "robustness by judge": lambda as_: ma.robustness(
+        {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), "AP", judges=as_(JUDGED_RELEVANCE)
+    ).judges,
     "prediction_powered": lambda as_: analysis.prediction_powered(as_(MANY[MANY["qid"] < "q4"]), as_(MANY)).table,
     "upper_bound": lambda as_: analysis.upper_bound(as_(QRELS), MEASURE),
     "ideal_values": lambda as_: analysis.ideal_values(as_(QRELS), ma.TOMA(aspects=SCALES) @ 5),
@@ -141,7 +141,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "pareto_front": lambda as_: ma.pareto_front(as_(X), ["f1", "f2"]),
     "the choice on a front": lambda as_: ma.pareto_front(as_(X), ["f1", "f2"], choose="knee"),
     "plots.systems": lambda as_: _figure(plots.systems(as_(LONG), "CAM", "P@3")),
-    "plots.ranking_grades": lambda as_: _figure(plots.ranking_grades(as_(RUNS["a"]), as_(QRELS), "q1")),
     "plots.crp_over_ranks": lambda as_: _figure(
         plots.crp_over_ranks({"a": as_(ma.crp_curve(RUNS["a"], QRELS))}, "q1")
     ),

@@ -1,4 +1,4 @@
-"""Judgments of several judges: `from_long`, agreement, the sensitivity to judges, and Judged@k per aspect."""
+"""Judgments of several judges: `from_long`, agreement, differences by judge, and Judged@k per aspect."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import itertools
 import json
 import statistics
 import sys
+import warnings
 from collections import Counter, defaultdict
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from scipy.stats import ttest_1samp
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.analysis import JudgeSensitivity, judge_agreement, judge_sensitivity, rank_correlation
+from pt_multiaspect.analysis import judge_agreement
 
 # -- Judged@k per aspect ----------------------------------------------------------------------------------
 
@@ -390,9 +391,9 @@ def test_agreement_requires_judges_and_the_library(monkeypatch) -> None:
         judge_agreement(long(rows))
 
 
-# -- the order of systems --------------------------------------------------------------------------------
+# -- differences by judge --------------------------------------------------------------------------------
 
-SENSITIVITY = {"relevance": 3, "fluent": ma.Aspect([1, 2, 3], threshold=2)}
+SCALES_OF_JUDGES = {"relevance": 3, "fluent": ma.Aspect([1, 2, 3], threshold=2)}
 
 
 def world(seed: int = 0, n_judges: int = 3, noise: float = 1.0) -> tuple[dict[str, Any], list[Row]]:
@@ -412,206 +413,100 @@ def world(seed: int = 0, n_judges: int = 3, noise: float = 1.0) -> tuple[dict[st
     return runs, rows
 
 
-MEASURES = {"TOMA": "TOMA(base='nDCG@5')", "CAM": "CAM(base='P@3')", "nDCG": "nDCG@5", "ESL": "ESL(wanted=2)"}
+MEASURES = {
+    "TOMA": ma.TOMA(base="nDCG@5", aspects=SCALES_OF_JUDGES),
+    "CAM": ma.CAM(base="P@3", aspects=SCALES_OF_JUDGES),
+    "nDCG": "nDCG@5",
+    "ESL": "ESL(wanted=2)",
+}
 
 
-@pytest.mark.slow
-def test_correlations_are_those_of_evaluated_labels() -> None:
-    """Each label set by the public functions: wide qrels of one judge, evaluated and correlated."""
+def by_judge(runs: dict[str, Any], rows: list[Row], measure: Any, baseline: str = "run 0") -> pd.DataFrame:
+    """The differences of a measure by the labels of each judge; all labels together are the qrels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scales that are inferred
+        qrels = ma.from_long(long(rows))
+        found = ma.robustness(runs, qrels, measure, baseline=baseline, variants="AP", judges=long(rows))
+    assert found.judges is not None
+    return found.judges
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("label", MEASURES)
+def test_differences_are_those_of_the_labels_of_each_judge(label: str) -> None:
+    """Each judge by the public functions: wide qrels of one judge, evaluated, and paired differences."""
     runs, rows = world()
-    result = judge_sensitivity(runs, long(rows), MEASURES, aspects=SENSITIVITY, n_resamples=3)
-    means = {}
-    for judge in ("all", "judge 0", "judge 1", "judge 2"):
-        subset = [row for row in rows if judge in ("all", row[3])]
-        wide = ma.from_long(long(subset), aspects=SENSITIVITY)
-        declared = {
-            label: text if label in ("nDCG", "ESL") else text.replace("(", f"(aspects={wide.attrs['aspects']!r},")
-            for label, text in MEASURES.items()
-        }
-        means[judge] = ma.aggregate(ma.evaluate(runs, wide, declared, progress=False)).set_index("name")
-    for row in result.pairs.itertuples():
-        expected = rank_correlation(means[row.a][row.measure], means[row.b][row.measure])
-        assert row.correlation == pytest.approx(expected, nan_ok=True), row
-    for row in result.judges.itertuples():
-        expected = rank_correlation(means["all"][row.measure], means[row.judge][row.measure])
-        assert (row.correlation, row.own) == (pytest.approx(expected), 1)
-    between = result.pairs.groupby("measure", sort=False)["correlation"]
-    assert result.table["between_judges"].tolist() == pytest.approx(between.mean().tolist())
-    assert result.table["min_between_judges"].tolist() == between.min().tolist()
-    assert result.table["measure"].tolist() == list(MEASURES)
+    found = by_judge(runs, rows, {label: MEASURES[label]})
+    assert len(found) == 4 * 3
+    for judge, table in found.groupby("judge"):
+        wide = ma.from_long(long([row for row in rows if row[3] == judge]), aspects=SCALES_OF_JUDGES)
+        values = ma.evaluate(runs, wide, {label: MEASURES[label]}, progress=False)
+        by_topic = values.pivot(index="qid", columns="name", values="value")
+        for row in table.itertuples():
+            differences = by_topic[row.a] - by_topic[row.b]
+            assert row.difference == pytest.approx(differences.mean(), abs=1e-12)
+            interval = ttest_1samp(differences, 0).confidence_interval(0.95)
+            assert (row.low, row.high) == pytest.approx(tuple(interval))
 
 
-@pytest.mark.slow
-def test_seeded_and_independent_of_the_order_of_rows() -> None:
+def test_differences_do_not_depend_on_the_order_of_labels() -> None:
     runs, rows = world()
-    options = {"aspects": SENSITIVITY, "n_resamples": 5, "seed": 3}
-    for resample in ("labels", "judges"):
-        first = judge_sensitivity(runs, long(rows), "CAM(base='nDCG')", resample=resample, **options)
-        second = judge_sensitivity(runs, long(rows[::-1]), "CAM(base='nDCG')", resample=resample, **options)
-        for frame in ("table", "pairs", "judges"):
-            pd.testing.assert_frame_equal(getattr(first, frame), getattr(second, frame))
-
-
-def test_the_printed_form(tmp_path: Path) -> None:
-    ends = ["resampled", "low", "high"]
-    table = pd.DataFrame(
-        [("AP", 0.7, 0.5, 0.9, 0.8, 0.95), ("RR@10", 0.4, -0.1, np.nan, np.nan, np.nan)],
-        columns=["measure", "between_judges", "min_between_judges", *ends],
+    first, second = (by_judge(runs, order, MEASURES["CAM"]) for order in (rows, rows[::-1]))
+    columns = ["a", "b", "judge"]
+    pd.testing.assert_frame_equal(
+        first.sort_values(columns, ignore_index=True), second.sort_values(columns, ignore_index=True)
     )
-    nothing = pd.DataFrame()
-    sensitivity = JudgeSensitivity(table, nothing, nothing, nothing, "kendall", "median", "judges", 0.9, 200)
-    expected = """\
-Sensitivity to judges
----------------------
-Correlations of the orders of systems: method='kendall', combine='median',
-  resample='judges'.
-
-measure  between judges  minimum                resampled
-AP               0.7000   0.5000  0.9000 [0.8000, 0.9500]
-RR@10            0.4000  −0.1000                        -
-
-Between judges: mean and minimum over pairs of judges. Resampled: correlation
-  with all labels, mean and 90 % interval."""
-    assert str(sensitivity) == repr(sensitivity) == expected
-    assert "<table" in sensitivity._repr_html_()
-    page = sensitivity.to_html(tmp_path / "judges.html")
-    assert "<title>Sensitivity to judges</title>" in page
 
 
-@pytest.mark.parametrize("resample", ["labels", "judges"])
-def test_judges_who_agree_change_nothing(resample) -> None:
-    runs, rows = world(noise=0.0, n_judges=2)
-    rows = [row for row in rows if row[2] == "relevance"]
-    result = judge_sensitivity(runs, long(rows), "nDCG", resample=resample, n_resamples=5)
-    assert result.table.iloc[0, 1:].tolist() == [1.0] * 5
-    assert result.judges[["own", "correlation"]].to_numpy().tolist() == [[1, 1], [1, 1]]
-
-
-def test_two_runs_are_in_the_same_or_the_opposite_order() -> None:
+def test_two_judges_can_reverse_the_order() -> None:
     rows = [(qid, "d1", "relevance", judge, label) for qid in ("q1", "q2") for judge, label in (("x", 2), ("y", 0))]
     rows += [(qid, "d2", "relevance", judge, 1) for qid in ("q1", "q2") for judge in "xy"]
     runs = {docno: {qid: {docno: 1.0} for qid in ("q1", "q2")} for docno in ("d1", "d2")}
-    result = judge_sensitivity(runs, long(rows), "CG@1", aspects={"relevance": 2}, resample="judges", n_resamples=1)
-    assert result.pairs["correlation"].tolist() == [-1]
-    # The median of 0 and 2 is the lower label, so that all labels together are those of y.
-    assert result.judges["correlation"].tolist() == [-1, 1]
+    measure = ma.On(base="CG", aspects={"relevance": 2}) @ 1
+    found = by_judge(runs, rows, measure, baseline="d1").set_index("judge")
+    assert found[["difference", "low", "high"]].to_numpy().tolist() == [[-1, -1, -1], [1, 1, 1]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("resample", ["labels", "judges"])
-@pytest.mark.parametrize(("labels", "other"), [((0, 1, 3), 2), ((0, 2, 3), 1)])
-def test_drawn_labels_are_combined_as_often_as_enumeration_tells(labels, other, resample) -> None:
-    """The order of two runs turns where the median of the drawn labels is on the other side of a fixed label."""
-    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", labels, strict=True)]
-    rows += [(qid, "d2", "relevance", judge, other) for qid in ("q1", "q2") for judge in "abc"]
-    runs = {"one": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "two": {"q1": {"d2": 1.0}, "q2": {"d2": 1.0}}}
-    options = {"aspects": {"relevance": 3}, "resample": resample, "n_resamples": 1000}
-    result = judge_sensitivity(runs, long(rows), "CG@1", **options)
-    medians = [statistics.median_low(drawn) for drawn in itertools.product(labels, repeat=3)]
-    above = statistics.median_low(labels) > other
-    turned = sum((median > other) != above for median in medians) / len(medians)
-    assert 0 < turned < 0.5
-    assert result.table["resampled"].item() == pytest.approx(1 - 2 * turned, abs=0.06)
-
-
-@pytest.mark.slow
-def test_a_bias_shows_in_resampled_judges_only() -> None:
-    """A judge who turns the scale around is not averaged out by other documents."""
-    runs, rows = world(n_judges=3, noise=0.5)
-    rows = [(*row[:4], 3 - row[4]) if row[3] == "judge 2" else row for row in rows if row[2] == "relevance"]
-    low = [
-        judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, resample=unit, n_resamples=60).table[
-            "low"
-        ][0]
-        for unit in ("labels", "judges")
-    ]
-    assert low[1] < low[0]
-
-
-def test_few_labels_of_a_judge_warn_and_keep_the_documents() -> None:
+def test_few_labels_of_a_judge_keep_the_documents() -> None:
     """Evaluated on the judge's own documents alone, coverage would look like disagreement."""
     runs, rows = world(noise=0.0)
     rows = [row for row in rows if row[2] == "relevance" and (row[3] != "judge 2" or row[1] == "d0")]
-    with pytest.warns(ma.MultiAspectWarning, match=r"1 judge.*less than half.*judge 2"):
-        result = judge_sensitivity(runs, long(rows), "nDCG", n_resamples=2)
-    assert result.judges["own"].tolist() == [1, 1, 1 / 8]
-    assert result.pairs["correlation"].tolist() == [1, 1, 1]
+    found = by_judge(runs, rows, "nDCG")
+    assert (found.groupby(["a", "b"])["difference"].nunique() == 1).all()
 
 
-def test_single_labels_warn_if_labels_are_resampled() -> None:
-    """With one label each, every sample is the original: the interval was [1, 1]."""
+def test_where_a_judge_has_no_label_the_median_of_all_is_kept() -> None:
+    """The median of 0 and 2 is the lower label."""
+    topics = ("q1", "q2")
+    rows = [(qid, "d1", "relevance", judge, label) for qid in topics for judge, label in (("x", 2), ("y", 0))]
+    rows += [(qid, "d2", "relevance", judge, 1) for qid in topics for judge in "xz"]
+    runs = {docno: {qid: {docno: 1.0} for qid in topics} for docno in ("d1", "d2")}
+    measure = ma.On(base="CG", aspects={"relevance": 2}) @ 1
+    found = by_judge(runs, rows, measure, baseline="d2").set_index("judge")["difference"]
+    assert found.to_dict() == {"x": 1, "y": -1, "z": -1}
+
+
+def test_scales_are_those_of_the_labels_of_all_judges() -> None:
+    """Also for a judge who never gives the top grade."""
     runs, rows = world()
-    several = ("d0", "d1")
-    rows = [row for row in rows if row[2] == "relevance" and (row[1] in several or row[3] == "judge 0")]
-    with pytest.warns(ma.MultiAspectWarning) as caught:
-        judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, n_resamples=2)
-    assert any(
-        "75% of the judged documents and criteria have one label" in str(warning.message) for warning in caught
-    )
-
-
-def test_equal_means_warn() -> None:
-    runs, rows = world()
-    rows = [(*row[:4], 0) if row[3] == "judge 1" else row for row in rows if row[2] == "relevance"]
-    with pytest.warns(ma.MultiAspectWarning, match="kendall of nDCG is undefined for"):
-        result = judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, n_resamples=2)
-    assert np.isnan(result.pairs["correlation"]).tolist() == [True, False, True]
-    assert np.isfinite(result.table.iloc[0, 1:].astype(float)).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"combine": "mean"}, "combine: expected one of 'median', 'majority', got 'mean'"),
-        ({"resample": "topics"}, "resample: expected one of 'labels', 'judges'"),
-        ({"method": "pearson"}, "method: expected one of"),
-        ({"n_resamples": 0}, "n_resamples: expected"),
-        ({"ci": 95}, "ci: expected"),
-        ({"judge": None}, "name the column of judges"),
-    ],
-)
-def test_invalid_options(options, message) -> None:
-    runs, rows = world()
-    with pytest.raises(MultiAspectError, match=message):
-        judge_sensitivity(runs, long(rows), "nDCG", aspects=SENSITIVITY, **options)
+    strict = [(*row[:4], min(row[4], 2)) if row[3] == "judge 1" else row for row in rows]
+    inferred = by_judge(runs, strict, ma.TOMA(aspects=["relevance", "fluent"]) @ 5)
+    declared = by_judge(runs, strict, ma.TOMA(aspects={"relevance": 3, "fluent": 3}) @ 5)
+    pd.testing.assert_frame_equal(inferred, declared)
 
 
 def test_what_cannot_be_compared() -> None:
     runs, rows = world()
     rows = [row for row in rows if row[2] == "relevance"]
-    with pytest.raises(MultiAspectError, match="expected at least two runs"):
-        judge_sensitivity({"one": runs["run 0"]}, long(rows), "nDCG")
-    with pytest.raises(MultiAspectError, match=r"expected.*two judges, got judge 1"):
-        judge_sensitivity(runs, long([row for row in rows if row[3] == "judge 1"]), "nDCG")
-    with pytest.raises(MultiAspectError, match="expected at least two topics"):
-        judge_sensitivity(runs, long([row for row in rows if row[0] == "q1"]), "nDCG")
-    apart = [row for row in rows if (row[3] == "judge 0") == (row[1] < "d4")]
-    with pytest.raises(MultiAspectError, match="judges cannot be compared"):
-        judge_sensitivity(runs, long([row for row in apart if row[3] != "judge 2"]), "nDCG")
-
-
-def test_plain_measures_do_not_use_declared_scales_without_a_sign() -> None:
-    """A measure of this package uses them; one of ir-measures evaluates the labels, with a warning."""
-    labels = {"d1": (5, 1), "d2": (4, 5), "d3": (2, 4), "d4": (1, 2)}
-    rows = [
-        (qid, docno, "relevance", judge, label)
-        for qid in ("q1", "q2", "q3")
-        for docno, both in labels.items()
-        for judge, label in zip("AB", both, strict=True)
-    ]
-    frame = pd.DataFrame(rows, columns=["qid", "docno", "criterion", "judge", "value"])
-    orders = {"r1": "d1 x d2 d3 d4", "r2": "x d4 d1 d3 d2", "r3": "d3 x y d2 d1 d4"}
-    runs = {
-        name: {qid: {docno: -float(rank) for rank, docno in enumerate(order.split())} for qid in ("q1", "q2", "q3")}
-        for name, order in orders.items()
-    }
-    scales = {"relevance": ma.Aspect([1, 2, 3, 4, 5], threshold=4)}
-
-    def judge_correlation(measure: Any) -> float:
-        result = ma.analysis.judge_sensitivity(runs, frame, [measure], aspects=scales, n_resamples=5)
-        return float(result.pairs["correlation"].iloc[0])
-
-    own = ma.ESL(wanted=1)
-    assert judge_correlation(own) == judge_correlation(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
-    with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*labels of relevance"):
-        assert judge_correlation("AP") == 1
+    qrels = ma.from_long(long(rows))
+    apart = [row for row in rows if (row[3] == "judge 0") == (row[1] < "d4") and row[3] != "judge 2"]
+    for chosen, message in (
+        ([row for row in rows if row[3] == "judge 1"], r"expected.*two judges, got judge 1"),
+        ([row for row in rows if row[0] == "q1"], "expected at least two topics"),
+        (apart, "judges cannot be compared"),
+    ):
+        with pytest.raises(MultiAspectError, match=message):
+            ma.robustness(runs, qrels, "AP", judges=long(chosen))
+    single = long([row for row in rows if row[3] == "judge 0"]).drop(columns="judge")
+    with pytest.raises(MultiAspectError, match="expected a column of judges"):
+        ma.robustness(runs, qrels, "AP", judges=single)

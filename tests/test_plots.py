@@ -18,7 +18,7 @@ from scipy.stats import kendalltau, ttest_1samp
 
 import pt_multiaspect as ma
 from pt_multiaspect import plots
-from pt_multiaspect.analysis import JudgeSensitivity, correlation, discriminative_power
+from pt_multiaspect.analysis import correlation, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -78,23 +78,6 @@ SETTINGS = pd.DataFrame(
 )
 FRONT = ma.pareto_front(SETTINGS, ["relevance", "trust"])
 EXPLAINED = ma.TOMA(aspects={"relevance": 2, "trust": [0, 0.5, 1]}).explain(RUN, QRELS, "q1")
-SENSITIVITY = JudgeSensitivity(
-    table=pd.DataFrame(
-        [("AP", 0.7, 0.5, 0.9, 0.8, 0.95), ("RR", 0.4, 0.1, np.nan, np.nan, np.nan)],
-        columns=["measure", "between_judges", "min_between_judges", "resampled", "low", "high"],
-    ),
-    pairs=pd.DataFrame(
-        [("AP", "a", "b", 0.9), ("AP", "a", "c", 0.5), ("RR", "a", "b", 0.7), ("RR", "a", "c", 0.1)],
-        columns=["measure", "a", "b", "correlation"],
-    ),
-    judges=pd.DataFrame(),
-    runs=pd.DataFrame(),
-    method="kendall",
-    combine="median",
-    resample="labels",
-    ci=0.9,
-    n_resamples=10,
-)
 
 ASPECTS = dict.fromkeys(("AP", "RR", "P"), "higher")
 WEIGHTINGS = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=20)
@@ -115,7 +98,6 @@ def multiverse_of(n_variants: int) -> ma.analysis.Multiverse:
 
 
 MULTIVERSE = multiverse_of(48)
-DETECTABLE = ma.analysis.detectable_difference(PERQUERY)
 
 INTERVALS = ma.analysis.missing_labels(
     {"old": {"q": {"d1": 2.0, "d2": 1.0}}, "new": {"q": {"d3": 2.0, "d1": 1.0}}},
@@ -125,15 +107,11 @@ INTERVALS = ma.analysis.missing_labels(
 DRAW = {
     "label_intervals": lambda ax=None: plots.label_intervals(INTERVALS, ax=ax),
     "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
-    "level_sets": lambda ax=None: plots.level_sets("euclidean", TWO, ax=ax),
     "upper_bounds": lambda ax=None: plots.upper_bounds(IDEAL, BOUNDS, ax=ax),
-    "detectable_differences": lambda ax=None: plots.detectable_differences(DETECTABLE, ax=ax),
     "asl_curves": lambda ax=None: plots.asl_curves(POWER, ax=ax),
     "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax=ax),
     "crp_over_ranks": lambda ax=None: plots.crp_over_ranks({"mine": CURVE}, "q1", ax=ax),
     "explanation": lambda ax=None: plots.explanation(EXPLAINED, ax=ax),
-    "judge_correlations": lambda ax=None: plots.judge_correlations(SENSITIVITY, ax=ax),
-    "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
     "weightings": lambda ax=None: plots.weightings(WEIGHTINGS, ax=ax),
     "specification_curve": lambda ax=None: plots.specification_curve(MULTIVERSE, ax=ax),
@@ -219,7 +197,7 @@ def test_figures_can_be_read_also_on_a_dark_background(name):
     assert texts
     # The smallest size that publishers accept.
     assert min(text.get_fontsize() for text in texts) >= 6
-    on_cells = ("correlation_heatmap", "explanation", "level_sets", "ranking_grades")
+    on_cells = ("correlation_heatmap", "explanation")
     drawn = [] if name in on_cells else texts
     if name != "weightings":  # which are on bars
         drawn += [line for line in figure.findobj(matplotlib.lines.Line2D) if line.get_linestyle() != "None"]
@@ -441,59 +419,6 @@ def test_values_name_what_is_wrong():
         plots.values(PERQUERY[PERQUERY["qid"] == "q1"])
 
 
-# -- level sets -----------------------------------------------------------------------------
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("axes", ["equal", "gains"])
-@pytest.mark.parametrize("distance", ["euclidean", "manhattan", "chebyshev", 3])
-def test_level_sets(distance, axes):
-    order = ma.DistanceOrder(TWO, distance, axes=axes)
-    ax = plots.level_sets(order)
-    at = (1, 1) if axes == "gains" else tuple(scale.grades[-1] for scale in order.scales)  # drawn to scale
-    classes = {
-        tuple(label / by for label, by in zip(labels, at, strict=True)): order.n_classes - 1 - index
-        for index, group in enumerate(order.to_list())
-        for labels in group
-    }  # fmt: skip
-    drawn = {text.get_position(): int(text.get_text()) for text in ax.texts}
-    assert drawn == classes
-    assert np.array(rows_of(offsets(ax))) == pytest.approx(np.array(sorted(classes)))
-    lines = [{classes[tuple(point)] for point in line.get_xydata().tolist()} for line in ax.lines]
-    assert all(len(numbers) == 1 for numbers in lines)  # a line stays in its class
-    several = {index for index in classes.values() if list(classes.values()).count(index) > 1}
-    assert set().union(*lines) == several
-    assert sum(len(line.get_xydata()) for line in ax.lines) == sum(index in several for index in classes.values())
-    assert f"{order.n_classes} classes" in ax.get_title()
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("relevance", "correctness")
-
-
-@pytest.mark.slow
-def test_level_sets_of_orders_and_measures():
-    scaled = {"relevance": ma.Aspect([0, 1, 2], gains=[0, 2, 2]), "effort": ma.Aspect(2, greater_is_better=False)}
-    ax = plots.level_sets(
-        ma.DistanceOrder(scaled, "manhattan", axes="gains", weights={"relevance": 1, "effort": 3})
-    )
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1, 2"]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["2", "1", "0"]
-    assert ax.get_yticks().tolist() == [0, 3, 6]
-    assert ax.get_ylabel() == "effort (weight 3)"
-    ax = plots.level_sets(ma.DistanceOrder(scaled, "manhattan", weights={"relevance": 1, "effort": 3}))
-    assert (ax.get_xticks().tolist(), ax.get_yticks().tolist()) == ([0, 1], [0, 1.5, 3])
-    assert "equal axes" in ax.get_title()
-    measure = ma.TOMA(distance="manhattan", axes="gains", gate="relevance", aspects=TWO) @ 10
-    ax = plots.level_sets(measure)
-    assert len(ax.texts) == 12 - 2  # no relevance, but some correctness: not possible
-    assert rows_of(ax.collections[-1].get_offsets()) == [(0, 1), (0, 2)]
-    assert "Manhattan" in ax.get_title()
-    assert "gate relevance" in ax.get_title()
-    plots.level_sets(ma.TOMA(distance="chebyshev"), TWO)
-    order = ma.Order({(0, 0): 0, (1, 0): -1.5, (1, 1): 3}, ["use", "harm"], allow_violations=True)
-    for drawn in (plots.level_sets(order), plots.level_sets(ma.TOMA(order=order))):
-        assert sorted(text.get_text() for text in drawn.texts) == ["-1.5", "0", "3"]
-        assert rows_of(drawn.collections[-1].get_offsets()) == [(0, 1)]
-
-
 # -- upper bounds ---------------------------------------------------------------------------
 
 
@@ -548,19 +473,6 @@ def test_one_topic():
 # -- significance levels --------------------------------------------------------------------
 
 
-def test_detectable_differences_cross_the_topics_at_hand_at_their_medians():
-    ax = plots.detectable_differences(DETECTABLE)
-    table = DETECTABLE.table.set_index("measure")
-    assert len(ax.lines) == len(table) + 1
-    n_topics = table["n_topics"].iloc[0]
-    for line, measure in zip(ax.lines, table.index, strict=False):
-        topics, differences = line.get_data()
-        (mark,) = line.get_markevery()
-        assert topics[mark] == n_topics
-        assert differences[mark] == pytest.approx(table["median"][measure])
-        assert (np.diff(differences) < 0).all()
-
-
 def test_asl_curves():
     ax = plots.asl_curves(POWER)
     table, curve = POWER.table, POWER.curve()
@@ -579,19 +491,6 @@ def test_asl_curves():
     ax = plots.asl_curves(POWER, n_pairs=5, top=0.2)
     assert [len(line.get_xdata()) for line in ax.lines[:-1]] == [5, 5, 5]
     assert ax.get_ylim() == (0, 0.2)
-
-
-def test_judge_correlations():
-    ax = plots.judge_correlations(SENSITIVITY)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["AP", "RR"]
-    pairs, interval, resampled = ax.collections
-    assert rows_of(pairs.get_offsets()) == [(0.1, 0.86), (0.5, -0.14), (0.7, 0.86), (0.9, -0.14)]
-    assert rows_of(interval.get_segments()[0]) == [(0.8, 0.14), (0.95, 0.14)]
-    assert rows_of(resampled.get_offsets()[:1]) == [(0.9, 0.14)]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "pairs of judges",
-        "resampled labels (mean and 90 % interval)",
-    ]
 
 
 @pytest.mark.slow
@@ -710,38 +609,6 @@ def test_crp_curves_of_other_labels_and_one_query():
     assert [text.get_text() for text in ax.texts] == ["R = 2 (relevance)", "R = 3 (classes)"]
 
 
-def test_profile():
-    ax = plots.ranking_grades(RUN, QRELS, "q1")
-    grades = ax.images[0].get_array()
-    expected = [[None, 1, 0, 0, 0.5], [None, 0.5, 1, None, 0]]  # new d1 d2 d4 d3
-    assert grades.tolist() == expected
-    labels = {(text.get_position()[1], text.get_position()[0]): text.get_text() for text in ax.texts}
-    assert labels == {
-        (0, 1): "2", (0, 2): "0", (0, 3): "0", (0, 4): "1", (1, 1): "0.5", (1, 2): "1", (1, 4): "0"
-    }  # fmt: skip
-    hatched = [(patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in ax.patches if patch.get_hatch()]
-    assert sorted(hatched) == [(0, 0), (1, 0), (1, 3)]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["relevance (0–2)", "trust (0–1)"]
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "3", "4", "5"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unjudged"]
-
-
-@pytest.mark.slow
-def test_profile_of_some_aspects_and_ranks():
-    turned = {"trust": ma.Aspect([0, 0.5, 1], greater_is_better=False), "relevance": 4}
-    ax = plots.ranking_grades(RUN, ma.Judgments(QRELS), "q1", turned, cutoff=3)
-    assert ax.images[0].get_array().tolist() == [[None, 0.5, 0], [None, 0.5, 0]]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["trust (1–0)", "relevance (0–4)"]
-    ax = plots.ranking_grades(RUN, QRELS, "q1", "relevance", cutoff=1)
-    assert ax.images[0].get_array().shape == (1, 1)
-    long = pd.DataFrame({"qid": 1, "docno": [f"d{n}" for n in range(300)], "score": -np.arange(300.0)})
-    ax = plots.ranking_grades(long, long.assign(label=1)[["qid", "docno", "label"]], 1, cutoff=200)
-    assert ax.images[0].get_array().shape == (1, 200)
-    assert not ax.texts
-    assert ax.get_legend() is None
-    assert len(ax.get_xticklabels()) < 25
-
-
 # -- errors ---------------------------------------------------------------------------------
 
 BAD = [
@@ -764,26 +631,6 @@ BAD = [
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=-1), ["label", "-1"]),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label="run 1"), ["label", "list of names", "run 1"]),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=1.5), ["label", "1.5"]),
-    (lambda: plots.level_sets("manhattan", {"relevance": 3}), ["two aspects", "got 1 (relevance)"]),
-    (
-        lambda: plots.level_sets("manhattan", {**TWO, "trust": 1}),
-        ["two aspects", "got 3 (relevance, correctness, trust)"],
-    ),
-    (lambda: plots.level_sets("manhattan"), ["manhattan", "two aspects", "None"]),
-    (lambda: plots.level_sets(ma.TOMA(aspects="relevance,trust")), ["two aspects with their grades"]),
-    (lambda: plots.level_sets("manhattan", {"relevance": None, "trust": 2}), ["no grades"]),
-    (lambda: plots.level_sets("maxi", TWO), ["maxi", "manhattan"]),
-    (lambda: plots.level_sets(None, TWO), ["None", "manhattan"]),
-    (lambda: plots.level_sets(ma.CAM, TWO), ["TOMA", "CAM"]),
-    (
-        lambda: plots.level_sets(ma.DistanceOrder(TWO), TWO),
-        ["already defines its aspects (relevance, correctness)", "omit"],
-    ),
-    (
-        lambda: plots.level_sets(ma.TOMA(aspects=TWO), TWO),
-        ["already defines its aspects (relevance, correctness)", "omit"],
-    ),
-    (lambda: plots.level_sets("manhattan", {"a": 100, "b": 100}), ["at most 441", "got 10201", "101, 101"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="strategy")), ["strategy", "qid, value"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="qid")), ["qid", "strategy, value"]),
     (lambda: plots.upper_bounds([1]), ["DataFrame", "list"]),
@@ -806,11 +653,6 @@ BAD = [
     (lambda: plots.upper_bounds(), ["expected the result of", "analysis.upper_bound", "got None"]),
     (lambda: plots.upper_bounds(BOUNDS, BOUNDS), ["column bound", "bounds="]),
     (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "'name', 'bound'", "size"]),
-    (lambda: plots.judge_correlations(SENSITIVITY.table), ["analysis.judge_sensitivity", "DataFrame"]),
-    (
-        lambda: plots.detectable_differences(PERQUERY),
-        ["result of analysis.detectable_difference", "got a DataFrame"],
-    ),
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
     (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),
@@ -824,11 +666,6 @@ BAD = [
     (lambda: plots.crp_over_ranks(CURVE, "q7"), ["expected queries (q1, q2), got q7"]),
     (lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
     (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, worst, recall_base", "name, qid"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a topic of the qrels (q1, q2), got q9"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected queries of the run (q1, q3), got q2"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),
-    (lambda: plots.ranking_grades("x", QRELS, "q1"), ["run", "str"]),
 ]
 
 
@@ -1182,6 +1019,31 @@ def test_completion_shows_public_names_only():
         _ = ma.names
 
 
+def test_cells_of_explanations():
+    """Their shades are positions on the scale, or fractions of the highest class; unjudged ones are hatched."""
+    _, strip = plots.explanation(EXPLAINED).figure.axes
+    shades = [[None, 1, 0, 0, 0.5], [None, 0.5, 1, None, 0], [None, 1, 0.5, 0, 0.25]]  # new d1 d2 d4 d3
+    assert strip.images[0].get_array().tolist() == shades
+    labels = {(text.get_position()[1], text.get_position()[0]): text.get_text() for text in strip.texts}
+    assert labels == {
+        (0, 1): "2", (0, 2): "0", (0, 3): "0", (0, 4): "1", (1, 1): "0.5", (1, 2): "1", (1, 4): "0",
+        (2, 1): "4", (2, 2): "2", (2, 3): "0", (2, 4): "1",
+    }  # fmt: skip
+    hatched = [(patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in strip.patches if patch.get_hatch()]
+    assert sorted(hatched) == [(0, 0), (1, 0), (1, 3), (2, 0)]
+
+
+def test_many_ranks_of_explanations_have_no_texts():
+    docnos = [f"d{number}" for number in range(200)]
+    judged = {"q1": {docno: {"relevance": 1} for docno in docnos}}
+    run = {"q1": {docno: -float(rank) for rank, docno in enumerate(docnos)}}
+    explained = ma.On(aspects={"relevance": 1}).explain(run, judged, "q1")
+    _, strip = plots.explanation(explained, cutoff=150).figure.axes
+    assert strip.images[0].get_array().shape == (1, 150)
+    assert not strip.texts
+    assert len(strip.get_xticklabels()) < 25
+
+
 def test_explanations_name_unjudged_cells_only_if_there_are_some():
     measure = ma.TOMA(aspects={"relevance": 2, "trust": 1})
     judged = {"q1": {"d1": {"relevance": 2, "trust": 0}, "d2": {"relevance": 1, "trust": 1}}}
@@ -1193,7 +1055,7 @@ def test_explanations_name_unjudged_cells_only_if_there_are_some():
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("name", ["systems", "upper_bounds", "judge_correlations", "specification_curve"])
+@pytest.mark.parametrize("name", ["systems", "upper_bounds", "specification_curve"])
 def test_titles_are_above_legends(name):
     """Also those that are set later."""
     ax = PLOTS[name]()

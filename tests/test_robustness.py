@@ -246,8 +246,8 @@ def test_judges() -> None:
             )
             means = ma.evaluate(runs, own.reset_index(), [MEASURE], progress=False).groupby("name")["value"].mean()
             by_judge[judge] = np.sign(means[other] - means["run 0"])
-            value = only(found.judges.runs, judge=judge, name=other)["value"]
-            assert value == pytest.approx(means[other])
+            difference = only(found.judges, judge=judge, a=other, b="run 0")["difference"]
+            assert difference == pytest.approx(means[other] - means["run 0"])
         judged_row = row(found, "judges", other, "run 0")
         sign = np.sign(row(found, "topics", other, "run 0")["difference"])
         assert judged_row["same_sign"] == pytest.approx(np.mean([own == sign for own in by_judge.values()]))

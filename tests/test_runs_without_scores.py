@@ -20,7 +20,6 @@ WAYS = {
     "explain": (lambda run: ma.explain(CAM, {"bm25": run}, QRELS, "q1"), "run bm25"),
     "explain one": (lambda run: ma.explain(CAM, run, QRELS, "q1"), "run 1"),
     "describe": (lambda run: ma.describe(QRELS, runs={"bm25": run}), "run bm25"),
-    "plot": (lambda run: ma.plots.ranking_grades(run, QRELS, "q1"), "run"),
     "ir-measures": (lambda run: ir_measures.calc_aggregate([CAM], ma.Judgments(QRELS), run), "run"),
 }
 

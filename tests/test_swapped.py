@@ -17,7 +17,7 @@ from ir_measures import Qrel, ScoredDoc
 from strategies import no_warnings
 
 import pt_multiaspect as ma
-from pt_multiaspect import MultiAspectError, MultiAspectWarning, plots
+from pt_multiaspect import MultiAspectError, MultiAspectWarning
 
 QUESTION = r"Are the qrels and the runs swapped\?$"
 RUN = RUNS["a"]
@@ -61,7 +61,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "explain": lambda runs, qrels: ma.explain(MEASURE, runs, qrels, "q1"),
     "Measure.explain": lambda runs, qrels: MEASURE.explain(runs, qrels, "q1"),
     "crp_curve": lambda runs, qrels: ma.crp_curve(runs, qrels),
-    "ranking_grades": lambda runs, qrels: plots.ranking_grades(runs, qrels, "q1"),
 }
 
 

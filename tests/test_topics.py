@@ -108,11 +108,9 @@ def test_analyses_of_measures_with_different_topics() -> None:
 def test_suites_over_some_topics_are_refused_where_all_count() -> None:
     suite = ma.suite("trec-misinfo-2022")
     qrels = {"q": {"d1": {"relevance": 1, "correctness": 2}}}
-    judged = pd.DataFrame([("q", "d1", "relevance", 1, judge) for judge in "ab"])
-    judged.columns = ["qid", "docno", "criterion", "value", "judge"]
     for call in (
         lambda: ma.evaluator(qrels, suite),
-        lambda: ma.analysis.judge_sensitivity({"a": {"q": {"d1": 1.0}}}, judged, suite),
+        lambda: ma.robustness({"a": {"q": {"d1": 1.0}}}, qrels, suite),
     ):
         with pytest.raises(MultiAspectError, match=r"judged.*pass dict\(suite\)"):
             call()

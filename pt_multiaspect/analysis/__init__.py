@@ -3,7 +3,7 @@
 from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
-from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .judges import judge_agreement
 from .missing_labels import MissingLabels, missing_labels
 from .multiverse import Multiverse, multiverse
 from .power import DetectableDifference, DiscriminativePower, detectable_difference, discriminative_power
@@ -16,7 +16,6 @@ from .weightings import Weightings, weightings
 __all__ = [
     "DetectableDifference",
     "DiscriminativePower",
-    "JudgeSensitivity",
     "MissingLabels",
     "Multiverse",
     "PredictionPowered",
@@ -31,7 +30,6 @@ __all__ = [
     "document_quality",
     "ideal_values",
     "judge_agreement",
-    "judge_sensitivity",
     "missing_labels",
     "multiverse",
     "prediction_powered",

@@ -22,13 +22,14 @@ from ..integration.parsing import as_measure, parse_all, short_label
 from ..integration.variants import one_choice_variants
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
+from ..kernels.intervals import half_width
 from ..measures import AspectMean, On
 from ..measures.terms import BasedMeasure
 from ..views import decimals, percent
 from ._frames import Direction, rows_of_measures, select_measures
+from ._judged_runs import JudgedRuns, evaluate_by_judge
 from ._pairs import read_baselines, rows_of_all
 from .baseline import compare_with_baseline
-from .judges import judge_sensitivity
 from .missing_labels import missing_labels
 from .multiverse import multiverse
 from .power import detectable_difference
@@ -438,27 +439,38 @@ class Study:
         material = self.material
         if material.runs is None:
             return self._leave_out("judges", "their labels are evaluated with runs and qrels")
-        options: dict[str, Any] = {"resample": "judges", "n_resamples": 1, "seed": self.seed}
-        with silence_warnings():  # of correlations, which are not shown
-            found = judge_sensitivity(material.runs, judges, material.reported, **options)
-        self.results["judges"] = found
-        means = found.runs.pivot(index="name", columns="judge", values="value") * self.direction
-        zero = _ROUNDING * float(means.abs().to_numpy().max())
+        with silence_warnings():
+            found = evaluate_by_judge(material.runs, judges, material.reported)
+        claims = rows_of_all(self.claims)
+        parts = [_differences_by_judge(found, a, b, self.alpha) for a, b in claims[["a", "b"]].to_numpy()]
+        by_judge = self.results["judges"] = pd.concat(parts, ignore_index=True)
+        means = found.values.mean(axis=-1)
+        zero = _ROUNDING * np.abs(means).max()
 
-        def judge(claim: Any, _: list[Any]) -> dict[str, Any]:
-            differences = means.loc[claim["a"]] - means.loc[claim["b"]]
-            signs = np.sign(differences.where(differences.abs() > zero, 0.0))
+        def judge(claim: Any, rows: list[Any]) -> dict[str, Any]:
+            differences = np.array([row["difference"] for row in rows])
+            signs = np.sign(np.where(np.abs(differences) > zero, differences, 0.0)) * self.direction
             n_same = int((signs == claim["sign"]).sum())
             evidence = f"{n_same} of {number_of(len(signs), 'judge')} give the same sign"
-            other = signs.index[signs == -claim["sign"]]
-            if len(other):
-                evidence += f"; {choices(map(str, other))} {'gives' if len(other) == 1 else 'give'} the other"
+            other = [row["judge"] for row, sign in zip(rows, signs, strict=True) if sign == -claim["sign"]]
+            if other:
+                evidence += f"; {choices(other)} {'gives' if len(other) == 1 else 'give'} the other"
             holds = verdict_of_judges(signs.tolist(), claim["sign"])
             return {"verdict": holds, "evidence": evidence, "same_sign": n_same / len(signs)}
 
-        return self._answer("judges", rows_of_all(self.claims), judge)
+        return self._answer("judges", by_judge, judge)
 
     def _leave_out(self, question: str, reason: str) -> Rows:
         """Return no rows of a question, after noting the reason."""
         self.left_out[question] = reason
         return []
+
+
+def _differences_by_judge(judged: JudgedRuns, a: str, b: str, alpha: float) -> pd.DataFrame:
+    """Return the difference of the means of two runs, and its t interval, by the labels of each judge."""
+    row_a, row_b = judged.names.index(a), judged.names.index(b)
+    means = judged.values.mean(axis=-1)
+    difference = means[:, row_a] - means[:, row_b]
+    half = half_width(judged.values[:, row_a] - judged.values[:, row_b], 1 - alpha)
+    ends = {"low": difference - half, "high": difference + half}
+    return pd.DataFrame({"a": a, "b": b, "judge": judged.judges, "difference": difference, **ends})

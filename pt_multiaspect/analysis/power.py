@@ -157,7 +157,6 @@ def detectable_difference(
     See Also
     --------
     compare_with_baseline : Test the differences of an experiment.
-    pt_multiaspect.plots.detectable_differences : The difference over the number of topics.
 
     Notes
     -----

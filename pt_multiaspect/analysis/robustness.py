@@ -17,7 +17,6 @@ from ..evaluation.long_frames import is_long_frame
 from ..views import Block, Cell, Cells, Column, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
 from ._pairs import rows_of_all
 from ._robustness_study import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED, Study, material_of_runs, material_of_values
-from .judges import JudgeSensitivity
 from .missing_labels import MissingLabels
 from .multiverse import Multiverse
 from .weightings import Weightings
@@ -55,8 +54,11 @@ class Robustness(View):
         As given.
     lower_is_better : bool
         Whether lower values of the measure are better.
-    weightings, multiverse, missing_labels, judges : Weightings, Multiverse, MissingLabels, JudgeSensitivity or None
+    weightings, multiverse, missing_labels : Weightings, Multiverse, MissingLabels or None
         The results that rows come from, None without such rows. Their pairs may have other directions.
+    judges : DataFrame or None
+        One row per pair and judge: ``a b judge difference low high``, the difference of the means by the labels of
+        the judge, with its t interval, not corrected; None without judges.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class Robustness(View):
     weightings: Weightings | None = None
     multiverse: Multiverse | None = None
     missing_labels: MissingLabels | None = None
-    judges: JudgeSensitivity | None = None
+    judges: pd.DataFrame | None = None
 
     @property
     def summary(self) -> str:
@@ -234,7 +236,8 @@ def robustness(
         Variants of the measure, in any form that `evaluate` accepts, or labels of the frame of values. By default,
         those that differ from it in one choice; see Notes.
     judges : DataFrame or iterable of namedtuples, optional
-        Judgments with one row per query, document, criterion and judge, as for `analysis.judge_sensitivity`.
+        Judgments of at least two judges, with one row per query, document, criterion and judge, as for `from_long`.
+        Where a judge has no label, the median of all judges is kept.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
         What missing labels are in the expected difference, as for `analysis.missing_labels`.
     alpha : float in (0, 1), default 0.05
@@ -267,7 +270,7 @@ def robustness(
     analysis.weightings : All weightings of the aspects.
     analysis.multiverse : The variants of a measure.
     analysis.missing_labels : All values of the missing labels.
-    analysis.judge_sensitivity : The labels of each judge.
+    analysis.judge_agreement : Krippendorff's α of the judges.
 
     Notes
     -----

@@ -105,7 +105,7 @@ def from_long(
     See Also
     --------
     analysis.judge_agreement : Krippendorff's α per criterion.
-    analysis.judge_sensitivity : Dependence of the order of systems on the judges.
+    robustness : With ``judges=``, the differences between runs by the labels of each judge.
 
     Notes
     -----

@@ -148,8 +148,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     On the 36 runs of CLEF eHealth 2018, which has these scales, Kendall's τ between CAM and TOMA over
     nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and .99 with equal axes (.97): the lengths of
     the scales account for most of the difference between the two measures. The notebook
-    ``notebooks/03_which_measure.ipynb`` compares them over ``nDCG@10``; ``plots.level_sets`` draws the axes
-    to scale.
+    ``notebooks/03_which_measure.ipynb`` compares them over ``nDCG@10``.
 
     **Scales.** Classes are formed from *all* tuples of the scales, observed or not. Declare the scales
     if the qrels are evaluated in parts (batches, folds). On one aspect, TOMA over nDCG equals nDCG if and

@@ -13,10 +13,9 @@ Categories differ in marker or line style as well as in colour, and the cells of
 from __future__ import annotations
 
 from .attainable import upper_bounds
-from .dependence import judge_correlations, label_intervals, specification_curve
-from .level_sets import level_sets
-from .measures import asl_curves, correlation_heatmap, detectable_differences
-from .ranking import crp_over_ranks, explanation, ranking_grades
+from .dependence import label_intervals, specification_curve
+from .measures import asl_curves, correlation_heatmap
+from .ranking import crp_over_ranks, explanation
 from .systems import search_front, systems, values
 from .weightings import weightings
 
@@ -24,12 +23,8 @@ __all__ = [
     "asl_curves",
     "correlation_heatmap",
     "crp_over_ranks",
-    "detectable_differences",
     "explanation",
-    "judge_correlations",
     "label_intervals",
-    "level_sets",
-    "ranking_grades",
     "search_front",
     "specification_curve",
     "systems",

@@ -1,9 +1,9 @@
-"""Plots of the ranks of one topic: grades, contributions and cumulated relative position."""
+"""Plots of the ranks of one topic: contributions and cumulated relative position."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +12,6 @@ import pandas as pd
 from .._numbers import spell
 from .._typing import Floats
 from .._validation import count
-from ..aspects import Aspects, parse_aspects
-from ..collection import Judgments, Rankings, Run
 from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown
 from ..explanation_view import Explanation
 from . import style
@@ -27,98 +25,6 @@ if TYPE_CHECKING:
 _MOST_LABELS = 30
 #: The style of the cells of unjudged documents.
 _HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": style.GREY, "hatch": "////", "linewidth": 0}
-
-
-def ranking_grades(
-    run: object,
-    qrels: object,
-    qid: str,
-    aspects: Aspects | Mapping[str, Any] | Sequence[str] | str | None = None,
-    cutoff: int = 20,
-    *,
-    ax: Axes | None = None,
-) -> Axes:
-    """Plot the grades of the documents in a ranking, by rank and aspect.
-
-    Parameters
-    ----------
-    run : DataFrame, dict or iterable of namedtuples
-        One run.
-    qrels : DataFrame, dict, iterable of namedtuples or Judgments
-        Wide qrels with one numeric column per aspect.
-    qid : str
-        The query.
-    aspects : Aspects, mapping, str or sequence of str, optional
-        The aspects, from top to bottom, with or without scales, as for measures. All by default.
-    cutoff : int, default 20
-        Maximum number of ranks.
-    ax : Axes, optional
-        Axes to draw on. By default, a new figure.
-
-    Returns
-    -------
-    Axes
-        The colour is the position of the grade on its scale, from 0 for the lowest to 1 for the highest grade.
-        Labels are written into the cells if there is space. Hatched cells are unjudged.
-
-    Raises
-    ------
-    MultiAspectError
-        If the query is not in the run or not in the qrels, an aspect is unknown, or the input is invalid.
-    ImportError
-        If matplotlib is not installed.
-
-    References
-    ----------
-    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists. ICTIR 2017,
-    Table 4 (drawn for all ranks).
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> from pt_multiaspect import plots
-    >>> matplotlib.use("Agg")
-    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
-    >>> ax = plots.ranking_grades({"q1": {"d1": 3.0, "new": 2.0, "d2": 1.0}}, qrels, "q1")
-    >>> ax.images[0].get_array().tolist()
-    [[1.0, None, 0.5], [0.0, None, 1.0]]
-    """
-    n_ranks = count("cutoff")(cutoff)
-    judgments = Judgments.of(qrels)
-    query = judgments.query_position(qid)
-    qid = judgments.qids[query]
-    views = judgments.views(parse_aspects(aspects))
-    frame = Run.of(run).to_pandas()
-    query_rows = frame[frame["query_id"] == qid]
-    refuse_unknown([qid], frame["query_id"].unique(), "queries of the run")
-    rankings = Rankings(query_rows, judgments)
-    hits = rankings.top(n_ranks)
-    n_ranks = min(n_ranks, int(rankings.hits.n_ret[query]))
-    labels = np.full((len(views), n_ranks), np.nan)
-    grades = np.full((len(views), n_ranks), np.nan)
-    for index, view in enumerate(views):
-        rows = hits.row[view.known[hits.row]]
-        ranks = hits.rank[view.known[hits.row]] - 1
-        labels[index, ranks] = view.label[rows]
-        grades[index, ranks] = view.grade[rows] / max(1, len(view.scale) - 1)
-    ax = style.axes_or_new(ax, float(np.clip(3.2 + 0.34 * n_ranks, 5, 15)), 1.5 + 0.42 * len(views))
-    image = _draw_cells(ax, labels, grades)
-    ticks = _rank_ticks(n_ranks)
-    ax.set_xticks([rank - 1 for rank in ticks], list(map(str, ticks)), fontsize=style.SMALL)
-    ends = [f"{spell(view.scale.grades[0].item())}–{spell(view.scale.grades[-1].item())}" for view in views]
-    ax.set_yticks(
-        range(len(views)),
-        [f"{style.shorten(view.name, 28)} ({scale})" for view, scale in zip(views, ends, strict=True)],
-    )
-    ax.set_xlabel("rank")
-    ax.set_title(f"query {qid}", loc="left", fontsize="medium")
-    style.add_colour_bar(ax, image, "grade, lowest\nto highest", [0, 0.5, 1])
-    if np.isnan(grades).any():
-        ax.legend(
-            handles=[unit_square("unjudged", **_HATCHED)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
-            fontsize=style.SMALL, borderaxespad=0.2,
-        )  # fmt: skip
-    return ax
 
 
 def _draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:

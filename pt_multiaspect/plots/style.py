@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -120,11 +119,6 @@ def wrap(text: str, width: int = 48) -> str:
 def format_fixed(value: float) -> str:
     """Format a correlation with two decimals and a minus sign (U+2212)."""
     return f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−")
-
-
-def number_size(area: float, text: str) -> float:
-    """Return the font size of a number in a round marker of this area."""
-    return float(np.clip(0.85 * math.sqrt(area) / max(0.62 * len(text), 1.1), 6, 10))
 
 
 def line_style(index: int) -> dict[str, Any]:
