@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from . import analysis, answers, plots, testing
     from .analysis.robustness import Robustness, robustness
     from .collection.long_judgments import from_long
+    from .collection.readability import with_readability
     from .description import describe
     from .evaluation.filling import fill_labels
     from .explanation import explain, largest_differences
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from .model_selection.ranker import AspectRanker
     from .model_selection.scorer import ranking_score, ranking_scorer
     from .model_selection.searches import RepeatedQueryKFold, paired_interval, pareto_front
-    from .readability import with_readability
     from .reporting import report
     from .suites import suite
     from .tables import cite, systems_table
@@ -106,6 +106,7 @@ __getattr__ = lazy_attributes(
         "analysis.robustness": ["Robustness", "robustness"],
         "answers": ["answers"],
         "collection.long_judgments": ["from_long"],
+        "collection.readability": ["with_readability"],
         "description": ["describe"],
         "evaluation.filling": ["fill_labels"],
         "explanation": ["explain", "largest_differences"],
@@ -113,7 +114,6 @@ __getattr__ = lazy_attributes(
         "integration.variants": ["variants"],
         "model_selection": model_selection.__all__,
         "plots": ["plots"],
-        "readability": ["with_readability"],
         "reporting": ["report"],
         "suites": ["suite"],
         "tables": ["cite", "systems_table"],

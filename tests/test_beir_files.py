@@ -16,7 +16,6 @@ import pytest
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
 from pt_multiaspect.description.scales import read_judged
-from pt_multiaspect.readability import with_readability
 
 HEADER = "query-id\tcorpus-id\tscore\n"
 TSV = f"{HEADER}001\td1\t2\n001\tNA\t0\nmean\td1\t1\n"
@@ -130,7 +129,7 @@ def test_frames_are_judgments(names: tuple[str, str]) -> None:
     columns = read_judged(frame, None).columns
     assert columns == {"relevance": "score", "qid": names[0], "docno": names[1]}
     texts = pd.DataFrame({"docno": ["d1", "NA"], "text": ["A text.", "Another text."]})
-    judged = with_readability(frame, texts, threshold=10, progress=False)
+    judged = ma.with_readability(frame, texts, model="arctan(10)")
     assert ma.Judgments(judged).label_names == ("relevance", "understandability")
 
 

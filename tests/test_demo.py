@@ -18,7 +18,7 @@ from ir_measures import AP, nDCG
 import pt_multiaspect as ma
 from pt_multiaspect.datasets import load_health
 from pt_multiaspect.datasets.health import Collection
-from pt_multiaspect.demo import ReadabilityReranker, TfidfRetriever, readability, run_demo
+from pt_multiaspect.demo import ReadabilityReranker, TfidfRetriever, run_demo
 from pt_multiaspect.errors import MultiAspectError
 
 
@@ -39,7 +39,7 @@ def demo_output() -> str:
 
 
 def test_shapes_and_types(health: Collection) -> None:
-    assert list(health.documents.columns) == ["docno", "text"]
+    assert list(health.documents.columns) == ["docno", "text", "readability"]
     assert list(health.topics.columns) == ["qid", "query"]
     assert list(health.qrels.columns) == ["qid", "docno", "label", "understandability", "credibility"]
     assert health.topics["qid"].tolist() == [str(number) for number in range(1, 11)]
@@ -97,11 +97,10 @@ def test_every_call_returns_fresh_frames(health: Collection) -> None:
 
 
 def test_readability_orders_texts_as_the_judges_did(health: Collection) -> None:
-    texts = health.documents.set_index("docno")["text"].map(readability)
+    estimates = health.documents.set_index("docno")["readability"]
     grades = health.qrels.drop_duplicates("docno").set_index("docno")["understandability"]
-    assert texts.between(0, 1).all()
-    assert texts.corr(grades.astype(float), method="spearman") > 0.6
-    assert readability("") == 0.0
+    assert estimates.between(0, 1).all()
+    assert estimates.corr(grades.astype(float), method="spearman") > 0.6
 
 
 def test_retriever_ranks_as_the_evaluation_does(health: Collection) -> None:
@@ -115,7 +114,7 @@ def test_retriever_ranks_as_the_evaluation_does(health: Collection) -> None:
 
 
 def test_equal_scores_are_ordered_by_docno_descending_also_at_the_cutoff() -> None:
-    documents = pd.DataFrame({"docno": ["b", "c", "a"], "text": ["sore throat"] * 3})
+    documents = pd.DataFrame({"docno": ["b", "c", "a"], "text": ["sore throat"] * 3, "readability": 0.5})
     retriever = TfidfRetriever(documents, num_results=2)
     assert retriever.search("throat")["docno"].tolist() == ["c", "b"]
     reranked = ReadabilityReranker(documents).transform(retriever.search("throat"))
@@ -156,7 +155,7 @@ def test_weight_zero_keeps_the_ranking_and_one_sorts_by_readability(health: Coll
     reranker.set_parameter("weight", 1)
     assert reranker.get_parameter("weight") == 1.0
     easy = reranker.transform(plain).merge(health.documents, on="docno", how="left")
-    assert np.allclose(easy["score"], easy["text"].map(readability), atol=1e-6)
+    assert np.allclose(easy["score"], easy["readability"], atol=1e-6)
 
 
 def test_transformers_can_be_inspected(health: Collection) -> None:
@@ -217,6 +216,8 @@ def test_bad_input_is_named(health: Collection) -> None:
     documents = health.documents
     with pytest.raises(MultiAspectError, match="expected columns docno and text, got docno"):
         TfidfRetriever(documents[["docno"]])
+    with pytest.raises(MultiAspectError, match="expected columns docno and readability, got docno, text"):
+        ReadabilityReranker(documents[["docno", "text"]])
     with pytest.raises(MultiAspectError, match=r"docnos, got.*h01"):
         ReadabilityReranker(pd.concat([documents, documents.head(1)]))
     with pytest.raises(MultiAspectError, match=r"analyzer: expected.*'word', 'char', got 'stem'"):

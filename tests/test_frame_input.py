@@ -88,8 +88,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "as_subtopics": lambda as_: ma.as_subtopics(as_(QRELS), SCALES),
     "from_subtopics": lambda as_: ma.from_subtopics(as_(SUBTOPICS)),
     "from_long": lambda as_: ma.from_long(as_(JUDGED), aspects={"correct": 2, "fluent": 2}),
-    "with_readability": lambda as_: ma.with_readability(as_(QRELS), as_(TEXTS), progress=False),
-    "readability": lambda as_: _readability(as_),
+    "with_readability": lambda as_: ma.with_readability(as_(QRELS), as_(TEXTS)),
     "Order.apply": lambda as_: ma.Order(
         {(r, c): r + c for r in range(3) for c in range(2)}, ["relevance", "credibility"]
     ).apply(as_(QRELS)),
@@ -160,12 +159,6 @@ DOORS: dict[str, Callable[[As], Any]] = {
 
 def _report_content(report: Report) -> Any:
     return report.perquery, str(report.description), json.dumps(report._data, default=str, sort_keys=True)
-
-
-def _readability(as_: As) -> Any:
-    from pt_multiaspect.readability import readability
-
-    return readability(as_(TEXTS), progress=False)
 
 
 def _plain_values(value: Any) -> Any:

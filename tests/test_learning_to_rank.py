@@ -24,7 +24,7 @@ from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, Aspect, MultiAspectError, O
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.datasets import load_health
 from pt_multiaspect.datasets.health import Collection
-from pt_multiaspect.demo import TfidfRetriever, readability
+from pt_multiaspect.demo import TfidfRetriever
 from pt_multiaspect.model_selection.labels import read_target
 
 #: PyTerrier cannot tell what a learned model puts out, and says so at every evaluation.
@@ -368,10 +368,11 @@ def retrieve(health: Collection) -> Any:
 def features(health: Collection) -> Any:
     """Four features of a document of a query, united by PyTerrier's operator."""
     texts = health.documents.set_index("docno")["text"].to_dict()
+    readability = health.documents.set_index("docno")["readability"].to_dict()
 
     def text_features(row: Any) -> Any:
         text = texts[row["docno"]]
-        return np.array([readability(text), len(text) / 1000])
+        return np.array([readability[row["docno"]], len(text) / 1000])
 
     def overlap(row: Any) -> float:
         query, text = (set(re.findall("[a-z]{4,}", words.lower())) for words in (row["query"], texts[row["docno"]]))

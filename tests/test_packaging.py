@@ -41,7 +41,7 @@ HEAVY = (
     "pt_multiaspect.answers",
     "pt_multiaspect.description",
     "pt_multiaspect.plots",
-    "pt_multiaspect.readability",
+    "pt_multiaspect.collection.readability",
     "pt_multiaspect.reporting",
     "pt_multiaspect.tables",
     "pt_multiaspect.testing",

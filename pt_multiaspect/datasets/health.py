@@ -17,7 +17,7 @@ class Collection:
     Attributes
     ----------
     documents : pandas.DataFrame
-        One row per document: ``docno``, ``text``.
+        One row per document: ``docno``, ``text``, ``readability`` (an estimate from 0, hard, to 1, easy).
     topics : pandas.DataFrame
         One row per query: ``qid``, ``query``.
     qrels : pandas.DataFrame

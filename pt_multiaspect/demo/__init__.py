@@ -5,6 +5,6 @@ imports PyTerrier and scikit-learn.
 """
 
 from .demo import run_demo
-from .pipelines import ReadabilityReranker, TfidfRetriever, readability
+from .pipelines import ReadabilityReranker, TfidfRetriever
 
-__all__ = ["ReadabilityReranker", "TfidfRetriever", "readability", "run_demo"]
+__all__ = ["ReadabilityReranker", "TfidfRetriever", "run_demo"]

@@ -11,7 +11,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from .._validation import choice, count, fraction
 from ..errors import MultiAspectError, choices, refuse_repeated, tally
-from ..readability import fog
 
 Analyzer = Literal["word", "char"]
 
@@ -21,38 +20,11 @@ _VECTORIZER: dict[str, dict[str, Any]] = {
 }
 
 
-def readability(text: str) -> float:
-    """Estimate how easy a text is to read, from 0 (hard) to 1 (easy).
-
-    The estimate is 1 − FOG / 40, but at least 0; see `pt_multiaspect.readability.fog`.
-
-    Parameters
-    ----------
-    text : str
-        Plain text.
-
-    Returns
-    -------
-    float
-        The readability, 0 for a text without words.
-
-    Examples
-    --------
-    >>> from pt_multiaspect.demo import readability
-    >>> round(readability("Drink plenty. Rest in bed."), 3)
-    0.975
-    >>> round(readability("Antipyretic administration ameliorates symptomatology."), 3)
-    0.0
-    """
-    index = fog(text)
-    return max(0.0, 1.0 - index / 40.0) if index else 0.0
-
-
-def _check_documents(documents: pd.DataFrame) -> None:
-    """Raise an error for documents without ``docno`` or ``text``, or with a repeated ``docno``."""
-    missing = [column for column in ("docno", "text") if column not in documents.columns]
+def _check_documents(documents: pd.DataFrame, column: str) -> None:
+    """Raise an error for documents without ``docno`` or another column, or with a repeated ``docno``."""
+    missing = [name for name in ("docno", column) if name not in documents.columns]
     if missing:
-        raise MultiAspectError(f"documents: expected columns docno and text, got {choices(documents.columns)}")
+        raise MultiAspectError(f"documents: expected columns docno and {column}, got {choices(documents.columns)}")
     refuse_repeated(documents["docno"], "docnos", "documents")
 
 
@@ -99,7 +71,7 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
     """
 
     def __init__(self, documents: pd.DataFrame, *, analyzer: Analyzer = "word", num_results: int = 10) -> None:
-        _check_documents(documents)
+        _check_documents(documents, "text")
         choice("analyzer", *_VECTORIZER)(analyzer)
         self._documents = documents
         self._analyzer = analyzer
@@ -173,13 +145,13 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
     """Re-rank results by a linear combination of their score and the readability of the documents.
 
     The new score is (1 − weight) · s + weight · readability, where s is the score scaled to [0, 1]
-    within each query (1 if all scores of the query are equal). The readability of the documents is
-    computed once, by `readability`.
+    within each query (1 if all scores of the query are equal).
 
     Parameters
     ----------
     documents : pandas.DataFrame
-        One row per document, with columns ``docno`` and ``text``.
+        One row per document, with columns ``docno`` and ``readability``, from 0 (hard) to 1 (easy), as of
+        `pt_multiaspect.datasets.load_health`.
     weight : float, default 0.5
         Weight of readability, from 0 (the ranking is unchanged) to 1 (rank by readability only).
         Tune it in ``pt.GridSearch`` with ``{reranker: {"weight": [0.0, 0.5, 1.0]}}``.
@@ -188,10 +160,7 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
     --------
     >>> import pandas as pd
     >>> from pt_multiaspect.demo import ReadabilityReranker
-    >>> documents = pd.DataFrame({
-    ...     "docno": ["hard", "easy"],
-    ...     "text": ["Antipyretic administration ameliorates symptomatology.", "Rest and drink a lot."],
-    ... })
+    >>> documents = pd.DataFrame({"docno": ["hard", "easy"], "readability": [0.0, 0.95]})
     >>> results = pd.DataFrame({"qid": "1", "docno": ["hard", "easy"], "score": [2.0, 1.0]})
     >>> ReadabilityReranker(documents, weight=0.6).transform(results)
       qid docno  score  rank
@@ -200,14 +169,11 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
     """
 
     def __init__(self, documents: pd.DataFrame, *, weight: float = 0.5) -> None:
-        _check_documents(documents)
+        _check_documents(documents, "readability")
         self._documents = documents
         self.weight = weight
-        self._readability = pd.Series(
-            [readability(text) for text in documents["text"].astype(str)],
-            index=documents["docno"].astype(str),
-            dtype=float,
-        )
+        docnos = documents["docno"].astype(str)
+        self._readability = pd.Series(documents["readability"].to_numpy(dtype=float), index=docnos)
 
     @property
     def weight(self) -> float:
