@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import uuid
 from contextlib import suppress
@@ -13,9 +12,6 @@ from pathlib import Path
 
 #: Error numbers of directories in which files cannot be created or renamed.
 _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-
-#: The names of temporary files, which remain if a process is killed.
-TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 
 
 def write_file(path: str | PathLike[str], content: str | bytes) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM
+from pt_multiaspect.collection import Run
 
 SCALES = {"relevance": 2, "credibility": 1}
 MEASURE = CAM(aspects=SCALES) @ 5
@@ -46,6 +48,16 @@ def random_run(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return a ranking of most of the judged documents."""
     some = qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]]
     return some.assign(score=np.random.default_rng(seed).normal(size=len(some)))
+
+
+def evaluate_in_processes(runs: Mapping[str, Any], qrels: Any, measures: Any) -> pd.DataFrame:
+    """Return the values of runs by name that two processes have evaluated."""
+    frames = {name: run if isinstance(run, pd.DataFrame) else Run.of(run).to_pandas() for name, run in runs.items()}
+    evaluator = ma.evaluator(qrels, measures)
+    parts = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(evaluator)(frame.assign(name=name)) for name, frame in frames.items()
+    )
+    return evaluator.complete(pd.concat(parts), names=list(runs))
 
 
 def write_file(path: Path, content: str | bytes) -> Path:

@@ -63,7 +63,7 @@ TESTS = {
     "missing_labels fill_labels answers library_metrics",
     "datasets": "datasets irds pyterrier_datasets",
     "description": "description label_warnings aspect_warnings judges value_tables",
-    "evaluation": "evaluation aggregation evaluator groups_of_topics provenance value_files resuming topics "
+    "evaluation": "evaluation aggregation evaluator groups_of_topics value_files topics "
     "many_runs pipelines intervals fill_labels topics_of_runs value_tables baseline correlation",
     "explanation": "explanations testing",
     "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
@@ -281,11 +281,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "values.iloc[0]",
         "values.iloc[1]",
     ): "the rows are equal where one is shown for all",
-    (
-        "evaluation/evaluating.py",
-        "n_jobs != 1",
-        "n_jobs != 0",
-    ): "joblib starts no other process for one, either",
     (
         "analysis/multiverse.py",
         "a not in same_as and b not in same_as",

@@ -1407,13 +1407,12 @@ def answers_as_documents(
     return runs, qrels
 
 
-@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_answers_as_documents_warn_once_with_the_measures_that_compare_them(n_jobs: int) -> None:
+def test_answers_as_documents_warn_once_with_the_measures_that_compare_them() -> None:
     runs, qrels = answers_as_documents()
     free = {"own P@1": "P(rel=1)@1", "own DCG": ma.DCG @ 10, "own RR": "RR", "own CG": CG @ 1}
     measures = {**{str(measure): measure for measure in [*JUDGED_MEASURES, "AP", "R@5", "Bpref"]}, **free}
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers") as caught:
-        values = ma.evaluate(runs, qrels, measures, n_jobs=n_jobs, progress=False)
+        values = ma.evaluate(runs, qrels, measures, progress=False)
     (message,) = [str(warning.message) for warning in caught]
     assert all(label in message for label in measures if label not in free)
     assert "own" not in message
@@ -1428,13 +1427,10 @@ def test_reports_warn_of_answers_as_documents_once() -> None:
     assert sum("ma.answers" in str(warning.message) for warning in caught) == 1
 
 
-def test_stored_values_of_answers_as_documents_warn_again(tmp_path: Path) -> None:
+def test_a_single_run_of_answers_as_documents_does_not_warn() -> None:
     runs, qrels = answers_as_documents()
-    for part in ({"s0": runs["s0"]}, {"s1": runs["s1"]}):
-        with no_warnings():  # of a single run
-            ma.evaluate(part, qrels, "nDCG@10", out=tmp_path, progress=False)
-    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
-        ma.evaluate(runs, qrels, "nDCG@10", out=tmp_path, progress=False)
+    with no_warnings():
+        ma.evaluate({"s0": runs["s0"]}, qrels, "nDCG@10", progress=False)
 
 
 @pytest.mark.parametrize(("measures", "times"), [(["nDCG@10", JUDGED_MEASURES[1]], 1), (["nDCG@10", "P@1"], 20)])

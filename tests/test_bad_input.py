@@ -908,9 +908,7 @@ _RANKER = ma.AspectRanker(Ridge(), aspects=BOTH)
 @cases(
     ("cite qrels", lambda: ma.cite(QRELS), ["expected measures, or a frame with a column measure", "qid, docno"]),
     ("curve of a frame", lambda: ma.crp_curve(_ONE_RUN, _ONE_TOPIC, RUN), ["expected a measure with one gain", "a DataFrame"]),
-    ("n_jobs", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", n_jobs=RUN, progress=False), ["n_jobs: expected a number of processes", "a DataFrame"]),
-    ("out", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", out=RUN, progress=False), ["out: expected the path of a directory", "a DataFrame"]),
-    ("a frame to read", lambda: ma.read_values(_PERQUERY), ["path: expected the path of a file or a directory of values", "a DataFrame"]),
+    ("a frame to read", lambda: ma.read_values(_PERQUERY), ["path: expected the path of a file of values", "a DataFrame"]),
     ("no labels to fill with", lambda: ma.fill_labels(_ONE_TOPIC, _ONE_RUN, QRELS[:0]), ["labels: expected at least one judgment"]),
     ("topics with a column twice", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", topics=_TOPICS, progress=False), ["topics: expected distinct column names", "qid"]),
     ("a list of runs as qrels", lambda: ma.evaluate([_ONE_RUN], [_LONG["dict"]], "AP", progress=False), ["qrels: expected an iterable of namedtuples"]),

@@ -61,9 +61,9 @@ def test_criteria_keep_the_ids_of_files(run, folder) -> None:
         code, out, err = run(file, "--aspects", SCALES, "-q", "--format", "csv")
         assert (code, err) == (0, "")
         table = read(out)
-        assert table["qid"].unique().tolist() == [f"0{topic}" for topic in range(8)] + ["mean"]
+        assert table["qid"].unique().tolist() == [f"0{topic}" for topic in range(8)]
         labels = [row["faithful"] for row in judged()]
-        shown = table[table["qid"] != "mean"]["faithful"].tolist()
+        shown = table[table["measure"] == "faithful"]["value"].tolist()
         assert shown == [(label - 1) / 4 for label in labels]
 
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import faulthandler
 import gzip
-import hashlib
 import os
 import re
 import shlex
 import sys
 import threading
-from concurrent.futures.process import BrokenProcessPool
 
 import click
 import pytest
-import yaml
 
 from pt_multiaspect import MultiAspectError, read_run
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.wording import reword
-from pt_multiaspect.evaluation import provenance
 from pt_multiaspect.io import file_contents
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
@@ -115,8 +111,6 @@ MISTAKES = [
     ),
     # options
     ("evaluate -m AP --ouput x.csv runs", "no such option --ouput. Did you mean --output?"),
-    ("evaluate -m AP --jobs 0 runs", "--jobs: expected a number of processes, or -1 for all cores, got 0"),
-    ("evaluate -m AP --jobs two runs", "--jobs: expected a whole number, got 'two'"),
     ("evaluate -m AP --baseline beta.run --alpha 5% runs", "--alpha: expected a number, got '5%'"),
     (
         "evaluate -m AP --baseline beta.run --correction holms runs",
@@ -144,12 +138,7 @@ MISTAKES = [
     ("evaluate -m AP -o runs/beta.run --format csv new=runs/beta.run", "is read by this command"),
     ("evaluate -m AP -o relevance.txt --format csv runs", "relevance.txt is read by this command"),
     ("evaluate -m TOMA -o scales.json --aspects scales.json runs", "scales.json is read by"),
-    ("evaluate -m AP --resume runs runs", "--resume: the values would be read as runs of runs the next time"),
     ("evaluate -m AP -o runs/x.csv runs", "runs/x.csv would be read as a run of runs the next time"),
-    ("evaluate -m AP --resume linked runs", "--resume: the values would be read as runs of runs the next time"),
-    ("evaluate -m AP --resume '~/linked' runs", "--resume: the values would be read as runs of runs the next time"),
-    ("evaluate -m AP --resume runs 'runs/*'", "the values would be read as runs of runs/* the next time"),
-    ("evaluate -m AP --resume runs all=runs", "the values would be read as runs of runs the next time"),
     ("evaluate -m AP -o runs/x.csv 'runs/*'", "runs/x.csv would be read as a run of runs/* the next time"),
     ("evaluate -m AP -o linked/x.csv 'r?ns/*'", "linked/x.csv would be read as a run of r?ns/* the next time"),
     ("evaluate -m AP -o runs/x.csv 'linked/*'", "runs/x.csv would be read as a run of linked/* the next time"),
@@ -167,7 +156,6 @@ MISTAKES = [
     ),
     ("describe --qrels =relevance.txt a=b", "got '=relevance.txt'; write ASPECT=relevance.txt"),
     ("datasets health -o -", "--output: expected a directory, got -"),
-    ("evaluate -m AP --resume - runs", "--resume: expected a directory, got -"),
     ("evaluate -m Precision runs", "P requires the parameter cutoff, as in P@10"),
     ("report -o x.html --suite trec-misinfo-2021 runs", "add --average-over judged to evaluate its measures"),
     (
@@ -214,7 +202,7 @@ def test_a_mistake_is_one_line_with_its_remedy(cli, faulty_files, line, part):
     assert part in err
     assert err.startswith("pt-multiaspect: error: ")
     assert err.count("\n") == 1
-    assert not re.search(r"\b(aspects|average_over|n_jobs|out|ci|strategy)=(?![\[{'])|Traceback|Aspect\(", err)
+    assert not re.search(r"\b(aspects|average_over|ci|strategy)=(?![\[{'])|Traceback|Aspect\(", err)
     assert contents(faulty_files) == before
 
 
@@ -227,16 +215,10 @@ def test_a_mistake_is_one_line_with_its_remedy(cli, faulty_files, line, part):
         ("-o", "runs/.x.csv", "runs/*"),
         ("-o", "x.csv", "runs/*"),
         ("-o", "x.csv", "runs"),
-        ("--resume", "runs", "runs/*.run"),
-        ("--resume", "runs/values", "runs"),
-        ("--resume", "runs/.values", "runs/**"),
-        ("--resume", "runs/values", "runs/*"),
     ],
 )
 def test_what_is_not_read_the_next_time_may_be_written(cli, trec_files, option, output, runs):
     """The same command reads the same runs again."""
-    if option == "--resume":
-        pytest.importorskip("polars")
     first = cli(*EVALUATE, option, output, runs)
     assert first[0] == 0, first
     assert cli(*EVALUATE, option, output, runs) == first
@@ -292,18 +274,6 @@ def test_warnings_name_options(cli):
     assert "Declare them with --aspects FILE ('pt-multiaspect describe --write-aspects FILE' writes them)" in err
 
 
-def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
-    def kill_worker(*_, **__):
-        raise BrokenProcessPool("a task has failed to un-serialize")
-
-    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", kill_worker)
-    code, out, err = cli(*EVALUATE, "--jobs", "2", "runs")
-    assert (code, out) == (1, "")
-    assert err.startswith("pt-multiaspect: error: a process ended early")
-    assert err.endswith("use fewer --jobs\n")
-    assert err.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -317,7 +287,6 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
          "the label 'x' of a measure is the name of a column that --ci adds; use another label"),
         ("expected at least two topics, got 1; evaluate more topics, or omit ci=",
          "expected at least two topics, got 1; evaluate more topics, or omit --ci"),
-        ("changes between calls: f. Omit out=, or let", "changes between calls: f. Omit --resume, or let"),
     ],
 )  # fmt: skip
 def test_words(message, expected):
@@ -380,7 +349,6 @@ REWORDED = [
         "evaluate -m AP --qrels relevance,relevance=two.txt runs",
         "error: expected distinct aspects, got 'relevance'",
     ),
-    ("evaluate -m AP --resume foreign runs", "--resume: expected an empty directory"),
     ("weightings -m CAM --aspects scales.json --at-least trust=1 runs", "--at-least: expected aspects (relevance"),
     ("weightings -m AP runs", "-m: expected a mean over aspects"),
     ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
@@ -449,7 +417,7 @@ def test_messages_about_scales_are_reworded_once(cli, faulty_files, monkeypatch,
 
 @pytest.mark.parametrize(
     "line",
-    ["relevance.txt", "-o x.csv relevance.txt", pytest.param("--jobs 2 relevance.txt", marks=pytest.mark.slow)],
+    ["relevance.txt", "-o x.csv relevance.txt"],
 )
 def test_a_remedy_is_given_once(cli, line):
     _, _, err = cli(*EVALUATE, *shlex.split(line))
@@ -526,8 +494,7 @@ def pipe(trec_files):
     faulthandler.cancel_dump_traceback_later()
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize("options", [("--judged",), ("--jobs", "2"), ("-q",)])
+@pytest.mark.parametrize("options", [("--judged",), ("-q",)])
 def test_a_run_from_a_named_pipe_is_read_once(cli, pipe, options):
     expected = cli(*EVALUATE, *options, "pipe=runs/alpha.run", "runs/beta.run")
     pipe("runs/alpha.run")
@@ -549,24 +516,12 @@ def test_qrels_from_a_named_pipe(cli, pipe):
     assert result == expected
 
 
-def test_the_record_has_the_digest_of_what_a_named_pipe_contained(cli, pipe, trec_files):
-    pipe("relevance.txt")
-    qrels = ("relevance=pipe", "credibility=credibility.txt")
-    code, _, err = cli(*EVALUATE, "-o", "x.csv", "runs", qrels=qrels)
-    assert code == 0, err
-    record = yaml.safe_load((trec_files / "x.csv.ir_metadata.yml").read_text())["pt_multiaspect"]
-    expected = hashlib.sha256((trec_files / "relevance.txt").read_bytes()).hexdigest()
-    assert record["qrels"]["relevance"] == {"file": "pipe", "sha256": expected}
-
-
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
 def test_no_input_is_opened_twice(cli, trec_files, monkeypatch, command):
     opened = []
     read = file_contents._read_bytes
     monkeypatch.setattr(file_contents, "_read_bytes", lambda source: opened.append(source) or read(source))
-    monkeypatch.setattr(provenance, "open", lambda *_: pytest.fail("opened again"), raising=False)
     assert cli(command, "-m", "nDCG@10", "-o", "x.csv", "runs/alpha.run", "runs/beta.run")[0] == 0
-    assert (trec_files / "x.csv.ir_metadata.yml").exists()
     assert len(opened) == len({*map(str, opened)}) == 4
 
 

@@ -8,6 +8,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import evaluate_in_processes
 from ir_measures import AP, ERR, NumRet, nDCG
 
 from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, MultiAspectWarning, aggregate, evaluate
@@ -50,9 +51,7 @@ def test_two_processes_give_the_same_values(collection):
     named = Aspects({"relevance": 2, "credibility": 2}, name="two-processes")
     measures = [TOMA(aspects=named), *MEASURES]
     alone = evaluate(runs, qrels, measures, progress=False)
-    pd.testing.assert_frame_equal(
-        alone, evaluate(runs, qrels, measures, n_jobs=2, progress=False), check_exact=True
-    )
+    pd.testing.assert_frame_equal(alone, evaluate_in_processes(runs, qrels, measures), check_exact=True)
 
 
 def test_a_progress_bar_counts_the_runs(collection, capsys):
@@ -156,42 +155,12 @@ def test_a_frame_with_a_column_twice_is_refused():
         aggregate(frame)
 
 
-def test_workers_read_the_files_of_the_current_directory(tmp_path, monkeypatch):
-    """Workers of an earlier call read the file of the same name in the directory where they were started."""
-    qrels = {"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}}
-    for folder, docnos in {"first": "d1 d2", "second": "d2 d1"}.items():
-        (tmp_path / folder).mkdir()
-        lines = [f"q1 Q0 {docno} {rank} {-rank} x" for rank, docno in enumerate(docnos.split(), 1)]
-        (tmp_path / folder / "a.run").write_text("\n".join(lines))
-    for folder, expected in {"first": 1.0, "second": 0.5}.items():
-        monkeypatch.chdir(tmp_path / folder)
-        assert evaluate(["a.run"], qrels, "RR", n_jobs=2, progress=False)["value"].tolist() == [expected]
-
-
-@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_runs_that_cannot_be_read_are_skipped_on_request(collection, n_jobs):
+def test_a_run_that_cannot_be_read_is_an_error(collection):
     qrels, runs = collection
-    foreign = {"q99": {"d1": 1.0}}
-    with pytest.raises(MultiAspectError, match="no query in common"):
-        evaluate(runs | {"foreign": foreign}, qrels, MEASURES, n_jobs=n_jobs, progress=False)
-    with pytest.warns(MultiAspectWarning, match="skipped: run foreign and the qrels have no query in common"):
-        result = evaluate(
-            runs | {"foreign": foreign}, qrels, MEASURES, n_jobs=n_jobs, progress=False, errors="skip"
-        )
-    expected = evaluate(runs, qrels, MEASURES, progress=False)
-    pd.testing.assert_frame_equal(result, expected, check_exact=True)
-    assert result.attrs["skipped"] == ["foreign"]
-    assert "skipped" not in expected.attrs
-
-
-def test_skipping_hides_no_other_error(collection):
-    qrels, runs = collection
-    with pytest.raises(MultiAspectError, match="no run could be evaluated: run x and"):
-        evaluate({"x": {"q99": {"d1": 1.0}}}, qrels, MEASURES, progress=False, errors="skip")
+    with pytest.raises(MultiAspectError, match="run foreign and the qrels have no query in common"):
+        evaluate(runs | {"foreign": {"q99": {"d1": 1.0}}}, qrels, MEASURES, progress=False)
     with pytest.raises(MultiAspectError, match="no column for the aspect effort"):
-        evaluate(runs, qrels, TOMA(aspects="relevance,effort"), progress=False, errors="skip")
-    with pytest.raises(MultiAspectError, match=r"errors: expected one of 'raise', 'skip', got 'ignore'"):
-        evaluate(runs, qrels, MEASURES, progress=False, errors="ignore")
+        evaluate(runs, qrels, TOMA(aspects="relevance,effort"), progress=False)
 
 
 def test_a_measure_called_name_does_not_replace_the_names_of_the_runs(collection):

@@ -17,6 +17,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from comparison import by_force
+from frame_world import evaluate_in_processes
 from ir_measures import nDCG
 
 import pt_multiaspect as ma
@@ -221,7 +222,7 @@ def test_evaluate_in_other_processes() -> None:
     runs = {"forth": RUN, "back": RUN.assign(score=-RUN["score"])}
     for form in (MEASURES, list(map(str, MEASURES))):
         here = ma.evaluate(runs, QRELS, form, progress=False)
-        there = ma.evaluate(runs, QRELS, form, n_jobs=2, progress=False)
+        there = evaluate_in_processes(runs, QRELS, form)
         pd.testing.assert_frame_equal(here, there)
 
 
@@ -414,6 +415,7 @@ MAIN = """
         return (gaps * WEIGHTS).sum(axis=1)
     '''
     import textwrap
+    from frame_world import evaluate_in_processes
     BOTH = {{"relevance": 2, "credibility": 2}}
     qrels = {{"q": {{"a": {{"relevance": 2, "credibility": 0}}, "b": {{"relevance": 1, "credibility": 2}}}}}}
     runs = {{name: {{"q": {{"a": 2.0, "b": 1.0}}}} for name in ("one", "two")}}
@@ -427,8 +429,8 @@ MAIN = """
                 ["Cell@5", "CAM(base='Cell',aspects={{'relevance': 2, 'credibility': 2}})",
                  "TOMA(distance='cell',aspects={{'relevance': 2, 'credibility': 2}})"],
             ):
-                for n_jobs in (1, 2):
-                    table = ma.evaluate(runs, qrels, given, n_jobs=n_jobs, progress=False)
+                for evaluate in (ma.evaluate, evaluate_in_processes):
+                    table = evaluate(runs, qrels, given)
                     found.append(table["value"].round(6).tolist()[:3])
         print(json.dumps(found))
 """

@@ -253,12 +253,15 @@ def test_reading_in_the_parent_and_in_forked_processes(tmp_path: Path) -> None:
         (tmp_path / name).write_text(lines)
     script = f"""
         import joblib
+        import pandas as pd
         import pt_multiaspect as ma
         qrels = {{f"q{{q}}": {{f"doc{{n:05}}": n % 3 for n in range(0, 300, 7)}} for q in range(10)}}
-        arguments = ({str(tmp_path)!r}, qrels, ["nDCG@10"])
-        expected = ma.evaluate(*arguments, progress=False)
+        ev = ma.evaluator(qrels, ["nDCG@10"])
+        def evaluate(name):
+            return ev(ma.read_run({str(tmp_path)!r} + "/" + name).assign(name=name))
+        expected = ma.evaluate({str(tmp_path)!r}, qrels, ["nDCG@10"], progress=False)
         with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
-            found = ma.evaluate(*arguments, progress=False, n_jobs=2)
+            found = ev.complete(pd.concat(joblib.Parallel()(joblib.delayed(evaluate)(name) for name in "ab")))
         print(found.equals(expected), len(found))
     """
     done = subprocess.run(

@@ -129,12 +129,3 @@ def test_errors(options: dict[str, Any], message: str) -> None:
     judged = {"q": {"d1": {"relevance": 1, "trust": 3}, "d2": {"relevance": 0}}}
     with pytest.raises(MultiAspectError, match=message):
         ma.fill_labels(judged, {"a": {"q": {"d1": 1.0}}}, aspects=SCALES, **options)
-
-
-@pytest.mark.slow
-def test_the_provenance_of_a_report_says_what_was_filled() -> None:
-    pytest.importorskip("jinja2")
-    filled = ma.fill_labels(QRELS, RUNS, aspects=SCALES)
-    other = pd.DataFrame(filled.to_dict("list"))  # without the record
-    pages = [ma.report(RUNS, qrels, ma.CAM(aspects=SCALES) @ 3).to_html() for qrels in (filled, other)]
-    assert ["by: observed" in page for page in pages] == [True, False]

@@ -507,9 +507,9 @@ def test_the_command_line_shows_groups(cli, trec_files) -> None:
     plain = read_csv(cli("evaluate", *options, "--ci", "--baseline", "beta", "runs")[1])
     whole = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
     pd.testing.assert_frame_equal(whole, plain, check_dtype=False)
-    values = read_csv(cli("evaluate", *options, "-q", "runs")[1])
-    values = values[values["qid"] != "mean"]
-    perquery = values.melt(["name", "qid"], var_name="measure")
+    perquery = read_csv(cli("evaluate", *options, "-q", "runs")[1])
+    perquery = perquery.drop(columns="definition")
+    values = perquery.pivot(index=["name", "qid"], columns="measure", values="value").reset_index()
     by = dict(line.split(maxsplit=1) for line in FILE.splitlines())
     expected = ma.aggregate(perquery, ci=0.95, by=by)
     pd.testing.assert_frame_equal(table[list(expected)], expected, atol=1e-12)

@@ -8,6 +8,7 @@ import ir_measures
 import pandas as pd
 import pyterrier as pt
 import pytest
+from frame_world import evaluate_in_processes
 
 import pt_multiaspect as ma
 
@@ -53,45 +54,29 @@ def by_experiment(measures: list[Any] = MEASURES) -> dict[tuple[str, str, str], 
     return {tuple(row[:3]): row[3] for row in table[["name", "qid", "measure", "value"]].to_numpy().tolist()}
 
 
-def by_evaluate(runs: Any, qrels: Any = QRELS, **options: Any) -> dict[tuple[str, str, str], float]:
-    table = ma.evaluate(runs, qrels, MEASURES, progress=False, **options)
+def by_evaluate(runs: Any, qrels: Any = QRELS) -> dict[tuple[str, str, str], float]:
+    table = ma.evaluate(runs, qrels, MEASURES, progress=False)
     return {tuple(row[:3]): row[3] for row in table.to_numpy().tolist()}
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_values_are_those_of_an_experiment(n_jobs: int) -> None:
+def test_values_are_those_of_an_experiment() -> None:
     """They ended in KeyError: 'qanswer'."""
     expected = by_experiment()
-    assert by_evaluate(RUNS, n_jobs=n_jobs) == expected
+    assert by_evaluate(RUNS) == expected
     assert expected["one", "q1", "EM"] == 1
     assert expected["two", "q3", "EM"] == 0
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_stored_values_depend_on_the_columns(n_jobs: int, tmp_path: Any) -> None:
-    expected = by_evaluate(RUNS)
-    for _ in range(2):
-        assert by_evaluate(RUNS, n_jobs=n_jobs, out=tmp_path) == expected
-    reused = ma.evaluate(RUNS, QRELS, MEASURES, n_jobs=n_jobs, out=tmp_path, collect=False, progress=False)
-    assert reused["reused"].all()
-    changed = {"one": OTHER, "two": OTHER}
-    assert by_evaluate(changed, n_jobs=n_jobs, out=tmp_path) == by_evaluate(changed)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_frames_of_polars_and_files(n_jobs: int, tmp_path: Any) -> None:
+def test_frames_of_polars_and_files(tmp_path: Any) -> None:
     polars = pytest.importorskip("polars")
     frames = {name: polars.DataFrame(run.to_dict("list")) for name, run in RUNS.items()}
     qrels = polars.DataFrame(QRELS.to_dict("list"))
     expected = by_evaluate(RUNS)
-    assert by_evaluate(frames, qrels, n_jobs=n_jobs) == expected
+    assert by_evaluate(frames, qrels) == expected
     for name, run in frames.items():
         run.write_parquet(tmp_path / f"{name}.parquet")
     files = {name: str(tmp_path / f"{name}.parquet") for name in RUNS}
-    assert by_evaluate(files, n_jobs=n_jobs) == expected
-    assert by_evaluate(files, n_jobs=n_jobs, out=tmp_path / "out") == expected
+    assert by_evaluate(files) == expected
 
 
 @pytest.mark.slow
@@ -99,14 +84,15 @@ def test_evaluators_pass_them_too() -> None:
     evaluator = ma.evaluator(QRELS, MEASURES)
     table = evaluator(pd.concat([run.assign(name=name) for name, run in RUNS.items()]))
     assert {tuple(row[:3]): row[3] for row in table.to_numpy().tolist()} == by_evaluate(RUNS)
+    table = evaluate_in_processes(RUNS, QRELS, MEASURES)
+    assert {tuple(row[:3]): row[3] for row in table.to_numpy().tolist()} == by_evaluate(RUNS)
 
 
-@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_runs_without_the_column_are_refused(n_jobs: int, tmp_path: Any) -> None:
+def test_runs_without_the_column_are_refused(tmp_path: Any) -> None:
     (tmp_path / "c.run").write_text("q1 Q0 d1 1 2 c\n")
     for run in (RUN.drop(columns="qanswer"), str(tmp_path / "c.run"), {"q1": {"d1": 1.0}}):
         with pytest.raises(ma.MultiAspectError, match=r"run one: expected the column qanswer, .*, got the columns"):
-            ma.evaluate({"one": run}, QRELS, MEASURES, n_jobs=n_jobs, progress=False)
+            ma.evaluate({"one": run}, QRELS, MEASURES, progress=False)
 
 
 def test_qrels_without_the_column_are_refused() -> None:

@@ -555,15 +555,15 @@ def test_labels_read_as_text_are_labels_all_the_same(kind: Any) -> None:
 
 
 @pytest.mark.slow
-def test_warnings_of_other_processes_are_given_once_and_here() -> None:
+def test_warnings_of_many_runs_are_given_once_and_here() -> None:
     frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "label": [1, 0], "credibility": [0, 2]})
     runs = {str(i): {"q": {"a": 1.0}} for i in range(4)}
-    for n_jobs in (1, 2):
+    for call in (1, 2):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            ma.evaluate(runs, frame, ma.TOMA(distance=3), n_jobs=n_jobs, progress=False)
+            ma.evaluate(runs, frame, ma.TOMA(distance=3), progress=False)
         ours = [warning for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
         assert len(ours) <= 1
         assert all(warning.filename == __file__ for warning in ours)
-        if n_jobs == 1:
+        if call == 1:
             assert "as in TOMA(distance=3,aspects={'relevance': 1, 'credibility': 2})" in str(ours[0].message)

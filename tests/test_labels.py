@@ -10,6 +10,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from door_world import CAM_10, FIRST, HEALTH, QRELS, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, Readable
+from frame_world import evaluate_in_processes
 from ir_measures import nDCG
 
 import pt_multiaspect as ma
@@ -107,7 +108,7 @@ def test_other_doors() -> None:
         ma.analysis.upper_bound(QRELS, CAM_10)["bound"].tolist()
     )
     assert ma.describe(QRELS, HEALTH, measures=[OVERALL]).measures["measure"].unique().tolist() == ["overall"]
-    labelled, plain = (ma.evaluate(run, QRELS, measure, n_jobs=2) for measure in (OVERALL, CAM_10))
+    labelled, plain = (evaluate_in_processes(run, QRELS, measure) for measure in (OVERALL, CAM_10))
     assert labelled["value"].tolist() == plain["value"].tolist()
     effort = ma.label("effort", ma.ESL)
     assert pt.Experiment(list(run.values()), TOPICS, QRELS, [effort]).columns.tolist() == ["name", "effort"]

@@ -1,29 +1,27 @@
-"""Runs are read, evaluated and dropped one by one, here or by workers."""
+"""Runs are read, evaluated and dropped one by one; workers evaluate them alike."""
 
 from __future__ import annotations
 
 import gc
 import pickle
-import signal
 import weakref
 from collections.abc import Iterator
-from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from frame_world import random_qrels, random_run, write_run
+from frame_world import evaluate_in_processes, random_qrels, random_run, write_run
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import ScoredDoc
-from strategies import examples, forget_warnings
+from strategies import examples
 
-from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
+from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, MultiAspectWarning, evaluate
 from pt_multiaspect.collection.run import Run
 from pt_multiaspect.evaluation import plan as plans
-from pt_multiaspect.evaluation.digests import digest_of
-from pt_multiaspect.evaluation.evaluating import _start_of_workers
+from pt_multiaspect.evaluation.plan import Plan
+from pt_multiaspect.integration.parsing import parse_all
 from pt_multiaspect.strings.texts import Texts
 
 SCALES = Aspects({"relevance": 2, "credibility": 2})
@@ -38,11 +36,9 @@ def qrels() -> pd.DataFrame:
 # -- streaming -------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
+def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels):
     runs = {f"run {seed} of ten": random_run(qrels, seed) for seed in range(10)}
-    values = evaluate((pair for pair in runs.items()), qrels, MEASURES, n_jobs=n_jobs, progress=False)
+    values = evaluate((pair for pair in runs.items()), qrels, MEASURES, progress=False)
     pd.testing.assert_frame_equal(values, evaluate(runs, qrels, MEASURES, progress=False), check_exact=True)
     pd.testing.assert_frame_equal(
         values, evaluate(list(runs.items()), qrels, MEASURES, progress=False), check_exact=True
@@ -86,38 +82,6 @@ def test_no_run_is_kept(qrels):
 
     assert len(evaluate(runs(), qrels, "AP", progress=False)) == 6 * 4
     assert most == 0
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows does not block signals")
-def test_workers_start_with_ctrl_c_blocked():
-    with _start_of_workers():
-        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
-
-
-@pytest.mark.slow
-def test_workers_are_fed_a_bounded_number_of_runs(qrels):
-    """The generator is asked for more only as results arrive."""
-    started = 0
-
-    def runs() -> Iterator[tuple[str, pd.DataFrame]]:
-        nonlocal started
-        for seed in range(120):
-            started += 1
-            yield f"run-{seed}", random_run(qrels, seed % 3)
-
-    from pt_multiaspect.collection.judgments import Judgments
-    from pt_multiaspect.evaluation.evaluating import outcomes
-    from pt_multiaspect.evaluation.plan import Plan
-    from pt_multiaspect.integration.parsing import parse_all
-    from pt_multiaspect.io.runs import NamedRuns
-
-    with joblib.parallel_config(backend="threading"):
-        results = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.read(runs()), n_jobs=2, skip=False)
-        next(results)
-        first = started
-        assert sum(1 for _ in results) == 119
-    assert first < 120
 
 
 def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
@@ -172,10 +136,9 @@ def test_directories_and_patterns_are_their_files(qrels, tmp_path, monkeypatch):
         (lambda: "nowhere/*.run", r"no file matches nowhere/\*.run"),
     ],
 )
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_runs_that_have_no_distinct_name_are_errors(qrels, runs, message, n_jobs):
-    with joblib.parallel_config(backend="threading"), pytest.raises(MultiAspectError, match=message):
-        evaluate(runs(), qrels, "AP", n_jobs=n_jobs, progress=False)
+def test_runs_that_have_no_distinct_name_are_errors(qrels, runs, message):
+    with pytest.raises(MultiAspectError, match=message):
+        evaluate(runs(), qrels, "AP", progress=False)
 
 
 def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp_path):
@@ -189,144 +152,57 @@ def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp
         evaluate(runs, qrels, "AP", progress=False)
     with pytest.raises(MultiAspectError, match=r"run folder: .*expected a run file, got a directory"):
         evaluate({"folder": tmp_path}, qrels, "AP", progress=False)
-    with pytest.warns(MultiAspectWarning, match="skipped: run gone"):
-        values = evaluate(
-            {"there": runs["there"], "gone": runs["gone"]}, qrels, "AP", progress=False, errors="skip"
-        )
-    assert values.attrs["skipped"] == ["gone"]
 
 
 @pytest.mark.slow
 def test_the_progress_bar_counts_runs_of_unknown_number(qrels, capsys):
     evaluate(((f"r{seed}", random_run(qrels, seed)) for seed in range(3)), qrels, "AP")
     assert "3run" in capsys.readouterr().err
-    with joblib.parallel_config(backend="threading"):
-        evaluate([random_run(qrels, seed) for seed in range(40)], qrels, "AP", n_jobs=2)
+    evaluate([random_run(qrels, seed) for seed in range(40)], qrels, "AP")
     assert "40/40" in capsys.readouterr().err
 
 
-# -- workers ---------------------------------------------------------------------------------------
-
-
-def backends() -> list[str]:
-    return ["loky", "threading", "multiprocessing", "sequential"]
-
-
-@pytest.fixture(scope="module")
-def mixed_runs(qrels, tmp_path_factory) -> dict[str, Any]:
-    """Runs as frames, dicts, files and rows, one of which causes a warning, and one of which is faulty."""
-    path = tmp_path_factory.mktemp("runs") / "file.run"
-    write_run(random_run(qrels, 50), path)
-    frames = {f"frame {seed}": random_run(qrels, seed) for seed in range(20)}
-    nested = {
-        qid: dict(zip(rows["docno"], rows["score"], strict=True))
-        for qid, rows in random_run(qrels, 9).groupby("qid")
-    }
-    twice = pd.concat([random_run(qrels, 3), random_run(qrels, 3).assign(score=-1.0)])
-    return {
-        **frames,
-        "dict": nested,
-        "file": path,
-        "twice": twice,
-        "foreign": {"q99": {"d0": 1.0}},
-        "broken": {"q0": 1},
-    }
-
-
-@pytest.fixture(scope="module")
-def expected(qrels, mixed_runs) -> tuple[pd.DataFrame, list[str]]:
-    return evaluate_runs(qrels, mixed_runs, n_jobs=1)
-
-
-def evaluate_runs(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list[str]]:
-    forget_warnings()
-    with pytest.warns(MultiAspectWarning) as caught:
-        frame = evaluate(runs, qrels, MEASURES, progress=False, errors="skip", **options)
-    return frame, [str(warning.message) for warning in caught]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", backends())
-def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, mixed_runs, expected, backend):
-    with joblib.parallel_config(backend=backend, n_jobs=2):
-        result = evaluate_runs(qrels, mixed_runs)
-    pd.testing.assert_frame_equal(result[0], expected[0], check_exact=True)
-    assert result[0].attrs["skipped"] == ["foreign", "broken"]
-    assert result[1] == expected[1]
-    assert sum("repeated documents" in message for message in result[1]) == 1
-
-
-def test_n_jobs_is_that_of_parallel_config_unless_it_is_given(qrels, monkeypatch):
-    used: list[Any] = []
-    original = joblib.Parallel
-
-    def parallel(*args: Any, **kwargs: Any) -> Any:
-        used.append(kwargs.get("n_jobs"))
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(joblib, "Parallel", parallel)
-    runs = [random_run(qrels, 1), random_run(qrels, 2)]
-    evaluate(runs, qrels, "AP", progress=False)
-    evaluate(runs, qrels, "AP", n_jobs=None, progress=False)
-    assert used == []  # one process needs no pool
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        evaluate(runs, qrels, "AP", progress=False)
-        evaluate(runs, qrels, "AP", n_jobs=None, progress=False)
-        assert used == [None, None]
-        evaluate(runs, qrels, "AP", n_jobs=1, progress=False)
-        assert used == [None, None]
-
-
-@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2"])
-def test_invalid_n_jobs(qrels, n_jobs):
-    with pytest.raises(MultiAspectError, match="n_jobs: expected a number of processes, None or"):
-        evaluate([random_run(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
-def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
-    """Also where a thread of joblib asks for the runs."""
-
+def test_an_error_in_the_generator_of_runs_is_raised(qrels):
     def runs() -> Iterator[tuple[str, pd.DataFrame]]:
         for seed in range(100):
             yield str(seed), random_run(qrels, seed % 3)
         raise KeyError("the end of the archive")
 
-    with joblib.parallel_config(backend=backend, n_jobs=2), pytest.raises(KeyError, match="end of the archive"):
+    with pytest.raises(KeyError, match="end of the archive"):
         evaluate(runs(), qrels, "AP", progress=False)
 
 
-@pytest.mark.slow
-def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
-    from pt_multiaspect.evaluation import evaluating
+def test_warnings_of_runs_are_given_although_a_later_run_is_an_error(qrels):
+    twice = pd.concat([random_run(qrels, 3), random_run(qrels, 3).assign(score=-1.0)])
+    with (
+        pytest.warns(MultiAspectWarning, match="run twice: repeated documents"),
+        pytest.raises(MultiAspectError, match="run broken: "),
+    ):
+        evaluate({"twice": twice, "broken": {"q0": 1}}, qrels, MEASURES, progress=False)
 
-    sizes: list[int] = []
-    original = evaluating._evaluate_task
-    monkeypatch.setattr(evaluating, "_evaluate_task", lambda *args: sizes.append(len(args[2])) or original(*args))
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        evaluate([random_run(qrels, seed % 5) for seed in range(100)], qrels, "AP", progress=False)
-    assert sum(sizes) == 100
-    assert 6 <= len(sizes) <= 20
-    # So that no worker waits for the other at the start and at the end.
-    assert sizes[0] == sizes[-1] == 1
+
+# -- workers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "sequential"])
+def test_every_backend_of_joblib_gives_the_same_values(qrels, backend):
+    runs = {f"run {seed}": random_run(qrels, seed) for seed in range(20)}
+    expected = evaluate(runs, qrels, MEASURES, progress=False)
+    with joblib.parallel_config(backend=backend):
+        found = evaluate_in_processes(runs, qrels, MEASURES)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_a_worker_restores_the_judgments_once(qrels):
-    from pt_multiaspect.collection.judgments import Judgments
-    from pt_multiaspect.evaluation.plan import Plan
-    from pt_multiaspect.integration.parsing import parse_all
-
     plan = Plan(Judgments(qrels), parse_all(MEASURES))
     key, content = plans.pack_plan(plan)
-    assert plans.unpack_plan(key, content) is plan  # in threads
-    plans.forget_plan(key)
     restored = plans.unpack_plan(key, content)
     assert restored is not plan
     assert plans.unpack_plan(key, content) is restored
     run = random_run(qrels, 1)
     assert np.array_equal(restored.evaluate("a", run).values, plan.evaluate("a", run).values)
-    plans.forget_plan(key)
 
 
 docnos = st.text(max_size=12) | st.sampled_from(["x" * 250, "x" * 300])
@@ -345,7 +221,10 @@ def test_pickling_keeps_every_row(given_rows):
     ):
         after = pickle.loads(pickle.dumps(before))
         pd.testing.assert_frame_equal(after.to_pandas(), before.to_pandas())
-        assert digest_of(after) == digest_of(before)
+        assert after.qids.tolist() == before.qids.tolist()
+        assert list(after.docnos.decode()) == list(before.docnos.decode())
+        assert after.query.tolist() == before.query.tolist()
+        assert after.score.tolist() == before.score.tolist()
         assert len(after) == len(before)
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from comparison import evaluate
+from frame_world import evaluate_in_processes
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, ERR, RR, P, nDCG
@@ -245,11 +246,11 @@ def test_grid_search(jobs: int) -> None:
     assert by_sign[setting[0][2]] == max(by_sign.values()) > min(by_sign.values())
 
 
-def test_processes_and_stored_values(tmp_path: Any) -> None:
+@pytest.mark.slow
+def test_processes() -> None:
     runs = {"a": RUN, "b": RUN.assign(score=-RUN["score"])}
-    first = ma.evaluate(runs, QRELS, [MIXED], n_jobs=2, out=tmp_path / "out", progress=False)
-    again = ma.evaluate(runs, QRELS, [MIXED], out=tmp_path / "out", progress=False)
-    pd.testing.assert_frame_equal(first, again)
+    first = ma.evaluate(runs, QRELS, [MIXED], progress=False)
+    pd.testing.assert_frame_equal(evaluate_in_processes(runs, QRELS, [MIXED]), first)
     assert (first["measure"] == str(MIXED)).all()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import ir_measures
 import pytest
+from frame_world import evaluate_in_processes
 from strategies import no_warnings
 
 import pt_multiaspect as ma
@@ -147,7 +148,7 @@ def test_redeclaring_in_a_worker_is_silent_and_right(edited_measures) -> None:
     runs = {"one": RUN, "two": RUN}
     for measure in (before, after):
         here = ma.evaluate(runs, QRELS, measure, progress=False)
-        there = ma.evaluate(runs, QRELS, measure, progress=False, n_jobs=2)
+        there = evaluate_in_processes(runs, QRELS, measure)
         assert here["value"].tolist() == there["value"].tolist()
 
 

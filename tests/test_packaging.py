@@ -35,7 +35,6 @@ HEAVY = (
     "xgboost",
     "click",
     "jinja2",
-    "yaml",
     "vl_convert",
     "pt_multiaspect.analysis",
     "pt_multiaspect.answers",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import ir_measures
-import joblib
 import pandas as pd
 import pyterrier as pt
 import pytest
@@ -52,11 +50,9 @@ def assert_as_experiment(values: pd.DataFrame, topics: pd.DataFrame = TOPICS) ->
     assert (result - wanted).abs().max() < 1e-12
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("topics", [TOPICS, WithTopics()])
-def test_values_are_those_of_an_experiment(n_jobs, topics) -> None:
-    assert_as_experiment(ma.evaluate(NAMED, QRELS, MEASURES, topics=topics, n_jobs=n_jobs))
+def test_values_are_those_of_an_experiment(topics) -> None:
+    assert_as_experiment(ma.evaluate(NAMED, QRELS, MEASURES, topics=topics))
 
 
 def test_robustness_of_pipelines_is_that_of_their_runs() -> None:
@@ -131,22 +127,6 @@ def test_each_pipeline_runs_once_per_call() -> None:
     assert counted["first"].times == len(calls) + 1
 
 
-def test_pipelines_run_in_the_thread_of_the_caller_with_several_jobs() -> None:
-    """joblib asks for all but the first runs in other threads, in which SQLite and others refuse to work."""
-    threads = set()
-
-    class Threaded(Counted):
-        def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-            threads.add(threading.get_ident())
-            return super().transform(inp)
-
-    pipelines = {f"run {number}": Threaded(FIRST) for number in range(14)}
-    with joblib.parallel_config(backend="threading"):
-        values = ma.evaluate(pipelines, QRELS, "AP", topics=TOPICS, n_jobs=2, progress=False)
-    assert values["name"].unique().tolist() == list(pipelines)
-    assert threads == {threading.get_ident()}
-
-
 def test_qrels_are_read_before_pipelines_run() -> None:
     counted, faulty = Counted(FIRST), QRELS.drop(columns="docno")
     calls: list[Callable[[], object]] = [
@@ -185,7 +165,6 @@ def test_topics_select_the_judgments_that_are_described_without_runs() -> None:
 
 CALLS = {
     "evaluate": lambda runs, **topics: ma.evaluate(runs, QRELS, CAM_10, **topics),
-    "evaluate, two jobs": lambda runs, **topics: ma.evaluate(runs, QRELS, CAM_10, n_jobs=2, **topics),
     "report": lambda runs, **topics: ma.report(runs, QRELS, CAM_10, progress=False, **topics),
     "describe": lambda runs, **topics: ma.describe(QRELS, runs=runs, **topics),
     "explain": lambda runs, **topics: ma.explain(CAM_10, runs, QRELS, "q1", **topics),
@@ -247,9 +226,8 @@ def test_errors_of_pipelines_are_their_own() -> None:
     def fails(_: pd.DataFrame) -> pd.DataFrame:
         raise KeyError("mine")
 
-    for errors in ("raise", "skip"):
-        with pytest.raises(KeyError, match="mine"):
-            ma.evaluate(pt.apply.generic(fails), QRELS, CAM_10, topics=TOPICS, errors=errors)
+    with pytest.raises(KeyError, match="mine"):
+        ma.evaluate(pt.apply.generic(fails), QRELS, CAM_10, topics=TOPICS)
 
 
 class Terminal(io.StringIO):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from frame_world import evaluate_in_processes
 from ir_measures import AP, nDCG
 
 import pt_multiaspect as ma
@@ -197,12 +198,9 @@ def test_evaluate(qrels: pd.DataFrame, expected: Values) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["lists", "a row for each"])
-def test_evaluate_in_processes_and_from_files(form: str, tmp_path: Any, expected: Values) -> None:
-    for _ in range(2):
-        table = ma.evaluate(RUNS, FORMS[form], MEASURES, n_jobs=2, out=tmp_path, progress=False)
-        assert values_of(table) == pytest.approx(expected, abs=1e-12)
-    stored = ma.evaluate(RUNS, FORMS[form], MEASURES, out=tmp_path, progress=False, collect=False)
-    assert stored["reused"].all()
+def test_evaluate_in_processes(form: str, expected: Values) -> None:
+    table = evaluate_in_processes(RUNS, FORMS[form], MEASURES)
+    assert values_of(table) == pytest.approx(expected, abs=1e-12)
 
 
 def test_answers_in_columns_of_arrow(expected: Values) -> None:

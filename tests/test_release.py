@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import pt_multiaspect as ma
-from pt_multiaspect.evaluation.digests import installed_versions
+from pt_multiaspect.reporting.record import installed_versions
 
 if sys.version_info >= (3, 11):
     import tomllib

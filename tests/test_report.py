@@ -293,7 +293,7 @@ def test_definitions_say_what_measures_compute(page):
 
 def test_definitions_print_scales_in_one_table(page):
     """Not as JSON in each measure."""
-    definitions = page.text.split("Definitions")[-1].split("Provenance")[0]
+    definitions = page.text.split("Definitions")[-1].split("Versions, measures and options")[0]
     assert "{" not in definitions
     assert "TOMA@5" in definitions
     assert "MM(base='P')@5" in definitions

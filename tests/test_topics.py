@@ -72,19 +72,6 @@ def test_the_difference_of_compatibilities_counts_topics_with_both() -> None:
     }
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*contains values of:pt_multiaspect.MultiAspectWarning")
-def test_stored_values_are_those_of_the_topics_that_count(tmp_path) -> None:
-    aspects = {"relevance": 1, "credibility": 1}
-    measures = {"nDCG": "nDCG", "credible": ma.On(aspect="credibility", base="AP", aspects=aspects)}
-    settings = [{"average_over": topics} for topics in ("positive", "judged", "positive")]
-    for setting in settings:  # the second call needs other values; the third finds its own again, or computes them
-        values = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **setting)
-        again = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **setting)
-        expected = ma.evaluate({"run": RUN}, QRELS, measures, progress=False, **setting)
-        assert values.to_dict("list") == again.to_dict("list") == expected.to_dict("list")
-
-
 @pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 def test_analyses_of_measures_with_different_topics() -> None:
     """A baseline is tested on the topics of each measure; what needs all measures on the same topics says so."""

@@ -35,9 +35,8 @@ def part(n_topics: int) -> pd.DataFrame:
     return FULL[FULL["qid"].isin(QIDS[:n_topics])]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("measure", [CAM, "map"])
-def test_runs_that_lack_topics_are_named(measure: Any, n_jobs: int) -> None:
+def test_runs_that_lack_topics_are_named(measure: Any) -> None:
     """2 of 50 topics: CAM .026 without a line."""
     runs = {"a": part(2), "full": FULL, "b": part(49)}
     expected = (
@@ -46,8 +45,8 @@ def test_runs_that_lack_topics_are_named(measure: Any, n_jobs: int) -> None:
         "out of the qrels"
     )
     for _ in range(2):  # per call, not once per process
-        assert messages(runs, QRELS, measure, n_jobs=n_jobs) == [expected]
-    assert messages({"full": FULL}, QRELS, measure, n_jobs=n_jobs) == []
+        assert messages(runs, QRELS, measure) == [expected]
+    assert messages({"full": FULL}, QRELS, measure) == []
 
 
 def test_of_many_runs_a_few_are_named() -> None:
@@ -69,11 +68,10 @@ def test_only_topics_that_count_are_missed() -> None:
     assert messages(part(2), qrels, "map", average_over="positive") == []
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_repeated_documents_name_the_runs(n_jobs: int) -> None:
+def test_repeated_documents_name_the_runs() -> None:
     twice = pd.concat([FULL, FULL[3:5].assign(score=-1.0)])
     for _ in range(2):
-        (message,) = messages({"a": twice, "b": FULL, "c": pd.concat([FULL, FULL[:1]])}, QRELS, CAM, n_jobs=n_jobs)
+        (message,) = messages({"a": twice, "b": FULL, "c": pd.concat([FULL, FULL[:1]])}, QRELS, CAM)
         first, second = message.split("; ")
         assert re.match(r"run a: repeated documents.* d3 \(2 ", first)
         assert re.match(r"run c: repeated documents.* d0 \(1 ", second)

@@ -86,16 +86,6 @@ def test_a_full_disk_leaves_the_earlier_file(
     assert (code, error.splitlines()[-1]) == (1, f"pt-multiaspect: error: {name}: No space left on device")
 
 
-def test_a_full_disk_while_resuming_is_one_line(cli: Any, trec_files: Path, full_disk: None) -> None:
-    code, out, error = cli("evaluate", "-m", "AP", "--resume", "values", "runs")
-    assert (code, out) == (2, "")
-    (line,) = error.splitlines()
-    assert line.startswith("pt-multiaspect: error: --resume: cannot write ")
-    assert "values/alpha_run." in line
-    assert line.endswith(": No space left on device")
-    assert os.listdir(trec_files / "values") == []
-
-
 def test_python_writes_as_the_command_line_does(tmp_path: Path, full_disk: None) -> None:
     qrels = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "label": [1, 0]})
     run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [1.0, 2.0]})

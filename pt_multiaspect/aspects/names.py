@@ -43,8 +43,7 @@ class Named(ABC):
         return hash((self.to_json(), self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without the class, whose source digests of measures would contain.
-        return _restore, (self.registry.kind.__name__, self._state, self.name)
+        return _restore, (self.registry.kind, self._state, self.name)
 
     def __copy__(self) -> Self:
         return self
@@ -56,16 +55,11 @@ class Named(ABC):
 N = TypeVar("N", bound=Named)
 
 
-#: The registries by the name of the class of their content.
-_REGISTRIES: dict[str, NameRegistry[Any]] = {}
-
-
-def _restore(kind: str, state: Any, name: str | None) -> Named:
+def _restore(kind: type[N], state: Any, name: str | None) -> N:
     """Return an unpickled object, whose name is registered, also in another process."""
-    registry = _REGISTRIES[kind]
-    restored: Named = registry.kind._from_state(state)
+    restored = kind._from_state(state)
     restored.name = name
-    registry.restore(restored)
+    kind.registry.restore(restored)
     return restored
 
 
@@ -77,7 +71,6 @@ class NameRegistry(Generic[N]):
         self._what = what
         self._content: dict[str, N] = {}
         self._declared: set[str] = set()
-        _REGISTRIES[kind.__name__] = self
 
     def add(self, item: N) -> None:
         """Register the name of declared content, with a warning if it referred to other content."""

@@ -42,6 +42,15 @@ class UnknownMeasureError(MultiAspectError):
         return type(self), (self.name,)
 
 
+def is_unknown_measure(error: BaseException | None) -> bool:
+    """Return whether an error was raised because a measure, a base or a part has an unknown name."""
+    while error is not None:
+        if isinstance(error, UnknownMeasureError):
+            return True
+        error = error.__context__
+    return False
+
+
 def trec_names(name: str) -> tuple[list[Measure], list[str]]:
     """Parse a name of trec_eval: a measure, a family such as ``P``, or a set of these such as ``official``.
 

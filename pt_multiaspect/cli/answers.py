@@ -14,7 +14,6 @@ from ..answers._frames import read_answers
 from ..aspects import Aspects
 from ..errors import MultiAspectError
 from ..evaluation import aggregate
-from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topic_groups import read_topic_groups
 from ..integration.measure_lists import parse_list
 from ..integration.parsing import RECORD, record_measures
@@ -48,7 +47,7 @@ from .verb import Inputs, verb
         "JUDGED: show prediction-powered estimates. May be repeated.",
     ),
     options.BY,
-    option("-q", "--perquery", is_flag=True, help="Show each topic, and a row 'mean' with the mean of each run."),
+    option("-q", "--perquery", is_flag=True, help="Show each topic instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
     *options.SIGNIFICANCE,
     option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (a report always does)."),
@@ -117,7 +116,7 @@ def answers(
     refuse_together(means_only, {"-q": perquery}, "{} applies to means: omit it, or {}")
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if perquery:
-        return per_query_sheet(values, means, list(measures_by_label(values)))
+        return per_query_sheet(values, means["name"])
     return means_sheet(inputs, values, means, values["qid"].nunique(), ci=ci, baseline=baseline, by=by)
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-import click
 import pandas as pd
 
 from ..analysis import prediction_powered
@@ -22,14 +21,15 @@ from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import format_values
+from ..evaluation.value_tables import with_definitions
 from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
 from ..views import Column, Row, Sentence, Table, latex_of
 from . import options
 from .inputs import pick_baseline
-from .options import OutputDirectory, option, refuse_together
+from .options import option, refuse_together
 from .tables import DECIMALS, Sheet, format_value
-from .verb import Incomplete, Inputs, verb
+from .verb import Inputs, verb
 
 #: The number of ranks that --judged considers.
 JUDGED = 10
@@ -52,7 +52,6 @@ CONFIDENCE = 0.95
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
         -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
-      pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
       pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
       pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
 
@@ -62,9 +61,7 @@ CONFIDENCE = 0.95
     options.HUMAN,
     *options.EVALUATION,
     options.BY,
-    option(
-        "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
-    ),
+    option("-q", "--perquery", is_flag=True, help="Show each query instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
     *options.SIGNIFICANCE,
     option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (Student's t)."),
@@ -74,21 +71,6 @@ CONFIDENCE = 0.95
         help=f"Show the fraction of the first {JUDGED} documents that is judged, per aspect.",
     ),
     option("--sort", metavar="MEASURE", help="Sort the runs by a measure, best first, or by 'name'."),
-    options.JOBS,
-    option(
-        "--on-error",
-        type=click.Choice(["raise", "skip"]),
-        default="raise",
-        help="If a run cannot be read, stop (raise, the default), or skip it with a warning and exit with code 1.",
-    ),
-    option(
-        "--resume",
-        metavar="DIRECTORY",
-        type=OutputDirectory("x.npz"),
-        help="Write the values of each run to DIRECTORY as soon as it is evaluated. The same command "
-        "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if "
-        "measures, scales or qrels have.",
-    ),
     *options.TABLE_OR_LINES,
     options.RUNS,
 )
@@ -99,8 +81,6 @@ def evaluate(
     ci: bool,
     judged: bool,
     sort: str | None,
-    on_error: str,
-    resume: str | None,
 ) -> object:
     """Evaluate TREC run files.
 
@@ -110,21 +90,14 @@ def evaluate(
     _check_options(inputs, perquery, baseline, ci, judged, sort)
     by, labels = inputs.by, list(inputs.measures)
     if baseline is not None:
-        baseline = inputs.baseline = pick_baseline(baseline, list(inputs.runs))
+        baseline = pick_baseline(baseline, list(inputs.runs))
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:
         refuse_unknown([sort], ["name", *labels], "name or one of the measures", "--sort")
-    try:
-        values = inputs.evaluate(errors=on_error, out=resume)
-    except KeyboardInterrupt:
-        if resume is None:
-            raise
-        raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
+    values = inputs.evaluate()
     if inputs.values["human"]:
-        by_human = inputs.evaluate(inputs.human, errors=on_error)
-        estimated = estimates_sheet(by_human, values, baseline)
-        return Incomplete(estimated) if values.attrs.get("skipped") else estimated
+        return estimates_sheet(inputs.evaluate(inputs.human), values, baseline)
     if by is not None:  # with --average-over positive, some judged topics have no value
         valued = set(values["qid"])
         by = {qid: group for qid, group in by.items() if qid in valued}
@@ -136,25 +109,23 @@ def evaluate(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
         )
     if inputs.format in VALUE_FORMATS:
-        sheet: Sheet | str = format_values(values if perquery else values.iloc[:0], means, inputs.format)
-    elif perquery:
-        sheet = per_query_sheet(values, means, labels)
-    else:
-        runs = {name: inputs.runs[name] for name in means["name"].unique()}
-        suite = inputs.requested.suite
-        see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
-        sheet = means_sheet(
-            inputs,
-            values,
-            means,
-            inputs.qrels["qid"].nunique(),
-            ci=ci,
-            baseline=baseline,
-            by=by,
-            judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
-            advice=[] if suite is None else [see],
-        )
-    return Incomplete(sheet) if values.attrs.get("skipped") else sheet
+        return format_values(values if perquery else values.iloc[:0], means, inputs.format)
+    if perquery:
+        return per_query_sheet(values, means["name"])
+    runs = {name: inputs.runs[name] for name in means["name"].unique()}
+    suite = inputs.requested.suite
+    see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
+    return means_sheet(
+        inputs,
+        values,
+        means,
+        inputs.qrels["qid"].nunique(),
+        ci=ci,
+        baseline=baseline,
+        by=by,
+        judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
+        advice=[] if suite is None else [see],
+    )
 
 
 def _check_options(
@@ -186,18 +157,24 @@ def estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | No
     return Sheet(frame, replace(estimates_table(frame), notes=list(map(Sentence, notes))))
 
 
-def per_query_sheet(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> Sheet:
-    """Return one row per run and query, and one with the aggregate of the run."""
-    table = values.pivot(index=["name", "qid"], columns="measure", values="value")[labels].reset_index()
-    aggregated = "mean"
-    while (table["qid"] == aggregated).any():  # a query may have that name
-        aggregated = f"({aggregated})"
-    parts = []
-    for row, name in enumerate(means["name"]):
-        parts += [table[table["name"] == name], means.loc[[row], ["name", *labels]].assign(qid=aggregated)]
-    frame = pd.concat(parts, ignore_index=True)[["name", "qid", *labels]]
-    frame.columns.name = None
-    return Sheet.of(frame)
+def per_query_sheet(values: pd.DataFrame, names: Iterable[str]) -> Sheet:
+    """Return the values of topics, run by run: one row per value, and a table with one column per measure.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The result of `pt_multiaspect.evaluate`.
+    names : iterable of str
+        The runs, in the order of the rows.
+    """
+    by_run = dict(list(values.groupby("name", sort=False)))
+    frame = pd.concat([by_run[name] for name in names], ignore_index=True)
+    frame.attrs = values.attrs
+    labels = values["measure"].unique().tolist()
+    wide = values.pivot(index=["name", "qid"], columns="measure", values="value")[labels].reset_index()
+    rows_by_run = dict(list(wide.groupby("name", sort=False)))
+    shown = pd.concat([rows_by_run[name] for name in names], ignore_index=True)
+    return Sheet(with_definitions(frame), Sheet.of(shown).table)
 
 
 def _judged_fractions(

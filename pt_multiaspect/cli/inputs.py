@@ -264,7 +264,7 @@ def read_aspects(text: str | None) -> Aspects | None:
 
 
 def read_value_file(text: str) -> pd.DataFrame:
-    """Read a file of values, whose format precedes its path, or a directory."""
+    """Read a file of values; the format of lines precedes its path."""
     format, is_given, path = text.partition("=")
     return read_values(path, format=format) if is_given and format in VALUE_FORMATS else read_values(text)
 

@@ -71,7 +71,6 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, where one --qrels, --human or -m may have several values."""
-        ctx.meta[ARGUMENTS] = list(args)
         try:
             if not ctx.resilient_parsing:  # as for completion
                 self._check_hyphens(args)
@@ -117,9 +116,6 @@ class Command(click.Command):
             message = explain_mixed_directory(reword(str(error)), ctx.meta.get(DIRECTORIES, {}))
             raise MultiAspectError(message) from error
 
-
-#: The key of the arguments in the context of a command.
-ARGUMENTS = "pt_multiaspect.arguments"
 
 #: The key of the directories of runs, by file, in the context of a command.
 DIRECTORIES = "pt_multiaspect.directories"
@@ -342,12 +338,6 @@ def output(formats: Mapping[str, str], help: str, **settings: Any) -> click.Opti
     return option("-o", "--output", metavar="FILE", type=OutputFile(formats), help=help, **settings)
 
 
-def _check_n_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
-    if value == 0:
-        raise click.BadParameter("expected a number of processes, or -1 for all cores, got 0")
-    return value
-
-
 def measure_option(help: str, name: str = "measures") -> click.Option:
     """Return the option -m, which has several values."""
     settings = {"multiple": True, "metavar": "MEASURE...", "shell_complete": complete_measure}
@@ -414,8 +404,8 @@ VALUES = file_option(
     "values_file",
     metavar="[FORMAT=]FILE",
     help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE, and "
-    "-m LABEL=lower says that lower is better. It is a table that evaluate -q has written, or a DIRECTORY of "
-    f"evaluate --resume. Lines have a FORMAT, {choices(VALUE_FORMATS)}.",
+    "-m LABEL=lower says that lower is better. It is a table that evaluate -q has written, or lines with a "
+    f"FORMAT, {choices(VALUE_FORMATS)}.",
 )
 AVERAGE_OVER = option(
     "--average-over",
@@ -442,14 +432,6 @@ SIGNIFICANCE = (
     ),
     option("--alpha", type=click.FloatRange(0, 1, True, True), help=f"Significance level. Default: {ALPHA}."),
 )
-JOBS = option(
-    "--jobs",
-    type=int,
-    callback=_check_n_jobs,
-    default=1,
-    metavar="N",
-    help="Number of processes; -1 for all cores. Default: 1.",
-)
 
 
 def _table(of_values: bool) -> tuple[click.Option, ...]:
@@ -464,7 +446,7 @@ def _table(of_values: bool) -> tuple[click.Option, ...]:
         output(
             SUFFIXES,
             "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
-            "file is replaced. FILE.ir_metadata.yml beside it records versions, digests, scales and measures.",
+            "file is replaced.",
         ),
     )
 

@@ -52,12 +52,11 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
 def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | None) -> None:
     """Draw a figure of values per query.
 
-    VALUES is a table that 'evaluate -q' has written, or a directory of 'evaluate --resume'. Lines of other tools
-    have a format, as in tot=FILE. KIND is a function of pt_multiaspect.plots: values (the means of the runs with
-    95 % intervals, 3.3 inches wide for one or two measures), systems (the means by two measures),
-    correlation_heatmap (Kendall's tau-b of the rankings of the runs by all measures), asl_curves (the significance
-    levels of all pairs of runs in bootstrap tests) or weightings (for which weights of measures of aspects or
-    criteria one run is better than another).
+    VALUES is a table that 'evaluate -q' has written, or lines of other tools with their format, as in tot=FILE.
+    KIND is a function of pt_multiaspect.plots: values (the means of the runs with 95 % intervals, 3.3 inches wide
+    for one or two measures), systems (the means by two measures), correlation_heatmap (Kendall's tau-b of the
+    rankings of the runs by all measures), asl_curves (the significance levels of all pairs of runs in bootstrap
+    tests) or weightings (for which weights of measures of aspects or criteria one run is better than another).
     """
     if baseline is not None and kind not in ("values", "weightings"):
         raise click.UsageError(f"--baseline: {kind} has none; omit it")

@@ -5,13 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import signal
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -70,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         codecs.register_error(NAME, _replace_unencodable)
         sys.stdout.reconfigure(errors=NAME)
     try:
-        with _exit_on_signals(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)
             warnings.showwarning = _show_warning
             code = program.main(argv, prog_name=NAME, standalone_mode=False)
@@ -87,8 +83,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
         _discard_output()
         return 0
-    except BrokenExecutor:  # from --jobs
-        return _fail("a process ended early: it was interrupted, or memory ran out; use fewer --jobs", 1)
     except OSError as error:
         _discard_output()
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
@@ -135,31 +129,6 @@ def _discard_output() -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)
-
-
-@contextmanager
-def _exit_on_signals() -> Iterator[None]:
-    """Raise an exception on SIGTERM, as on Ctrl-C, so that the worker processes of --jobs are ended.
-
-    After either, threads of joblib that outlive this block fail on tasks that were taken from them: say nothing.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, _: object) -> None:
-        threading.excepthook = lambda _: None
-        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-
-    numbers = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # processes in the background may ignore it
-        numbers.append(signal.SIGINT)
-    earlier = [(number, signal.signal(number, leave)) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in earlier:
-            signal.signal(number, handler)
 
 
 def _fail(message: str, code: int) -> int:

@@ -44,7 +44,6 @@ from .verb import Inputs, verb
     ),
     options.BY,
     option("--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page."),
-    options.JOBS,
     output({".html": "html", ".htm": "html"}, "The file to write, .html.", required=True),
     options.RUNS,
 )
@@ -76,7 +75,6 @@ def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: s
         depth=depth,
         by=inputs.by,
         title=title,
-        n_jobs=inputs.values["jobs"],
         progress=sys.stderr.isatty(),
         path=inputs.values["output"],
     )

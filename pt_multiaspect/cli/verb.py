@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
@@ -17,19 +14,14 @@ import ir_measures
 import pandas as pd
 
 from .._cached import cached_property
-from .._writing import is_special, write_file
 from ..aspects import Aspects
-from ..collection import Judgments
-from ..errors import silence_warnings
 from ..evaluation import evaluate
-from ..evaluation.provenance import as_yaml, provenance, record_files, record_path, remove_record
 from ..evaluation.topic_groups import read_topic_groups
-from ..evaluation.value_files import table_digest
 from . import options
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
 from .options import Command, OutputFile, Requested, Significance, explain_argument
-from .summaries import NAME, SUMMARIES
-from .tables import SUFFIXES, Sheet, choose_format, write
+from .summaries import SUMMARIES
+from .tables import choose_format, write
 from .wording import tell
 
 #: The names of the parameters of run files.
@@ -51,11 +43,6 @@ class Inputs:
         self.values = values
         self.format = format
         self.requested = Requested(values.get("measures", ()), values.get("suite"))
-        #: The run that the others are tested against; set by a command.
-        self.baseline: str | None = None
-        self.skipped: list[str] = []
-        #: What is recorded of the files that were read.
-        self.files: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def aspects(self) -> Aspects | None:
@@ -118,54 +105,16 @@ class Inputs:
         """The given options of the test."""
         return [f"--{name}" for name in ("test", "correction", "alpha") if self.values.get(name) is not None]
 
-    def evaluate(self, qrels: pd.DataFrame | None = None, **settings: Any) -> pd.DataFrame:
+    def evaluate(self, qrels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the values of the runs, as a long frame; with --qrels unless other qrels are given."""
-        settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
-        judged, measures = self.qrels if qrels is None else qrels, self.measures
-        result = evaluate(self.runs, judged, measures, progress=sys.stderr.isatty(), **settings)
-        self.skipped += result.attrs.get("skipped", [])
-        return result
-
-    def provenance(self, command: str, table: str | None) -> dict[str, Any]:
-        """Return the provenance of the values, without skipped runs, for the table with a digest."""
-        judgments = Judgments.of(self.qrels)
-        qrels: dict[str, object] = {}
-        for name in ("qrels", "human"):
-            for item in self.values.get(name) or ():
-                aspects, _, path = ("", "", item) if os.path.exists(item) else item.rpartition("=")
-                key = aspects or "relevance"
-                given = Judgments.of(getattr(self, name)) if path == options.STDIN else path
-                qrels[key if name == "qrels" else f"{name} {key}"] = given
-        runs = self.runs if self.values.get("runs") else {}
-        test = {"name": str(self.significance), "correction method": self.significance.correction}
-        with silence_warnings():
-            return provenance(
-                {name: run for name, run in runs.items() if name not in self.skipped},
-                qrels,
-                judgments,
-                self.measures if self.requested else {},
-                baseline=self.baseline,
-                test=None if self.baseline is None else test,
-                command=command,
-                table=table,
-                files=self.files,
-            )
-
-
-def command_line() -> str:
-    """Return the command line of this process."""
-    context = click.get_current_context()
-    return shlex.join([NAME, str(context.info_name), *context.meta[options.ARGUMENTS]])
-
-
-def _write_provenance(inputs: Inputs, shown: object, output: str) -> None:
-    """Write the provenance of what an output file shows to a second file."""
-    path, table = record_path(output), table_digest(shown.frame) if isinstance(shown, Sheet) else None
-    try:
-        write_file(path, as_yaml(inputs.provenance(command_line(), table)))
-        tell(f"wrote versions, digests, scales and measures to {path}")
-    except OSError as error:
-        tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")
+        judged = self.qrels if qrels is None else qrels
+        return evaluate(
+            self.runs,
+            judged,
+            self.measures,
+            average_over=self.values["average_over"],
+            progress=sys.stderr.isatty(),
+        )
 
 
 def _qrels_and_runs(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
@@ -213,7 +162,6 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
         params = (*params, *options.RUN_FILES)
     names = {str(param.name) for param in params}
     formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
-    states_inputs = formats is SUFFIXES and {"qrels", "measures"} <= names
 
     def decorate(function: Callable[..., object]) -> Command:
         shared = names.difference(inspect.signature(function).parameters)
@@ -230,16 +178,10 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
                 explanations = filter(None, map(explain_argument, reversed(arguments)))
                 remedy = next(explanations, "give -m MEASURE or --suite NAME")
                 raise click.UsageError(f"missing measures: {remedy}")
-            with record_files(inputs.files) if states_inputs and output is not None else nullcontext():
-                shown = function(inputs, **values) if shared else function(**values)
+            shown = function(inputs, **values) if shared else function(**values)
             errors, shown = (shown.errors, shown.shown) if isinstance(shown, Incomplete) else (None, shown)
             if shown is not None:
                 write(shown, format, output)
-                if output is not None and not is_special(output):
-                    if states_inputs and common["qrels"]:
-                        _write_provenance(inputs, shown, output)
-                    else:
-                        remove_record(output)
             for error in errors or ():
                 tell(f"error: {error}")
             return int(errors is not None)

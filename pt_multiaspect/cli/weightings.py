@@ -37,7 +37,6 @@ from .verb import Inputs, verb
     option("--correction", type=click.Choice(["none", "holm"]), help="Within each weighting. Default: none."),
     options.SIGNIFICANCE[2],
     options.BY,
-    options.JOBS,
     *options.TABLE,
     options.OPTIONAL_RUNS,
 )

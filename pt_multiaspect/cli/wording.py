@@ -31,8 +31,6 @@ WORDS = {
     "choose one by subset= and split=": "choose one by --subset and --split",
     "drop_identical_ids=True of read_run drops": "--drop-identical-ids drops",
     "drop_identical_ids=False keeps": "--keep-identical-ids keeps",
-    "Omit out=": "Omit --resume",
-    "evaluate has written with out=": "'pt-multiaspect evaluate --resume' has written",
     "read lines with their format=": "give lines with their format, as in tot=FILE",
     "; register a function with register_distance(name), or pass an Order, its name or "
     "Order.from_distance(aspects, function) as order=": ", as in 'TOMA(distance=manhattan)'",
@@ -75,7 +73,6 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"^(documents|trials|seed|base|format \w+|variants|labels): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
-        r"^out: ": "--resume: ",
         r"^at_least: ": "--at-least: ",
         r"^measure: ": "-m: ",
         r"^by: ": "--by: ",

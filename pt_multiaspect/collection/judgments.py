@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -180,17 +180,6 @@ class Judgments(Memo):
     def of(cls, qrels: object) -> Judgments:
         """Return `qrels` if they are Judgments, else build Judgments from them."""
         return qrels if isinstance(qrels, Judgments) else cls(qrels)
-
-    @property
-    def attrs(self) -> dict[Hashable, Any]:
-        """The attributes of the frame of the qrels, such as what `fill_labels` has filled."""
-        return self._frame.attrs
-
-    @property
-    def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:
-        """Everything that the values of measures depend on, for digests."""
-        # Values do not depend on the row index.
-        return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
     def is_of(self, frame: pd.DataFrame) -> bool:
         """Return whether these are the judgments of a frame in its present state.

@@ -191,7 +191,7 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
         If the qrels have no column of subtopics, no query has two subtopics, a document has two labels for one
         subtopic of a query, or a label is not a number.
     """
-    frame = judgments.content[0]
+    frame = judgments.rows(judgments.columns)
     remedy = (
         f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); for judgments by subtopic, keep "
         "the subtopics in a column subtopic, or iteration as from ir_measures.read_trec_qrels"

@@ -23,7 +23,7 @@ from ..io.runs import join, no_common_query, run_of, run_title
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
 from .long_frames import COLUMNS
-from .plan import Plan, forget_plan, long_frame, pack_plan, unpack_plan
+from .plan import Plan, long_frame, pack_plan, unpack_plan
 from .topics import check_all_topics
 
 #: The columns of the result as Spark declares them.
@@ -130,9 +130,7 @@ class Evaluator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._packed is None:
-            key, content = pack_plan(self._plan)
-            forget_plan(key)
-            self._packed = key, content.tobytes()
+            self._packed = pack_plan(self._plan)
         return _restore_evaluator, (*self._packed, self._by)
 
     @property

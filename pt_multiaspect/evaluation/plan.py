@@ -6,13 +6,12 @@ import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
-from numpy.typing import NDArray
 
 from .._typing import Bools, Floats
 from ..bases.delegated import (
@@ -36,7 +35,7 @@ from .topics import TOPICS, counted_topics
 #: The maximum number of runs that are evaluated again, to tell whether measures depend on the documents of others.
 _MOST_COMPARED = 20
 
-#: Plans by key: those that this process created or received.
+#: Plans by key that this process has received.
 _plans: dict[str, Plan] = {}
 
 #: The maximum number of plans that a process keeps.
@@ -48,16 +47,12 @@ class Outcome:
     """The values of one run."""
 
     name: str
-    #: Shape (n_measures, n_queries); None if the run is skipped.
-    values: Floats | None = None
+    #: Shape (n_measures, n_queries).
+    values: Floats
     #: The warnings to issue.
-    causes: list[Cause] = field(default_factory=list)
-    #: The reason why the run is skipped.
-    reason: str = ""
-    #: Whether the values are those of an earlier call.
-    reused: bool = False
+    causes: list[Cause]
     #: The document of each topic if there is only one, see `single_documents`.
-    documents: Mapping[str, str] = field(default_factory=dict)
+    documents: Mapping[str, str]
 
 
 class Plan:
@@ -97,7 +92,7 @@ class Plan:
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
         self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, average_over).values()))
 
-    def evaluate(self, name: str, run: object, *, skip: bool = False) -> Outcome:
+    def evaluate(self, name: str, run: object) -> Outcome:
         """Evaluate a run, and collect the warnings.
 
         Parameters
@@ -106,18 +101,12 @@ class Plan:
             Name of the run.
         run : DataFrame, dict, iterable of namedtuples, path, open file or Run
             The run.
-        skip : bool, default False
-            Whether to report a run that cannot be read, or has no judged query, instead of raising an error.
         """
         with collect_warnings() as causes:
-            try:
-                rankings = join(name, run, self.judgments, self.run_columns)
-            except MultiAspectError as error:
-                if not skip:
-                    raise
-                return Outcome(name, causes=causes, reason=str(error))
+            rankings = join(name, run, self.judgments, self.run_columns)
             warn_of_missing_topics(self.judgments, rankings.hits.n_ret > 0, np.any(self.counted, axis=0))
-            return Outcome(name, self.values(rankings), causes, documents=single_documents(rankings))
+            values = self.values(rankings)
+        return Outcome(name, values, causes, single_documents(rankings))
 
     def relative_measures(self, documents: Iterable[Mapping[str, str]]) -> Iterator[str]:
         """Yield the measures whose values differ if only the documents of one run are judged.
@@ -168,15 +157,10 @@ class Plan:
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
         """Return the long frame of runs, with the judged queries that count."""
-        return counted_frame(names, self.labels, self.judgments.qids, values, self.counted)
-
-
-def counted_frame(
-    names: list[str], labels: list[str], qids: np.ndarray, values: list[Floats], counted: Bools
-) -> pd.DataFrame:
-    """Return the long frame of runs with the same queries, without those that are not `counted` for a measure."""
-    table = long_frame(names, labels, [qids] * len(names), values)
-    return table if counted.all() else table[np.tile(counted.ravel(), len(names))].reset_index(drop=True)
+        table = long_frame(names, self.labels, [self.judgments.qids] * len(names), values)
+        if self.counted.all():
+            return table
+        return table[np.tile(self.counted.ravel(), len(names))].reset_index(drop=True)
 
 
 def long_frame(
@@ -222,34 +206,20 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
     return StandardMeasures(others, judgments, labels)
 
 
-def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
-    """Return a key and the bytes of a plan.
-
-    The bytes are an array, which joblib sends to each worker only once. Measures that are defined in a
-    notebook or script are sent with their code.
-    """
+def pack_plan(plan: Plan) -> tuple[str, bytes]:
+    """Return a key and the bytes of a plan, with the code of measures that a notebook or script defines."""
     content = pickle_with_code(plan)
-    key = hashlib.sha256(content).hexdigest()
-    _keep(key, plan)
-    return key, np.frombuffer(content, dtype=np.uint8)
+    return hashlib.sha256(content).hexdigest(), content
 
 
-def unpack_plan(key: str, content: NDArray[np.uint8] | bytes) -> Plan:
+def unpack_plan(key: str, content: bytes) -> Plan:
     """Return a plan, restored once per process."""
-    plan = _plans.get(key)
-    if plan is None:
-        with silence_warnings():  # about names of scales that another plan has, too
-            plan = pickle.loads(content if isinstance(content, bytes) else content.data)
-        _keep(key, plan)
-    return plan
-
-
-def forget_plan(key: str) -> None:
-    """Remove a plan from those that this process keeps."""
-    _plans.pop(key, None)
-
-
-def _keep(key: str, plan: Plan) -> None:
+    known = _plans.get(key)
+    if known is not None:
+        return known
+    with silence_warnings():  # about names of scales that another plan has, too
+        plan: Plan = pickle.loads(content)
     _plans[key] = plan
     for earlier in list(_plans)[:-_MOST_PLANS]:  # threads of the caller may add and remove others meanwhile
         _plans.pop(earlier, None)
+    return plan

@@ -11,6 +11,7 @@ import ir_measures
 import pandas as pd
 from ir_measures import RBP
 
+from ..aspects import Aspects
 from ..bases.base import is_measure
 from ..bases.delegated import function_of
 from ..bases.pickling import pickle_with_code
@@ -349,6 +350,14 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     return measure_on_relevance(measure)
 
 
+def definition_of(measure: ir_measures.Measure) -> str:
+    """Return a printed measure, with its scales instead of their name, which other processes do not know."""
+    scales = measure.params.get("aspects")
+    if isinstance(scales, Aspects) and scales.name is not None:
+        return str(measure(aspects=Aspects(scales)))
+    return str(measure)
+
+
 def read_record(perquery: pd.DataFrame) -> Mapping[str, Any]:
     """Return the recorded measures of a frame by label, none if it has no record."""
     record = perquery.attrs.get(RECORD)
@@ -358,8 +367,8 @@ def read_record(perquery: pd.DataFrame) -> Mapping[str, Any]:
 def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike | None]) -> None:
     """Record in the frame the measures of its labels; None for a label that does not name a measure.
 
-    Printed measures, as read from files, are parsed when they are looked up. A label that the frame has recorded as
-    `UNIT_SCORE` remains one if it does not name a measure.
+    A measure is recorded with its `definition_of`. Printed measures, as read from files, are parsed when they are
+    looked up. A label that the frame has recorded as `UNIT_SCORE` remains one if it does not name a measure.
     """
     scores = read_record(perquery)
     record: dict[str, str | None] = {}
@@ -367,5 +376,5 @@ def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike |
         if measure is None:
             record[label] = UNIT_SCORE if scores.get(label) == UNIT_SCORE else None
         else:
-            record[label] = measure if isinstance(measure, str) else MeasureName(measure)
+            record[label] = measure if isinstance(measure, str) else MeasureName(measure, definition_of(measure))
     perquery.attrs[RECORD] = record

@@ -6,8 +6,6 @@ import bz2
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
@@ -76,25 +74,7 @@ def load(source: Source) -> Content:
     if isinstance(source, Content):
         return source
     name, data = _read_bytes(source)
-    content = _content(name, data)
-    observer = _observer.get()
-    if observer is not None and isinstance(source, str | os.PathLike):
-        observer(os.fsdecode(source), data, content)
-    return content
-
-
-#: See `observe_files`.
-_observer: ContextVar[Callable[[str, bytes, Content], None] | None] = ContextVar("_observer", default=None)
-
-
-@contextmanager
-def observe_files(observer: Callable[[str, bytes, Content], None]) -> Iterator[None]:
-    """Call a function with the path, the bytes and the content of each file that this thread reads."""
-    token = _observer.set(observer)
-    try:
-        yield
-    finally:
-        _observer.reset(token)
+    return _content(name, data)
 
 
 def _content(name: str, data: bytes) -> Content:

@@ -22,13 +22,12 @@ from ..collection import Judgments
 from ..description import describe
 from ..errors import MultiAspectError, choices
 from ..evaluation import check_columns, evaluate, interval_columns
-from ..evaluation.long_frames import COLUMNS, is_long_frame, measures_by_label
-from ..evaluation.provenance import as_yaml, provenance
+from ..evaluation.long_frames import COLUMNS, is_long_frame
 from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
-from ..tables.content import decimals_by_label, means_table, test_name
+from ..tables.content import decimals_by_label, means_table
 from ..views import Block, Heading, Sentence, View
 from .answers import answers_blocks, answers_payload
 from .figures import Figures, Options, check_baseline, drop_copies, figures_of_values, read_columns
@@ -62,7 +61,6 @@ def report(
     answers: object = None,
     title: str = "Multi-aspect evaluation",
     date: str | datetime.date | None = None,
-    n_jobs: int = 1,
     progress: bool = True,
     path: str | PathLike[str] | None = None,
 ) -> Report:
@@ -122,8 +120,6 @@ def report(
         The title of the page.
     date : str or date, optional
         The date below the title. By default today, or the day of the environment variable ``SOURCE_DATE_EPOCH``.
-    n_jobs : int, default 1
-        Number of processes that evaluate runs in parallel, as in joblib.
     progress : bool, default True
         Whether to show a progress bar over the runs.
     path : str or path, optional
@@ -204,26 +200,13 @@ def report(
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
     given, columns, labels = read_columns(measures, base, spec, judgments)
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
-    perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
+    perquery = evaluate(named, judgments, columns, progress=progress)
     perquery, labels = drop_copies(perquery, labels, base, given)
-    judged = {", ".join(judgments.label_names): judgments}
-    if human is not None:
-        by_people = Judgments.of(human)
-        judged[f"human {', '.join(by_people.label_names)}"] = by_people
-    record = provenance(
-        named,
-        judged,
-        judgments,
-        {label: measure for label, measure in measures_by_label(perquery).items() if measure is not None},
-        baseline=baseline,
-        test={"name": test_name(test, None), "correction method": options.family_correction or "none"},
-    )
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(judgments, spec, runs=named)
-    by_human = None if human is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
+    by_human = None if human is None else evaluate(named, human, columns, progress=progress)
     figures = Figures(
-        title, description, perquery, next(iter(given)), labels, baseline, options, groups, as_yaml(record),
-        by_human, date=day,
+        title, description, perquery, next(iter(given)), labels, baseline, options, groups, by_human, date=day,
     )  # fmt: skip
     names_of_runs, _, values = figures.by_measure()
     in_order = {name: named[name] for name in names_of_runs}

@@ -20,8 +20,7 @@ from ..collection import Judgments
 from ..description import Description
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, check_columns, interval_columns
-from ..evaluation.long_frames import COLUMNS, is_combined, labels_of_aspects, measures_by_label, read_named_values
-from ..evaluation.provenance import as_yaml, provenance_of_values
+from ..evaluation.long_frames import is_combined, labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures, with_aspects
@@ -85,8 +84,6 @@ class Figures:
     options: Options
     #: The group of each topic; empty if there are no groups.
     groups: Mapping[str, str]
-    #: Versions, digests of the input, scales and measures, as YAML.
-    provenance: str
     #: The values by human judgments, None without human judgments.
     human: pd.DataFrame | None = None
     #: The directions of labels that do not name a measure.
@@ -337,14 +334,7 @@ def figures_of_values(
         by_human = rows_of_measures(read_named_values(human), labels)
         record_measures(by_human, by_label)
     groups = {} if by is None else read_topic_groups(by, perquery)
-    frames = {"values": perquery} | ({} if by_human is None else {"human values": by_human})
-    record = provenance_of_values(
-        {name: frame[COLUMNS] for name, frame in frames.items()},
-        {label: str(measure or label) for label, measure in by_label.items()},
-        scales,
-    )
     aspects = labels_of_aspects(by_label)
     return Figures(
-        title, None, perquery, main, aspects, baseline, options, groups, as_yaml(record), by_human,
-        words, date, scales,
+        title, None, perquery, main, aspects, baseline, options, groups, by_human, words, date, scales,
     )  # fmt: skip

@@ -44,6 +44,7 @@ from ..views import (
 )
 from .figures import FEWEST_OF_HEAT_MAPS, Figures
 from .payload import as_script
+from .record import record_rows
 
 _VIEWS = "pt_multiaspect.views"
 
@@ -296,8 +297,14 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
         "measures": measures,
         "unknown": [head.short for head in figures.heads if figures.measures[head.label] is None],
         "scales": html_of([Table(columns, rows, most=len(rows))]) if rows else "",
-        "provenance": figures.provenance,
+        "record": html_of([_record_table(figures)]),
     }
+
+
+def _record_table(figures: Figures) -> Table:
+    """Return the table of versions, measures and options."""
+    rows: list[Cells] = [[name, value] for name, value in record_rows(figures)]
+    return Table([Column("Name", left=True), Column("Value", left=True)], rows, most=len(rows))
 
 
 def _has_scales(known: Aspects, scales: Aspects) -> bool:

@@ -1,0 +1,41 @@
+"""What a report records of its computation: versions, measures and options."""
+
+from __future__ import annotations
+
+import platform
+from contextlib import suppress
+from importlib import metadata
+
+from .._version import __version__
+from ..integration.parsing import definition_of
+from ..tables.content import test_name
+from .figures import Figures
+
+#: Packages that compute values, besides this one.
+_COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python, of this package and of those that compute values, by name."""
+    versions = {"python": platform.python_version(), "pt-multiaspect": __version__}
+    for name in _COMPUTING:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
+
+
+def record_rows(figures: Figures) -> list[tuple[str, str]]:
+    """Return the versions, the measures in full and the options of a report, each with its name."""
+    rows = list(installed_versions().items())
+    for label, measure in figures.measures.items():
+        rows.append((label, "values as given" if measure is None else definition_of(measure)))
+    options = figures.options
+    if figures.baseline is not None:
+        rows.append(("baseline", figures.baseline))
+    rows.append(("test", test_name(options.test, options.family_correction)))
+    rows.append(("significance level", f"{options.alpha:g}"))
+    rows.append(("confidence level", f"{options.ci:g}"))
+    if options.test != "t":
+        rows.append(("resamples", str(options.n_resamples)))
+        rows.append(("seed", str(options.seed)))
+    return rows
