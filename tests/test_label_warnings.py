@@ -224,7 +224,7 @@ BINARY = {"relevance": 2, "understandability": 10}
 def test_a_default_threshold_on_a_long_scale_warns(measure: Any) -> None:
     score, (message,) = value_and_warnings(measure, LONG)
     assert "understandability" in message
-    assert "92% of the judged documents (12)" in message
+    assert "92% of 12 judged documents" in message
     assert "Aspect(10, threshold=5)" in message
     declared = {"relevance": 2, "understandability": Aspect(10, threshold=5)}
     assert value(measure(aspects=declared), LONG) != score
@@ -251,7 +251,7 @@ def test_measures_that_do_not_read_the_threshold_do_not_warn(measure: Any) -> No
 
 def test_a_pool_that_is_almost_all_positive_warns_except_on_two_grades() -> None:
     qrels = one_topic(label=[2, 1, 2, 1, 2, 1, 2, 1, 2, 0])
-    assert "90% of the judged documents (10)" in value_and_warnings(On(base=AP), qrels)[1][0]
+    assert "90% of 10 judged documents" in value_and_warnings(On(base=AP), qrels)[1][0]
     with no_warnings():
         value(On(base=AP), qrels.assign(label=[1] * 9 + [0]))
         value(On(base=AP), qrels.assign(label=[2, 1, 2, 1, 2, 1, 2, 1, 0, 0]))
@@ -503,7 +503,7 @@ def scaled_measures(declared: Any) -> list[Any]:
 def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) -> None:
     qrels = one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10)
     _, (message,) = value_and_warnings(measure, qrels)
-    assert "no label of relevance is 0, but its scale is declared by its top grade alone" in message
+    assert "no label of relevance is 0, but the scale is declared by its top grade alone" in message
     assert "Aspect(grades=[1, 2, 3, 4, 5])" in message
     assert "Aspect(grades=[0, 1, 2, 3, 4, 5])" in message
 

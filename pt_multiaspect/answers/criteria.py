@@ -160,7 +160,7 @@ def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
         LabelCounts(name, aspect, inferred=False, n_documents=len(index), counts=counts, below=())
     )
     if finding is not None:
-        warn_once(f"{what}: {finding.text}. {finding.advice}")
+        warn_once(f"{what}: {finding.warning}")
     return grade_values(scale), index
 
 

@@ -62,10 +62,18 @@ class LabelFinding:
     text: str
     #: The remedy, a sentence for warnings.
     advice: str = ""
+    #: The numbers behind `text`, which differ between aspects.
+    numbers: str = ""
     #: The declaration to use instead, if known.
     declaration: Aspect | None = None
     #: Whether the aspect should be left out.
     leave_out: bool = False
+
+    @property
+    def warning(self) -> str:
+        """The text of a warning about one aspect."""
+        numbers = f" ({self.numbers})" if self.numbers else ""
+        return f"{self.text}{numbers}. {self.advice}"
 
 
 def find_unjudged(labels: LabelCounts) -> LabelFinding | None:
@@ -95,7 +103,7 @@ def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
         (f"If they are grades, add them to the declared ones ({aspect.scale}). " if grades else "")
         + f"If they mean 'not judged', declare Aspect(unjudged=[{listed}]); if they are codes of another kind, map "
         "them to grades",
-        rescale_aspect(labels, [*grades, *(aspect.grades or ())], codes),
+        declaration=rescale_aspect(labels, [*grades, *(aspect.grades or ())], codes),
     )
 
 
@@ -109,7 +117,7 @@ def find_far_label(labels: LabelCounts) -> LabelFinding | None:
         "warning",
         f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 to {top}",
         f"If it means 'not judged', declare Aspect(unjudged=[{top}]); if it is a grade, declare the grades",
-        rescale_aspect(labels, [], [float(present[-1])]),
+        declaration=rescale_aspect(labels, [], [float(present[-1])]),
     )
 
 
@@ -170,10 +178,10 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
     if not labels.inferred:
         return LabelFinding(
             "warning",
-            f"no label of {labels.name} is 0, but its scale is declared by its top grade alone, as {scale}",
+            f"no label of {labels.name} is 0, but the scale is declared by its top grade alone, as {scale}",
             f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, list its grades, "
             f"{labels.name}: {labels.aspect!r}",
-            start,
+            declaration=start,
         )
     lowest = spell(scale.grades[np.flatnonzero(labels.counts)[0]])
     effect = f"every judged document is positive and {lowest} has a positive gain"
@@ -181,10 +189,10 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
         effect = "no document has its top grade"
     return LabelFinding(
         "warning",
-        f"no label of {labels.name} is 0, but its scale is taken as {scale}, so that {effect}",
+        f"no label of {labels.name} is 0, but the scale is taken as {scale}, so that {effect}",
         f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, {labels.name}: "
         f"{_with_threshold(labels.aspect, 1)}",
-        start,
+        declaration=start,
     )
 
 
@@ -205,10 +213,11 @@ def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
     if not n_judged or n_grades < 2 or not is_doubtful(positive, n_judged, 2 if settled else n_grades):
         return None
     percent = f"{positive:.0%}" if 0.01 <= positive <= 0.99 else f"{100 * positive:.4g}%"
-    share = f"{percent} of the judged documents ({n_judged})"
+    share = f"{percent} of {n_judged} judged documents"
     if settled:
         lowest = spell(scale.grades[scale.threshold])
-        return LabelFinding("note", f"{share} are positive on {labels.name}, from {lowest} on")
+        text = f"the threshold of {labels.name} separates few documents from the others"
+        return LabelFinding("note", text, numbers=f"{share} are positive, from {lowest} on")
     fractions = labels.counts[::-1].cumsum()[::-1][1:] / n_judged  # positive documents by threshold
     usable = np.flatnonzero((fractions >= RARELY) & (fractions < MOSTLY)) + 1
     index = int(usable[np.argmin(np.abs(usable - n_grades / 2))]) if len(usable) else None
@@ -216,10 +225,10 @@ def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
     check = f"Check that the labels are those of {labels.name} and not reversed. " if rare else ""
     return LabelFinding(
         "warning",
-        f"the threshold of {labels.name} is not declared, so every grade above the lowest is positive: {share}, on "
-        f"the scale {scale}",
+        f"the threshold of {labels.name} is not declared, so every grade above the lowest is positive",
         f"{check}Declare the lowest positive grade, as in "
         f"{_with_threshold(aspect, 1 if rare else index or n_grades // 2)}",
+        f"{share}, on the scale {scale}",
         None if index is None else Aspect(**{**_spec(as_short(labels)), "threshold": float(scale.grades[index])}),
     )
 

@@ -62,7 +62,7 @@ class AspectView:
 
     def _warn(self, finding: LabelFinding, *, key: str, group: str) -> None:
         if finding.severity != "note":
-            warn_once(f"{finding.text}. {finding.advice}", key=key, group=f"{group}: {self.name}")
+            warn_once(finding.warning, key=key, group=f"{group}: {self.name}")
 
     @cached_property
     def label_counts(self) -> LabelCounts:
@@ -134,7 +134,7 @@ class AspectView:
     def check_judged(self) -> None:
         """Warn if no document is judged on this aspect."""
         if (finding := find_unjudged(self.label_counts)) is not None:
-            warn_once(f"{finding.text}. {finding.advice}", key=f"not judged: {self.name}")
+            warn_once(finding.warning, key=f"not judged: {self.name}")
 
     def check_rel(self, rel: float) -> None:
         """Warn if no grade reaches `rel`, so that no document can be relevant on this aspect.

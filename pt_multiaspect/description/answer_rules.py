@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
-from .._typing import Bools
+from .._typing import Bools, Ints
 from ..analysis.judges import Agreement
 from ..answers._frames import answer_title
 from ..collection import judged_answers
@@ -47,23 +47,29 @@ def _answers(figures: Figures) -> JudgedAnswers:
 def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
     """Find labels that are no numbers, and answers without a label."""
     given = _answers(figures)
+    missing: dict[str, Ints] = {}
     for name, criterion in given.criteria.items():
         text: Bools = np.isnan(read_labels(criterion.column)) & criterion.column.notna().to_numpy()
         if text.any():
             listed = choices(map(repr, criterion.column[text].unique()))
-            yield Finding("error", name, f"{int(text.sum())} labels are no numbers ({listed})")
+            yield Finding("error", name, "labels are no numbers", numbers=f"{int(text.sum())}, {listed}")
         rows, _ = given.known(name)
         labelled = np.bincount(rows["answer"], minlength=len(given.answers))
-        missing = np.flatnonzero(labelled == 0)
-        if len(missing):
-            topics = given.answers["qid"].iloc[missing].unique().tolist()
-            yield Finding(
-                "error",
-                name,
-                f"no label for {number_of(len(missing), 'answer')} of {len(given.answers)}, such as "
-                f"{answer_title(given.answers, int(missing[0]))}; missing labels are refused",
-                f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]",
-            )
+        if (labelled == 0).any():
+            missing[name] = np.flatnonzero(labelled == 0)
+    if not missing:
+        return
+    answers = np.unique(np.concatenate([*missing.values()]))
+    topics = given.answers["qid"].iloc[answers].unique().tolist()
+    for name, unlabelled in missing.items():
+        yield Finding(
+            "error",
+            name,
+            "answers without a label, which are refused",
+            f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]",
+            numbers=f"{len(unlabelled)} of {len(given.answers)}, such as "
+            f"{answer_title(given.answers, int(unlabelled[0]))}",
+        )
 
 
 def _division(columns: Sequence[str], name: str) -> str:
@@ -86,10 +92,11 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
         outside = ((labels > 1) | (labels < 0)).any()
         if not view.inferred or not outside or find_constant(view.label_counts):
             continue
-        text = f"the labels, {spell(float(labels.min()))} to {spell(float(labels.max()))}, are not in [0, 1]"
+        text = "the labels are not in [0, 1]"
+        span = f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
         if view.scale.is_fractional:
             remedy = _division(_answers(figures).columns, view.name)
-            yield Finding("error", view.name, f"{text}: divide percentages by 100", remedy)
+            yield Finding("error", view.name, f"{text}; divide percentages by 100", remedy, numbers=span)
             continue
         start = aspect_from_one(view.label_counts)
         doubt = "; no label is 0, so the scale may start at 1" if start is not None else ""
@@ -101,6 +108,7 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
             view.name,
             f"{text}, and no scale is declared, so they are refused as values{doubt}",
             changes={} if start is None else {view.name: start},
+            numbers=span,
         )
 
 
@@ -131,8 +139,8 @@ def find_best_only(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 view.name,
-                f"{percent(float(best.mean()))} of the answers have the best label, "
-                f"{spell(float(view.scale.grades[-1]))}, so the criterion hardly distinguishes runs",
+                "nearly all answers have the best label, so that runs are hardly distinguished",
+                numbers=f"{percent(float(best.mean()))} have {spell(float(view.scale.grades[-1]))}",
             )
 
 
@@ -149,19 +157,19 @@ def find_disagreement(figures: Figures) -> Iterator[Finding]:
             continue
         shares = f"the labels of {percent(equal.mean())} of {len(equal)} answers with several are equal"
         if find_spec("krippendorff") is None:
-            text = f"{shares}; Krippendorff's alpha requires krippendorff"
-            yield Finding("note", name, text, '# pip install "pt-multiaspect[judges]"')
+            text = "Krippendorff's alpha of the judges requires krippendorff"
+            yield Finding("note", name, text, '# pip install "pt-multiaspect[judges]"', numbers=shares)
             continue
         levels, level = np.unique(labels[several], return_inverse=True)
         alpha = Agreement.of(name, answer[several], level, levels, "ordinal").alpha
         if alpha < _LOW_ALPHA:
             deviation = (labels - grouped.transform("mean").to_numpy())[several]
             by_judge = pd.Series(deviation).groupby(rows["judge"].to_numpy()[several]).mean()
-            far = int(by_judge.abs().argmax())
-            which = f"; {by_judge.index[far]} deviates most, by {by_judge.iloc[far]:+.2g} in the mean"
-            text = f"judges disagree: Krippendorff's alpha is {alpha:.2f}, and {shares}"
-            text += which if len(by_judge) > 1 else ""
-            yield Finding("warning", name, text, AGREEMENT)
+            numbers = f"Krippendorff's alpha is {alpha:.2f}, {shares}"
+            if len(by_judge) > 1:
+                far = int(by_judge.abs().argmax())
+                numbers += f", and {by_judge.index[far]} deviates most, by {by_judge.iloc[far]:+.2g} in the mean"
+            yield Finding("warning", name, "judges disagree", AGREEMENT, numbers=numbers)
 
 
 #: The rules in the order of findings with equal severity.

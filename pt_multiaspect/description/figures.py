@@ -141,6 +141,8 @@ class Finding:
     #: By aspect, the scale to declare instead, or None to leave the aspect out; empty if the present scales are to
     #: be declared.
     changes: Mapping[str, Aspect | None] | None = None
+    #: The numbers behind the finding, which differ between aspects.
+    numbers: str = ""
 
 
 def declaration(aspects: Aspects) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -51,6 +52,9 @@ _DECLARING: tuple[Rule, ...] = (
     rules.find_label_warnings,
 )
 
+#: Stands for the name of an aspect in texts that are compared.
+_PLACEHOLDER = "\0"
+
 #: Maximum number of times that the proposed scales are checked.
 _MOST_ROUNDS = 20
 
@@ -59,9 +63,54 @@ def apply_rules(figures: Figures, applied: Sequence[Rule] | None = None) -> list
     """Return the findings of rules, by default of all that apply, most serious first."""
     answers = figures.judged.answers is not None
     applied = (ANSWER_RULES if answers else RULES) if applied is None else applied
-    found = [finding for rule in applied for finding in rule(figures)]
-    found = [reword(finding) for finding in found] if answers else found
+    found: list[Finding] = []
+    for rule in applied:
+        found += merge_alike(list(rule(figures)))
+    if answers:
+        found = [reword(finding) for finding in found]
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def merge_alike(found: Sequence[Finding]) -> list[Finding]:
+    """Merge the findings of a rule that say the same of several aspects, in the order of the first ones."""
+    alike: dict[tuple[str, str, bool], list[Finding]] = {}
+    for finding in found:
+        key = (finding.severity, _without_name(finding), finding.changes is None)
+        alike.setdefault(key, []).append(finding)
+    return [_merge(findings) for findings in alike.values()]
+
+
+def _without_name(finding: Finding) -> str:
+    """Return the text of a finding with a placeholder for its aspect."""
+    if not finding.aspects:
+        return finding.finding
+    return re.sub(rf"\b{re.escape(finding.aspects)}\b", _PLACEHOLDER, finding.finding)
+
+
+def _merge(findings: Sequence[Finding]) -> Finding:
+    """Return one finding for those that differ only in the aspect, its numbers and its remedy."""
+    first = findings[0]
+    names = ", ".join(finding.aspects for finding in findings)
+    text = first.finding
+    if len(findings) > 1:
+        text = _without_name(first).replace(_PLACEHOLDER, names)
+    numbers = dict.fromkeys(finding.numbers for finding in findings if finding.numbers)
+    if len(numbers) == 1:
+        text += f" ({first.numbers})"
+    elif numbers:
+        listed = "; ".join(f"{finding.aspects}: {finding.numbers}" for finding in findings)
+        text += f" ({listed})"
+    changes: dict[str, Aspect | None] = {}
+    for finding in findings:
+        changes.update(finding.changes or {})
+    return replace(
+        first,
+        aspects=names,
+        finding=text,
+        numbers="",
+        remedy="\n".join(dict.fromkeys(finding.remedy for finding in findings)),
+        changes=None if first.changes is None else changes,
+    )
 
 
 def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:

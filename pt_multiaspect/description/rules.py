@@ -34,9 +34,9 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "error",
                 view.name,
-                f"{int(count[label > 1].sum())} labels are not probabilities, up to {spell(float(label[-1]))}; "
-                "measures that multiply probabilities reject them",
+                "labels are not probabilities, and measures that multiply probabilities reject them",
                 changes={view.name: Aspect(label.tolist())},
+                numbers=f"{int(count[label > 1].sum())} labels, up to {spell(float(label[-1]))}",
             )
         off = figures.judged.off_scale.get(view.name)
         if off is None:
@@ -51,10 +51,10 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "error",
             view.name,
-            f"{len(off)} labels are not declared grades ({listed}); the grades are {scale}, and measures reject "
-            f"others. Check first that these are the labels of {view.name} and that its top grade is "
-            f"{spell(scale.grades[-1])}",
+            "labels are not declared grades, and measures reject them. Check first that these are the labels of "
+            f"{view.name}, and the top grade",
             changes=None if changed is None else {view.name: changed},
+            numbers=f"{len(off)} labels ({listed}) are not on the scale {scale}",
         )
 
 
@@ -71,7 +71,7 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
                 continue
             is_change = finding.leave_out or finding.declaration is not None
             changes = {view.name: finding.declaration} if is_change else None
-            yield Finding(finding.severity, view.name, finding.text, changes=changes)
+            yield Finding(finding.severity, view.name, finding.text, changes=changes, numbers=finding.numbers)
 
 
 def _find_doubtful_scale(figures: Figures, view: AspectView) -> label_rules.LabelFinding | None:
@@ -130,9 +130,9 @@ def find_missing_positives(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 row.aspect,
-                f"{row.topics_without_positive} of {n_topics} topics have no positive document: there, the aspect "
-                "is 0 for every run, and so are MM and GAM",
+                "topics without a positive document, on which the aspect is 0 for every run, and so are MM and GAM",
                 "ma.CAM(empty='drop')",
+                numbers=f"{row.topics_without_positive} of {n_topics}",
             )
 
 
@@ -141,16 +141,20 @@ def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
     if not figures.judged.all_columns:
         return
     names = figures.judged.names
+    reasons = {}
     for view in figures.judged.views:
         reason = None if view.name == "relevance" else doubt(view.name, used_labels(view)[0], names)
         if reason:
-            yield Finding(
-                "note",
-                view.name,
-                f"the column is unlikely to contain labels ({reason}), but is evaluated as an aspect, as none were "
-                "selected",
-                f"ma.describe(qrels, aspects={[name for name in names if name != view.name]!r})",
-            )
+            reasons[view.name] = reason
+    likely = [name for name in names if name not in reasons]
+    for name, reason in reasons.items():
+        yield Finding(
+            "note",
+            name,
+            "unlikely to contain labels, but evaluated as an aspect, as none were selected",
+            f"ma.describe(qrels, aspects={likely!r})",
+            numbers=reason,
+        )
 
 
 def find_text_columns(figures: Figures) -> Iterator[Finding]:
@@ -350,9 +354,9 @@ def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 str(aspect),
-                f"on average {percent(float(mean))} of a run's top 10 is judged on it; the others count as its "
-                "lowest grade",
-                f"ma.describe(qrels, runs=runs).judged_at.query({f'aspect == {str(aspect)!r}'!r})",
+                "few documents of a run's top 10 are judged; the others count as the lowest grade",
+                "ma.describe(qrels, runs=runs).judged_at",
+                numbers=f"{percent(float(mean))} on average",
             )
 
 
@@ -367,9 +371,11 @@ def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 view.name,
-                f"{percent(float(share.min()))} of the top 10 of run {share.idxmin()} is judged on it, and "
-                f"{percent(float(share.max()))} of run {share.idxmax()}: missing labels may decide which is better",
+                "the top 10 of one run is judged less than that of another, so missing labels may decide which is "
+                "better",
                 f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
+                numbers=f"{percent(float(share.min()))} of run {share.idxmin()}, {percent(float(share.max()))} of "
+                f"run {share.idxmax()}",
             )
 
 
