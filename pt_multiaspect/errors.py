@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -209,6 +211,57 @@ def refuse_surrogates(title: object) -> Iterator[None]:
             f"{title}: expected text that UTF-8 can represent, got {excerpt!r}: {surrogate!r} is half of a "
             "character, as where text was cut; repair it or leave it out"
         ) from None
+
+
+#: The options of parameters with another name, if messages are for the shell.
+_options: ContextVar[Mapping[str, str] | None] = ContextVar("_options", default=None)
+
+
+@contextmanager
+def messages_for_shell(options: Mapping[str, str]) -> Iterator[None]:
+    """Name parameters in messages as options of the shell.
+
+    Parameters
+    ----------
+    options : mapping of str to str
+        The options of parameters that have another name. By default, the option of ``average_over`` is
+        ``--average-over``.
+    """
+    token = _options.set(options)
+    try:
+        yield
+    finally:
+        _options.reset(token)
+
+
+def in_shell() -> bool:
+    """Return whether messages are for the shell, for remedies that differ in more than the names of parameters."""
+    return _options.get() is not None
+
+
+def parameter(name: str, value: object = None) -> str:
+    """Return how to give a parameter, for messages: ``aspects=`` in Python, ``--aspects`` in the shell.
+
+    Parameters
+    ----------
+    name : str
+        The name of the parameter.
+    value : object, optional
+        A value to give, which JSON can represent. In the shell, options of bool have none.
+
+    Returns
+    -------
+    str
+        As in ``average_over='judged'``, in the shell ``--average-over judged``.
+    """
+    options = _options.get()
+    if options is None:
+        return f"{name}=" if value is None else f"{name}={value!r}"
+    option = options.get(name, f"--{name.replace('_', '-')}")
+    if value is None or isinstance(value, bool):
+        return option
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"{option} {shlex.quote(text)}"
 
 
 def number_of(number: int, noun: str) -> str:

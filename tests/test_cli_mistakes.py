@@ -15,7 +15,7 @@ import pytest
 
 from pt_multiaspect import MultiAspectError, read_run
 from pt_multiaspect.cli import main
-from pt_multiaspect.cli.wording import reword
+from pt_multiaspect.errors import in_shell, messages_for_shell, parameter
 from pt_multiaspect.io import file_contents
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
@@ -85,15 +85,18 @@ MISTAKES = [
     ("evaluate -m 'TOMA(aspects=[relevence])' runs", "Did you mean relevance?"),
     ("evaluate -m 'On(aspect=effort)' runs", "among relevance, credibility, or a further --qrels ASPECT=FILE"),
     ("evaluate runs", "missing measures: give -m MEASURE or --suite NAME"),
-    ("evaluate --suite multi-aspect runs", "the suite multi-aspect requires the label scales: add --aspects"),
+    (
+        "evaluate --suite multi-aspect runs",
+        "the suite multi-aspect requires --aspects, the label scales, as in --aspects '{",
+    ),
     ("evaluate --suite touche-2021 runs", "have no column for the aspect quality"),
     ("evaluate --suite touche2021 runs", "Did you mean touche-2021?"),
     (
         "evaluate --suite multi-aspect --aspects scales.json --judged runs",
         "--judged: 'judged@10 relevance' is the label of a measure; omit --judged, or relabel it",
     ),
-    ("plot values relevance.txt -o x.pdf", "; give lines with their format, as in tot=FILE"),
-    ("plot values nowhere.csv -o x.pdf", "no such file; expected a directory with values that 'pt-multiaspect "),
+    ("plot values relevance.txt -o x.pdf", "; read lines with their FORMAT=, as in tot=FILE"),
+    ("plot values nowhere.csv -o x.pdf", "nowhere.csv: no such file"),
     ("evaluate -m nDCG10 runs", "unknown measure 'nDCG10'; write nDCG@10"),
     ("evaluate -m AP cam_cut_10 runs", "unknown measure 'cam_cut_10'; write CAM@10"),
     ("evaluate -m toma runs", "unknown measure 'toma'; the nearest names are TOMA"),
@@ -117,10 +120,6 @@ MISTAKES = [
         "--correction: expected one of holm, bonferroni, fdr_bh, none",
     ),
     ("evaluate -m AP --baseline beta.run --correction holms runs", "got 'holms'. Did you mean holm?"),
-    (
-        "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
-        "use a higher level, or --test t",
-    ),
     ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
     ("evaluate -m NLRE --average-over positive runs", "use --average-over judged"),
     ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
@@ -274,41 +273,12 @@ def test_warnings_name_options(cli):
     assert "Declare them with --aspects FILE ('pt-multiaspect describe --write-aspects FILE' writes them)" in err
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("TOMA: a and b", "TOMA: a and b"),
-        ("x has labels below 0. If they mean 'not judged', declare Aspect(unjudged=[-1])",
-         "x has labels below 0. If they mean 'not judged', declare \"unjudged\": [-1] in --aspects FILE"),
-        ("and so on. Declare the lowest positive grade, as in Aspect(10, threshold=5)",
-         'and so on. Declare the lowest positive grade in --aspects FILE, as "threshold"'),
-        ("Leave it out with aspects=, or check", "Leave its file out of --qrels, or check"),
-        ("the label 'x' of a measure is the name of a column that ci= or over= adds; use another label",
-         "the label 'x' of a measure is the name of a column that --ci adds; use another label"),
-        ("expected at least two topics, got 1; evaluate more topics, or omit ci=",
-         "expected at least two topics, got 1; evaluate more topics, or omit --ci"),
-    ],
-)  # fmt: skip
-def test_words(message, expected):
-    assert reword(message) == expected
-
-
-def test_the_messages_that_are_reworded_exist():
-    """The texts that `reword` replaces occur in messages: if a message changes, so must its replacement."""
-    from pathlib import Path
-
-    import pt_multiaspect
-    from pt_multiaspect.cli.wording import WORDS
-
-    root = Path(pt_multiaspect.__file__).parent
-    sources = "".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py") if path.parent.name != "cli")
-    joined = re.sub(r'"\s*f?"', "", sources)
-    assert [text for text in WORDS if text not in joined] == []
-
-
-#: Command lines whose messages each pattern rewords, in the order of the patterns, and what they say here.
-REWORDED = [
-    ("evaluate --suite multi-aspect runs", "the suite multi-aspect requires the label scales: add --aspects FILE"),
+#: Command lines whose messages name options, and what they say.
+NAMED = [
+    (
+        "evaluate --suite multi-aspect runs",
+        "the suite multi-aspect requires --aspects, the label scales, as in --aspects '{",
+    ),
     (
         "evaluate --suite trec-misinfo-2021 --aspects scales.json runs",
         "the suite trec-misinfo-2021 declares its own label scales: omit --aspects",
@@ -324,7 +294,7 @@ REWORDED = [
     ),
     (
         'evaluate -m MM(base=AP) --aspects \'{"relevance": 2, "credibility": 10}\' runs',
-        'Declare the lowest positive grade in --aspects FILE, as "threshold"',
+        'Declare the lowest positive grade, "threshold", with --aspects FILE',
     ),
     (
         "evaluate -m TOMA --qrels relevance=relevance.txt rank=credibility.txt runs",
@@ -332,22 +302,21 @@ REWORDED = [
     ),
     (
         "evaluate -m TOMA --qrels relevance=times.txt credibility=credibility.txt runs",
-        "; if labels, declare the grades in --aspects FILE",
+        "leave its file out of --qrels; if labels, declare the grades with --aspects",
     ),
-    ("answers judged.jsonl", "--answers JUDGED --write-aspects FILE' proposes them), or select the criteria"),
-    ("describe --qrels judged.jsonl", "; 'pt-multiaspect answers' and 'describe --answers' read judged answers"),
-    ("answers g.csv", "error: expected one column name or run_id or system"),
     (
-        "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
-        "--alpha: a level of 1e-06 requires at least 1000000 resamples",
+        "answers judged.jsonl",
+        "declare grades, as in --aspects '{\"clear\": [1, 2, 3, 4, 5]}', or select the criteria",
     ),
+    ("describe --qrels judged.jsonl", "are read by the functions of answers, and by 'pt-multiaspect answers'"),
+    ("answers g.csv", "error: judged: expected one column name or run_id or system"),
     ("evaluate -m AP(rel=9) --average-over positive runs", "--average-over positive: no topic has a positive"),
     ("correlate -m NumQ AP --rank-by query runs", "use --method rbo"),
     ("axioms -m TOMA --documents 0", "--documents: expected a whole number of at least 1, got 0"),
     ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     (
         "evaluate -m AP --qrels relevance,relevance=two.txt runs",
-        "error: expected distinct aspects, got 'relevance'",
+        "error: --qrels: aspects: expected distinct aspects, got 'relevance'",
     ),
     ("weightings -m CAM --aspects scales.json --at-least trust=1 runs", "--at-least: expected aspects (relevance"),
     ("weightings -m AP runs", "-m: expected a mean over aspects"),
@@ -356,12 +325,8 @@ REWORDED = [
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("at", range(len(REWORDED)))
-def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, at):
-    """A message that changes must change in the table of the patterns, too."""
-    from pt_multiaspect.cli.wording import PATTERNS
-
-    assert len(PATTERNS) == len(REWORDED)
+@pytest.mark.parametrize(("line", "expected"), NAMED)
+def test_messages_of_the_package_name_options(cli, trec_files, line, expected):
     judged = (trec_files / "relevance.txt").read_text()
     (trec_files / "below.txt").write_text(f"{judged}\nq0 0 below -3")
     (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
@@ -371,17 +336,9 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
     (trec_files / "judged.jsonl").write_text(row % "q0" + row % "q1")
     (trec_files / "foreign").mkdir()
     (trec_files / "foreign" / "mine.npz").write_bytes(b"")
-    said = []
-    for module in ("options", "program"):  # errors, and warnings
-        monkeypatch.setattr(
-            f"pt_multiaspect.cli.{module}.reword", lambda message: said.append(message) or reword(message)
-        )
-    line, expected = REWORDED[at]
     arguments = shlex.split(line)
     without = arguments[0] in WITHOUT_QRELS or "--qrels" in line
     _, _, err = cli(*arguments, qrels=()) if without else cli(*arguments)
-    pattern, _ = PATTERNS[at]
-    assert [message for message in said if pattern.search(message)] != [], said
     assert expected in err
 
 
@@ -403,14 +360,9 @@ def test_the_other_names_in_patterns(cli, faulty_files, line, option):
 @pytest.mark.parametrize(
     "scales", ["{}", '{"relevance": {"grads": 2}}', "broken.json", "nothing.json", "relevance.txt"]
 )
-def test_messages_about_scales_are_reworded_once(cli, faulty_files, monkeypatch, scales):
-    said = []
-    monkeypatch.setattr(
-        "pt_multiaspect.cli.options.reword", lambda message: said.append(message) or reword(message)
-    )
+def test_messages_about_scales_name_their_option_once(cli, faulty_files, scales):
     _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", scales, "runs")
-    assert len(said) == 1
-    assert err == f"pt-multiaspect: error: {reword(said[0])}\n"
+    assert err.startswith("pt-multiaspect: error: --aspects: ")
     assert err.count("--aspects: ") == 1
     assert "--aspects: aspects: " not in err
 
@@ -426,7 +378,7 @@ def test_a_remedy_is_given_once(cli, line):
 
 def test_usage_errors_are_worded_alike_by_all_versions_of_click(capsys):
     """Click has worded them differently from version to version."""
-    from pt_multiaspect.cli.wording import usage_message
+    from pt_multiaspect.cli.messages import usage_message
 
     param = click.Option(["-c", "--colour"], type=click.Choice(["red", "blue"]))
     bad = click.BadParameter("'rde' is not one of 'red', 'blue'.", param=param)
@@ -552,3 +504,16 @@ def test_a_measure_before_the_qrels_is_told_from_a_missing_one(cli, faulty_files
     code, out, err = cli("evaluate", "relevance.txt", "runs/beta.run", qrels=())
     assert (code, out) == (2, "")
     assert "missing measures: give -m MEASURE or --suite NAME" in err
+
+
+def test_parameters_are_named_as_in_python_or_as_options():
+    scales = {"relevance": [1, 2]}
+    in_python = (parameter("ci"), parameter("average_over", "judged"), parameter("aspects", scales))
+    assert in_python == ("ci=", "average_over='judged'", "aspects={'relevance': [1, 2]}")
+    with messages_for_shell({"check": "--no-check"}):
+        assert in_shell()
+        assert (parameter("ci"), parameter("average_over", "judged")) == ("--ci", "--average-over judged")
+        assert parameter("aspects", scales) == """--aspects '{"relevance": [1, 2]}'"""
+        assert parameter("check", False) == "--no-check"
+    assert not in_shell()
+    assert parameter("check", False) == "check=False"

@@ -433,11 +433,11 @@ def drop_rows(values: pd.DataFrame, **cells: Any) -> pd.DataFrame:
 BAD = {
     "a human topic that the model lacks": (
         (HUMAN, drop_rows(MODEL, qid="q3")),
-        "nDCG@10: expected all 6 topics of human in model, which has 15 topics, got none for topic q3 (1 such",
+        "nDCG@10: expected all 6 topics of human= in model=, which has 15 topics, got none for topic q3 (1 such",
     ),
     "swapped": (
         (MODEL, HUMAN),
-        "which has 6 topics, got none for topic q10 (10 such topics in all). Are human and ",
+        "which has 6 topics, got none for topic q10 (10 such topics in all). Are human= and ",
     ),
     "one human topic": ((HUMAN[HUMAN["qid"] == "q0"], MODEL), "expected at least 4 human topics, got 1"),
     "three human topics": ((HUMAN[HUMAN["qid"] < "q3"], MODEL), "expected at least 4 human topics, got 3"),
@@ -686,7 +686,7 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
         ),
         (
             ["evaluate", "--qrels", "human.label", "--human", "model.label", "-m", "AP", "good.run"],
-            "AP: expected all 12 topics of --human in --qrels, which have 5 topics, got none for topic q10 (7 such",
+            "AP: expected all 12 topics of --human in --qrels, which has 5 topics, got none for topic q10 (7 such",
         ),
         (
             ["evaluate", "--qrels", "model.label", "--human", "human.label", "-m", "GMAP", "good.run"],

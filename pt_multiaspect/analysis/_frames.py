@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
-from ..errors import MultiAspectError, choices, refuse_none, refuse_single, refuse_unknown, shown, tally
+from ..errors import MultiAspectError, choices, parameter, refuse_none, refuse_single, refuse_unknown, shown, tally
 from ..evaluation.long_frames import KEYS, check_filled, measures_by_label, read_long_frame, warn_of_unknown_labels
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
@@ -313,8 +313,8 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
         query, measure = gaps[0]
         raise MultiAspectError(
             f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
-            f"{tally(len(gaps), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
-            "time"
+            f"{tally(len(gaps), 'gap')}; evaluate with {parameter('average_over', 'judged')}, or give the "
+            "measures one at a time"
         )
     gaps = np.argwhere(times == 0)
     if len(gaps):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, parameter
 
 TESTS = ("bootstrap", "permutation", "t", "tukey")
 
@@ -133,7 +133,8 @@ def check_correction(test: str, correction: str | None) -> None:
         return
     if test == "tukey":
         raise MultiAspectError(
-            f"test='tukey' corrects for the number of pairs itself: omit correction={correction!r}"
+            f"{parameter('test', 'tukey')} corrects for the number of pairs itself: omit "
+            f"{parameter('correction', correction)}"
         )
     choice("correction", *CORRECTIONS)(correction)
     if correction not in ("bonferroni", "holm"):

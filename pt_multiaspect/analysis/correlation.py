@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, parameter, warn_once
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.intervals import percentile_interval
 from ._frames import read_oriented
@@ -393,7 +393,7 @@ def _warn_of_constants(
     )
     warn_once(
         f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} does so "
-        f"{consequence}. Omit such measures or topics, or use method='rbo'"
+        f"{consequence}. Omit such measures or topics, or use {parameter('method', 'rbo')}"
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion, real
-from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_unknown, tally
+from ..errors import MultiAspectError, choices, errors_of, parameter, refuse_none, refuse_unknown, tally
 from ..evaluation.long_frames import drop_missing, measures_by_label, read_long_frame
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.hits import ratio
@@ -364,13 +364,13 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
     lacking = sorted(set(map(str, human)) - set(map(str, model)))
     if lacking:
         remedy = (
-            "Are human and model swapped?"
+            f"Are {parameter('human')} and {parameter('model')} swapped?"
             if len(human) > len(model)
             else "Evaluate the runs on the model's judgments of these topics too, or leave the topics out"
         )
         raise MultiAspectError(
-            f"{label}: expected all {len(human)} topics of human in model, which has {len(model)} topics, got none "
-            f"for topic {lacking[0]} {tally(len(lacking), 'topic')}. {remedy}"
+            f"{label}: expected all {len(human)} topics of {parameter('human')} in {parameter('model')}, which has "
+            f"{len(model)} topics, got none for topic {lacking[0]} {tally(len(lacking), 'topic')}. {remedy}"
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(

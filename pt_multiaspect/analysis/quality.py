@@ -17,7 +17,7 @@ from ..aspects import parse_aspects
 from ..collection import AspectView, Judgments
 from ..collection.frames import as_pandas
 from ..collection.label_rules import aspect_from_one, start_at_one_note
-from ..errors import MultiAspectError, choices, shown, tally, warn_once
+from ..errors import MultiAspectError, choices, parameter, shown, tally, warn_once
 from ..io.runs import join, named_runs
 from ._frames import read_oriented
 
@@ -375,7 +375,7 @@ def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabili
         scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
         warn_once(
             f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
-            "Declare them with aspects= to get comparable values on other qrels"
+            f"Declare them with {parameter('aspects')} to get comparable values on other qrels"
             + start_at_one_note(view.label_counts for view in inferred),
             key=scales,
             group=f"{function}: {choices(repr(view.name) for view in inferred)}",

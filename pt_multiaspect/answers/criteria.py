@@ -15,7 +15,7 @@ from ..collection.columns import id_column, read_labels
 from ..collection.judged_answers import OTHER_QUERIES, CriterionLabels, answer_keys, read_criteria, unlike_judges
 from ..collection.label_rules import LabelCounts, find_start_above_zero
 from ..collection.long_judgments import COMBINATIONS, mean_labels
-from ..errors import MultiAspectError, choices, number_of, tally, warn_once
+from ..errors import MultiAspectError, choices, number_of, parameter, tally, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..kernels import opinions
 from ..orders.order import grade_values
@@ -91,7 +91,7 @@ def from_criteria(judged: Any, *, aspects: object = None, combine_judges: str = 
        name qid   measure  value
     0  mine  q1  faithful  0.875
     """
-    what = "from_criteria"
+    what = "judged"
     choice("combine_judges", *COMBINATIONS)(combine_judges)
     frame = read_answers(judged, what)
     if set(COLUMNS) <= set(frame.columns):
@@ -138,7 +138,7 @@ def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
     """Return the values of the labels of a criterion, in increasing order, and the position of each label."""
     column, rows = labels.column, labels.rows
     if aspect is None or aspect.grades is None:
-        example = f"aspects={{{name!r}: [1, 2, 3, 4, 5]}}"
+        example = parameter("aspects", {name: [1, 2, 3, 4, 5]})
         remedy = (
             f"divide percentages by 100, declare grades, as in {example}, or select the criteria. Leave out topics "
             "that are not judged for all runs"
@@ -227,7 +227,7 @@ def rubric_scores(questions: Any) -> pd.DataFrame:
        name qid measure  value
     0  mine  q1  rubric   0.75
     """
-    what = "rubric_scores"
+    what = "questions"
     table = read_answers(questions, what)
     keys = answer_keys(table, what, others=(OTHER_QUERIES,))  # question_id is that of a question of the rubric
     met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))

@@ -19,7 +19,7 @@ from ..measures import MM
 from ._frames import answer_title, item_notes, read_answers, read_numbers, score_frame, weighted_means
 from .combining import combine
 
-_NUGGETS, _ARGUE = "nugget_scores", "argue_scores"
+_NUGGETS, _ARGUE = "assignments", "scores"
 
 #: The importance of nuggets, with their weights in the vital and in the weighted scores.
 _IMPORTANCE = {"vital": (1.0, 1.0), "okay": (0.0, 0.5)}

@@ -14,7 +14,7 @@ import numpy as np
 from .._cached import cached_property
 from .._numbers import exact, number, numbers, spell
 from .._typing import Floats, Ints
-from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown, shown
+from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none, refuse_unknown, shown
 
 #: The highest top grade of a 0..n scale.
 LONGEST = 10**6
@@ -376,9 +376,19 @@ def infer_grades(labels: Floats, name: str, *, identity: bool = False) -> tuple[
     if not identity and np.all(distinct == np.floor(distinct)):
         top = int(distinct[-1])
         if top > LONGEST:
+            leave_out = f"select other columns, as in {parameter('aspects', ['relevance', '…'])}"
+            if in_shell():
+                leave_out = f"leave its file out of {parameter('qrels')}"
             raise MultiAspectError(
                 f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the column contains "
-                "times or ids, select other columns, as in aspects=['relevance', …]; if labels, declare the grades"
+                f"times or ids, {leave_out}; if labels, declare the grades with {parameter('aspects')}"
             )
         return tuple(range(top + 1))
     return tuple(number(grade, "a label") for grade in distinct.tolist())
+
+
+def unjudged_codes(codes: str) -> str:
+    """Return how to declare codes that mean 'not judged', for messages."""
+    if in_shell():
+        return f'"unjudged": [{codes}] in {parameter("aspects")} FILE'
+    return f"Aspect(unjudged=[{codes}])"

@@ -84,7 +84,7 @@ def answers(
     """
     if agreement:
         of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, "--ci": ci}
-        of_scores |= {"--by": inputs.values["topic_groups"] is not None, "--baseline": baseline is not None}
+        of_scores |= {"--by": inputs.values["by"] is not None, "--baseline": baseline is not None}
         of_scores |= dict.fromkeys(inputs.tests_given, True) | {"--title": title is not None}
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
         if inputs.format == "html":
@@ -93,7 +93,7 @@ def answers(
         return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
     values = _scores(judged, inputs.aspects, combined)
     human = _scores(inputs.values["human"], inputs.aspects, combined) if inputs.values["human"] else None
-    file = inputs.values["topic_groups"]
+    file = inputs.values["by"]
     by = None if file is None else read_topic_groups(file, values)
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())

@@ -13,9 +13,9 @@ from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, silence_warnings
 from ..views import frame_table, text_of
 from . import options
+from .messages import tell
 from .options import OutputFile, file_option, option, output
 from .verb import Incomplete, Inputs, verb
-from .wording import tell
 
 
 @verb(

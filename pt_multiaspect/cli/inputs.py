@@ -49,7 +49,7 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels", *, check: bool
         if "," in aspects and path:
             with errors_of(option):
                 names = decode(aspects).split(",")
-            return read_qrels(_source(path, items[0], option), aspects=names)
+                return read_qrels(_source(path, items[0], option), aspects=names)
     files: dict[str, str] = {}
     for item in items:
         aspect, separator, path = item.partition("=")

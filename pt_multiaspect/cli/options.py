@@ -24,8 +24,8 @@ from ..integration.measure_lists import parse_list
 from ..io.runs import run_files
 from ..suites.catalogue import SUITES
 from ..tables.content import test_name
+from .messages import OPTIONS, explain_mixed_directory, name_option
 from .tables import FORMATS, SUFFIXES
-from .wording import explain_mixed_directory, reword
 
 #: The default significance level.
 ALPHA = 0.05
@@ -113,8 +113,9 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except MultiAspectError as error:
-            message = explain_mixed_directory(reword(str(error)), ctx.meta.get(DIRECTORIES, {}))
-            raise MultiAspectError(message) from error
+            names = {str(param.name) for param in self.params if isinstance(param, click.Option)}
+            message = name_option(str(error), names | OPTIONS.keys())
+            raise MultiAspectError(explain_mixed_directory(message, ctx.meta.get(DIRECTORIES, {}))) from error
 
 
 #: The key of the directories of runs, by file, in the context of a command.
@@ -417,7 +418,6 @@ AVERAGE_OVER = option(
 EVALUATION = (*MEASURES, STANCES, ASPECTS, AVERAGE_OVER)
 BY = option(
     "--by",
-    "topic_groups",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),  # a text may be the name of a column
     help="Groups of topics, one line per topic: the query id, a blank or tab, and the name of the group.",

@@ -14,10 +14,10 @@ from importlib import import_module
 import click
 
 from .._version import __version__
-from ..errors import MultiAspectError, MultiAspectWarning
+from ..errors import MultiAspectError, MultiAspectWarning, messages_for_shell
 from ..views import MINUS
+from .messages import OPTIONS, tell, usage_message
 from .summaries import NAME, SUMMARIES, build_program
-from .wording import reword, tell, usage_message
 
 
 class _Program(click.Group):
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         codecs.register_error(NAME, _replace_unencodable)
         sys.stdout.reconfigure(errors=NAME)
     try:
-        with warnings.catch_warnings():
+        with messages_for_shell(OPTIONS), warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)
             warnings.showwarning = _show_warning
             code = program.main(argv, prog_name=NAME, standalone_mode=False)
@@ -138,4 +138,4 @@ def _fail(message: str, code: int) -> int:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, MultiAspectWarning):
-        tell(f"warning: {reword(str(message))}")
+        tell(f"warning: {message}")

@@ -71,7 +71,7 @@ def robustness(inputs: Inputs, baseline: str | None, variants: tuple[str, ...], 
         judges=None if judges is None else read_answers([judges], "--judges"),
         alpha=inputs.significance.alpha,
         correction=inputs.significance.options["correction"],
-        by=inputs.values["topic_groups"],
+        by=inputs.values["by"],
     )
     return result if inputs.format == "table" else Sheet(result.table, result._as_table())
 

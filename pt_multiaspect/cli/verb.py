@@ -19,10 +19,10 @@ from ..evaluation import evaluate
 from ..evaluation.topic_groups import read_topic_groups
 from . import options
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
+from .messages import tell
 from .options import Command, OutputFile, Requested, Significance, explain_argument
 from .summaries import SUMMARIES
 from .tables import choose_format, write
-from .wording import tell
 
 #: The names of the parameters of run files.
 RUN_PARAMETERS = tuple(str(param.name) for param in options.RUN_FILES)
@@ -92,7 +92,7 @@ class Inputs:
     @cached_property
     def by(self) -> dict[str, str] | None:
         """The group of each judged topic."""
-        file = self.values["topic_groups"]
+        file = self.values["by"]
         return None if file is None else read_topic_groups(file, self.qrels)
 
     @property

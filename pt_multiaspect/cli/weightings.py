@@ -67,7 +67,7 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         at_least=_read_weights(at_least),
         alpha=inputs.significance.alpha,
         correction=None if inputs.values["correction"] == "none" else inputs.values["correction"],
-        by=inputs.values["topic_groups"],
+        by=inputs.values["by"],
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -14,8 +14,19 @@ from .._cached import Memo
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints, Objects
 from ..aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name
-from ..aspects.aspect import infer_grades
-from ..errors import SWAPPED, MultiAspectError, choices, did_you_mean, number_of, refuse_unknown, tally, warn_once
+from ..aspects.aspect import infer_grades, unjudged_codes
+from ..errors import (
+    SWAPPED,
+    MultiAspectError,
+    choices,
+    did_you_mean,
+    in_shell,
+    number_of,
+    parameter,
+    refuse_unknown,
+    tally,
+    warn_once,
+)
 from ..strings.identifiers import identifiers
 from ..strings.order import inverse_permutation
 from ..strings.pairs import PairTable
@@ -495,10 +506,12 @@ class Judgments(Memo):
     def _missing_aspect_error(self, missing: Sequence[str]) -> MultiAspectError:
         from multiprocessing import current_process
 
+        known = f" (columns: {choices(self._frame.columns)}; named sets of aspects: {choices(Aspects.registry)})"
+        if in_shell():
+            known = f", or a further {parameter('qrels')} ASPECT=FILE"
         message = (
             f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
-            f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of aspects: "
-            f"{choices(Aspects.registry)}){did_you_mean(missing, (*self.label_names, *Aspects.registry))}"
+            f"{choices(self.label_names)}{known}{did_you_mean(missing, (*self.label_names, *Aspects.registry))}"
         )
         if "correctness" in missing and "supportiveness" in self.label_names:
             message += (
@@ -559,7 +572,7 @@ class Judgments(Memo):
                 others = [name for name in names if name not in ("score", "rank")]
                 raise MultiAspectError(
                     "qrels: expected label columns, got score and rank, columns of a run, among the columns "
-                    f"{choices(self._frame.columns)}. Select the aspects, as in aspects={others!r}. {SWAPPED}"
+                    f"{choices(self._frame.columns)}. Select the aspects{_selection(others)}. {SWAPPED}"
                 )
             self._check_columns(names)
         declared = spec if isinstance(spec, Aspects) else {}
@@ -570,8 +583,7 @@ class Judgments(Memo):
         for column, texts in self.text_columns.items():
             warn_once(
                 f"the qrels column {column} contains text ({choices(map(repr, texts))}), so it is not evaluated as "
-                f"an aspect. {text_remedy(column, texts)}; otherwise, select the aspects, as in "
-                f"aspects={list(names)!r}",
+                f"an aspect. {text_remedy(column, texts)}; otherwise, select the aspects{_selection(names)}",
                 key=f"text in {column}",
             )
         doubts = {name: doubt(name, self.labels(name), names) for name in names if name != "relevance"}
@@ -581,7 +593,7 @@ class Judgments(Memo):
             warn_once(
                 "no aspects were selected, so every numeric column of the qrels is an aspect, including some "
                 f"that are unlikely to contain labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. "
-                f"Select the aspects, as in aspects={likely!r}, or declare their scales",
+                f"Select the aspects{_selection(likely)}, or declare their scales",
                 key=f"columns: {choices(map(repr, doubtful))}",
             )
 
@@ -623,6 +635,13 @@ class Judgments(Memo):
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
                 f"first, {scale} {tally(len(wrong), 'label')}. Check first that these are the labels of {name}, "
                 f"not of another file or column, and that {known}: {listed} may belong to the grades. Declare them "
-                "as codes that mean 'not judged', Aspect(unjudged=[…]), only if they are not grades"
+                f"as codes that mean 'not judged', {unjudged_codes('…')}, only if they are not grades"
             )
         return index
+
+
+def _selection(names: Iterable[str]) -> str:
+    """Return how to select aspects, for messages."""
+    if in_shell():
+        return f" by their files in {parameter('qrels')}"
+    return f", as in {parameter('aspects', list(names))}"

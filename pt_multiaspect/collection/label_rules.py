@@ -11,6 +11,8 @@ import numpy as np
 from .._numbers import spell
 from .._typing import Ints
 from ..aspects import Aspect
+from ..aspects.aspect import unjudged_codes
+from ..errors import in_shell, parameter
 from .columns import USUAL_GRADES, is_far_above, join_some
 
 #: Minimum number of judged documents to doubt a scale that is declared by its top grade alone.
@@ -83,10 +85,17 @@ def find_unjudged(labels: LabelCounts) -> LabelFinding | None:
     return LabelFinding(
         "error",
         f"all labels of {labels.name} are missing ({labels.n_documents} documents), so no run scores on it",
-        "Leave it out with aspects=, or check how the column was made: a merge by ids that do not match leaves "
+        f"{_leave_out()}, or check how the column was made: a merge by ids that do not match leaves "
         "labels missing. In a part of the qrels (a batch, a fold), this may be intended",
         leave_out=True,
     )
+
+
+def _leave_out() -> str:
+    """Return the advice to leave an aspect out."""
+    if in_shell():
+        return f"Leave its file out of {parameter('qrels')}"
+    return f"Leave it out with {parameter('aspects')}"
 
 
 def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
@@ -101,7 +110,7 @@ def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
         "warning",
         f"{labels.name} has labels below its lowest grade {lowest}, which are evaluated as that grade: {listed}",
         (f"If they are grades, add them to the declared ones ({aspect.scale}). " if grades else "")
-        + f"If they mean 'not judged', declare Aspect(unjudged=[{listed}]); if they are codes of another kind, map "
+        + f"If they mean 'not judged', declare {unjudged_codes(listed)}; if they are codes of another kind, map "
         "them to grades",
         declaration=rescale_aspect(labels, [*grades, *(aspect.grades or ())], codes),
     )
@@ -116,7 +125,7 @@ def find_far_label(labels: LabelCounts) -> LabelFinding | None:
     return LabelFinding(
         "warning",
         f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 to {top}",
-        f"If it means 'not judged', declare Aspect(unjudged=[{top}]); if it is a grade, declare the grades",
+        f"If it means 'not judged', declare {unjudged_codes(top)}; if it is a grade, declare the grades",
         declaration=rescale_aspect(labels, [], [float(present[-1])]),
     )
 
@@ -130,7 +139,7 @@ def find_constant(labels: LabelCounts) -> LabelFinding | None:
     text = f"every judged document has the label {spell(scale.grades[grade[0]])}"
     if labels.name == "relevance" and grade[0] >= scale.threshold:
         return LabelFinding("note", f"{text}; documents that are not relevant are not in the qrels")
-    advice = f"Leave it out with aspects=: {labels.name} cannot distinguish documents"
+    advice = f"{_leave_out()}: {labels.name} cannot distinguish documents"
     return LabelFinding("warning", text, advice, leave_out=True)
 
 
@@ -222,12 +231,15 @@ def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
     usable = np.flatnonzero((fractions >= RARELY) & (fractions < MOSTLY)) + 1
     index = int(usable[np.argmin(np.abs(usable - n_grades / 2))]) if len(usable) else None
     rare = positive < RARELY
+    if in_shell():
+        declaration = f'"threshold", with {parameter("aspects")} FILE'
+    else:
+        declaration = f"as in {_with_threshold(aspect, 1 if rare else index or n_grades // 2)}"
     check = f"Check that the labels are those of {labels.name} and not reversed. " if rare else ""
     return LabelFinding(
         "warning",
         f"the threshold of {labels.name} is not declared, so every grade above the lowest is positive",
-        f"{check}Declare the lowest positive grade, as in "
-        f"{_with_threshold(aspect, 1 if rare else index or n_grades // 2)}",
+        f"{check}Declare the lowest positive grade, {declaration}",
         f"{share}, on the scale {scale}",
         None if index is None else Aspect(**{**_spec(as_short(labels)), "threshold": float(scale.grades[index])}),
     )

@@ -14,11 +14,12 @@ from .._numbers import exact, spell
 from .._typing import Floats, Ints, Objects
 from .._validation import choice
 from ..aspects import Aspect, Aspects, aspect_name, parse_aspects
-from ..aspects.aspect import infer_grades
+from ..aspects.aspect import infer_grades, unjudged_codes
 from ..errors import (
     MultiAspectError,
     choices,
     number_of,
+    parameter,
     refuse_none,
     refuse_repeated,
     refuse_unknown,
@@ -388,8 +389,8 @@ class _Rows:
             raise MultiAspectError(
                 f"invalid label {spell(float(labels[row]))} for {self._label_text(pair[row], number, judge[row])}"
                 f": expected one of the grades, lowest first, {aspect.scale} {tally(len(faulty), 'label')}. "
-                f"Declare codes that mean 'no judgment', as in aspects={{{name!r}: Aspect(…, unjudged=[…])}}, or "
-                "another scale"
+                f"Declare codes that mean 'no judgment', {unjudged_codes('…')}, or another scale, with "
+                f"{parameter('aspects')}"
             )
         return index
 
@@ -450,7 +451,7 @@ def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
         lowest = spell(float(labels.min()))
         raise MultiAspectError(
             f"{name}: expected labels of at least 0 to infer a scale, got {lowest}. If it means 'no judgment', "
-            f"declare aspects={{{name!r}: Aspect(unjudged=[{lowest}])}}; if it is a grade, declare the grades"
+            f"declare {unjudged_codes(lowest)}; if it is a grade, declare the grades with {parameter('aspects')}"
         )
     return aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
 

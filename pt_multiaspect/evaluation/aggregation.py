@@ -18,7 +18,7 @@ from .._numbers import number
 from .._typing import Floats
 from .._validation import choice, proportion
 from ..bases.adapters import adapter_of
-from ..errors import MultiAspectError, choices, errors_of, refuse_taken, tally, warn_once
+from ..errors import MultiAspectError, choices, errors_of, parameter, refuse_taken, tally, warn_once
 from ..integration.aggregators import aggregate_values
 from ..integration.parsing import Measures
 from ..integration.provider import supports
@@ -306,7 +306,7 @@ def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]])
     MultiAspectError
         If a label is the name of an added column.
     """
-    refuse_taken(labels, {name for added in columns.values() for name in added}, "a column that ci= or over= adds")
+    refuse_taken(labels, {name for added in columns.values() for name in added}, "another column of the result")
 
 
 def _check_over(perquery: pd.DataFrame, over: object) -> None:
@@ -327,7 +327,7 @@ def _interval(
         raise MultiAspectError("expected finite values on all topics")
     if len(values) < 2:
         raise MultiAspectError(
-            f"expected at least two topics, got {len(values)}; evaluate more topics, or omit ci="
+            f"expected at least two topics, got {len(values)}; evaluate more topics, or omit {parameter('ci')}"
         )
 
     def aggregate_of_mean(mean: float) -> float:

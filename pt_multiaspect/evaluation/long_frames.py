@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Floats
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_pandas, is_frame, to_pandas
-from ..errors import MultiAspectError, choices, cut, number_of, tally, warn_once
+from ..errors import MultiAspectError, choices, cut, in_shell, number_of, parameter, tally, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import UNIT_SCORE, MeasureName, find_measures, parse_all, read_record
 from ..measures import GMAP
@@ -183,7 +183,7 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
         if measure is None and label in written:
             warn_once(
                 f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
-                "and higher values count as better; pass measures={label: measure}, or import or declare what the "
+                "and higher values count as better; {declare_measures()}, or import or declare what the "
                 "measure requires"
             )
         known[label] = measure
@@ -221,8 +221,16 @@ def warn_of_unknown_labels(
     if unknown:
         warn_once(
             f"{caller}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, and the "
-            f"frame has no record of the measures: {consequence}; pass measures={{label: measure}}"
+            f"frame has no record of the measures: {consequence}; {declare_measures()}"
         )
+
+
+def declare_measures() -> str:
+    """Return how to say which measures labels refer to, for messages."""
+    if in_shell():
+        option = parameter("measures")
+        return f"say so by {option} LABEL=higher, LABEL=lower or LABEL=MEASURE"
+    return "pass measures={label: measure}"
 
 
 def find_measure(text: object) -> ir_measures.Measure | None:

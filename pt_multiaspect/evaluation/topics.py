@@ -13,7 +13,7 @@ from .._validation import choice
 from ..bases.standard import topics_with_positive
 from ..collection import Judgments
 from ..collection.judgments import MissingAspectError
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, in_shell, parameter
 from ..integration.provider import supports
 
 #: The choices of topics: all judged ones, or those with a positive document.
@@ -30,9 +30,12 @@ def check_average_over(average_over: object, measures: object) -> str:
 def check_all_topics(measures: object, purpose: str) -> None:
     """Raise an error for a suite over the topics with a positive document; the caller evaluates all topics."""
     if check_average_over(None, measures) != TOPICS[0]:
+        remedy = "pass dict(suite) to evaluate its measures over all judged topics"
+        if in_shell():
+            remedy = f"add {parameter('average_over', TOPICS[0])} to evaluate its measures over all judged topics"
         raise MultiAspectError(
             f"expected measures over all judged topics, as {purpose}, got a suite over the topics with a positive "
-            "document; pass dict(suite) to evaluate its measures over all judged topics"
+            f"document; {remedy}"
         )
 
 
@@ -61,6 +64,7 @@ def counted_topics(
     """
     if average_over == TOPICS[0]:
         return {label: np.ones(judgments.n_queries, dtype=np.bool_) for label in labelled}
+    judged, positive = (parameter("average_over", topics) for topics in TOPICS)
     counted = {}
     for label, measure in labelled.items():
         try:
@@ -69,10 +73,10 @@ def counted_topics(
         except MissingAspectError as error:  # the measure has no value on any topic
             raise MultiAspectError(f"{label}: {error}") from None
         except MultiAspectError as error:
-            raise MultiAspectError(f"average_over='positive': {error}; use average_over='judged'") from None
+            raise MultiAspectError(f"{positive}: {error}; use {judged}") from None
         if not counted[label].any():
             raise MultiAspectError(
-                f"average_over='positive': no topic has a positive document for {label}, so it has no mean; leave "
-                "the measure out, or use average_over='judged'"
+                f"{positive}: no topic has a positive document for {label}, so it has no mean; leave the measure "
+                f"out, or use {judged}"
             )
     return counted

@@ -141,7 +141,10 @@ def read_json_judgments(text: Text) -> pd.DataFrame:
     if _BEIR_LINE.match(text.data) and (columns := beir_columns(values[0][1])) is not None:
         return _beir_lines(text.name, values, (*columns, "score"))
     if len(values) != 1:
-        raise MultiAspectError(f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}")
+        raise MultiAspectError(
+            f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}; judged answers in JSON "
+            "Lines are read by the functions of answers, and by 'pt-multiaspect answers'"
+        )
     return json_table(text.name, values[0][1], "label").to_pandas().rename(columns={"doc_id": "corpus_id"})
 
 

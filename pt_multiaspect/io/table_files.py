@@ -17,7 +17,7 @@ from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 from .file_contents import Text
-from .trec_lines import WHOLE_NUMBER, LineFormat, excerpt, read_regular_lines
+from .trec_lines import WHOLE_NUMBER, LineFormat, excerpt, lookalike_hint, read_regular_lines
 
 #: The first bytes of files.
 _FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff", "Feather 1": b"FEA1"}
@@ -193,7 +193,7 @@ def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> s
     candidates = [column for column in dict.fromkeys((aspect, *usual)) if column in frame.columns]
     if not candidates or (len(candidates) > 1 and candidates[0] != aspect):
         got = choices(candidates or frame.columns)
-        looks = "; this looks like a run, not qrels" if not candidates and "score" in frame.columns else ""
+        looks = lookalike_hint("a run") if not candidates and "score" in frame.columns else ""
         raise MultiAspectError(f"{name}: expected one column for the aspect {aspect}, got the columns {got}{looks}")
     return str(candidates[0])
 

@@ -17,14 +17,11 @@ from .._typing import Floats
 from ..collection import Run
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.frames import as_frame, is_frame, refuse_splits
-from ..errors import MultiAspectError, choices, refuse_none, shown, warn_of_run, warn_once
+from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none, shown, warn_of_run, warn_once
 from .file_contents import Source, Text, as_text, load
 from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
 from .table_files import frame_of_run, labels_of_table, read_arrow, read_beir, run_of_table
 from .trec_lines import WHOLE_NUMBER, Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
-
-#: The remedy for a file with more label columns than aspects; the command line has a different one.
-NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
 
 
 def read_qrels(
@@ -366,7 +363,7 @@ _RUN = LineFormat(
         3: ("rank", WHOLE_NUMBER),
         4: ("score", NumberField("a number other than nan", lambda values: ~np.isnan(values))),
     },
-    lookalike=(4, "; this looks like qrels, not a run"),
+    lookalike=(4, "qrels"),
 )
 
 
@@ -453,7 +450,7 @@ def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
     if all(first.frame[column].equals(second.frame[column]) for column in ("qid", "docno")):
         warn_once(
             f"{first} and {second} have the same labels; one may be a copy. Give each aspect the file that "
-            "judges it, or disable the check with check=False"
+            f"judges it, or disable the check with {parameter('check', False)}"
         )
 
 
@@ -466,7 +463,7 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
             raise MultiAspectError(
                 f"{first} and {second} have no {what} in common: {first.samples(columns)} against "
                 f"{second.samples(columns)}. Check that the files belong to the same collection and use the "
-                "same ids, or read them anyway with check=False"
+                f"same ids, or read them anyway with {parameter('check', False)}"
             )
     labels = first.judged.iloc[:, 2].to_numpy()
     distinct = np.unique(np.maximum(labels, 0))
@@ -480,9 +477,17 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
         if len(common) and common.mean() < _MOST_PAIRS:
             warn_once(
                 f"{judge} judges only {int(common.sum())} of the {len(common)} pairs ({common.mean():.0%}) {whose}"
-                f"; the others are evaluated as the lowest grade of {aspect.aspect}. Check that the files belong "
-                "to the same collection and use the same ids, or disable the check with check=False"
+                f"; the others are evaluated as the lowest grade of {aspect.aspect}. Check that the files "
+                "belong to the same collection and use the same ids, or disable the check with "
+                f"{parameter('check', False)}"
             )
+
+
+def _name_columns() -> str:
+    """Return the remedy for a file with more label columns than aspects."""
+    if in_shell():
+        return f"; name the label columns of one file, as in {parameter('qrels')} relevance,credibility=FILE"
+    return "; name the label columns of one file by aspects=[…]"
 
 
 def _read_labels(
@@ -497,8 +502,8 @@ def _read_labels(
         fields=("qid", "iteration", "docno", *(["label"] if len(columns) == 1 else columns)),
         ids={0: "qid", 1: "iteration", 2: "docno"},
         numbers={position: (aspect, _LABEL) for position, aspect in enumerate(columns, 3)},
-        hint=f"; {NAME_COLUMNS}" if len(columns) == 1 else "",
-        lookalike=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
+        hint=_name_columns() if len(columns) == 1 else "",
+        lookalike=(6, "a run") if len(columns) == 1 else (0, ""),
     )
     name, data, table = _load(source)
     if table is None:

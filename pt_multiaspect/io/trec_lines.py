@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints, Objects
-from ..errors import MultiAspectError, cut
+from ..errors import MultiAspectError, cut, in_shell, parameter
 from ..strings.texts import Texts
 from .file_contents import Text
 
@@ -68,7 +68,7 @@ class LineFormat:
     ids: Mapping[int, str]
     numbers: Mapping[int, tuple[str, NumberField]]
     hint: str = ""
-    #: The number of fields of a similar format, and a hint for files in it.
+    #: The number of fields of a similar format, and what files in it are, "qrels" or "a run".
     lookalike: tuple[int, str] = (0, "")
 
     def __str__(self) -> str:
@@ -339,13 +339,29 @@ def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
 _OTHER_SEPARATORS = {b";": "semicolons", b",": "commas"}
 
 
+def lookalike_hint(kind: str) -> str:
+    """Return a hint for a file that looks like "qrels" or "a run", but was given as the other."""
+    if kind == "qrels":
+        text = "; this looks like qrels, not a run"
+        remedy = f": write {parameter('qrels')} ASPECT=FILE for each aspect"
+    else:
+        text = "; this looks like a run, not qrels"
+        remedy = (
+            f": give runs after the other options, and qrels as {parameter('qrels')} ASPECT=FILE for each aspect"
+        )
+    return text + remedy if in_shell() else text
+
+
 def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> MultiAspectError:
     """Return the error about a malformed line."""
     width = len(layout.fields)
     if len(fields) != width:
-        n_fields, lookalike = layout.lookalike
-        is_lookalike = len(fields) == n_fields and not _has_more_labels(fields, layout)
-        hint = lookalike if is_lookalike else layout.hint if len(fields) > width else ""
+        n_fields, kind_of_file = layout.lookalike
+        hint = ""
+        if len(fields) == n_fields and not _has_more_labels(fields, layout):
+            hint = lookalike_hint(kind_of_file)
+        elif len(fields) > width:
+            hint = layout.hint
         marks = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
         if len(fields) < 3 and marks:
             hint = f"; fields are separated by blanks or tabs, not by {marks[0]}"

@@ -15,7 +15,7 @@ from ..bases import Term
 from ..bases.base import check_values
 from ..collection import AspectView, Judgments, Rankings
 from ..collection.label_rules import aspect_from_one, start_at_one_note
-from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
+from ..errors import MultiAspectError, choices, errors_of, in_shell, parameter, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders import TupleOrder
 from ..orders.order import check_gate, weights_of
@@ -451,10 +451,15 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             declared = self._spell_declared(
                 Aspects({view.name: aspect_from_one(view.label_counts) or view.aspect for view in views})
             )
+            advice = "Declare them to get comparable values on other qrels, batches or folds"
+            if in_shell():
+                advice = (
+                    f"Declare them with {parameter('aspects')} FILE ('pt-multiaspect describe --write-aspects "
+                    "FILE' writes them) to get comparable values on other qrels, or in the measure"
+                )
             warn_once(
-                f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. "
-                f"Declare them to get comparable values on other qrels, batches or folds, as in {declared}"
-                + start_at_one_note(view.label_counts for view in inferred),
+                f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. {advice}"
+                f", as in {declared}" + start_at_one_note(view.label_counts for view in inferred),
                 key=scales,
                 group=f"{self.NAME}: {choices(repr(view.name) for view in inferred)}",
             )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices, in_shell, shown
 from .order import MAX_TUPLES, TOLERANCE
 
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
@@ -183,10 +183,15 @@ def check_distance(distance: object) -> str | float:
                 return _NAMED_DISTANCES[exponent]
             return int(exponent) if exponent.is_integer() else exponent
     got = "(a function)" if callable(distance) else shown(distance)
+    remedy = (
+        "; register a function with register_distance(name), or pass an Order, its name or "
+        "Order.from_distance(aspects, function) as order="
+    )
+    if in_shell():
+        remedy = ", as in 'TOMA(distance=manhattan)'"
     raise MultiAspectError(
         f"unknown distance {got}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
-        "(Minkowski); register a function with register_distance(name), or pass an Order, its name or "
-        "Order.from_distance(aspects, function) as order="
+        f"(Minkowski){remedy}"
     )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..errors import MultiAspectError, refuse_unknown
+from ..errors import MultiAspectError, parameter, refuse_unknown
 from ..evaluation.topics import TOPICS
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
@@ -179,11 +179,11 @@ def suite(
     entry = SUITES[name]
     if needs_aspects and aspects is None:
         raise MultiAspectError(
-            f"suite({name!r}) requires aspects=, the label scales, as in "
-            "aspects={'relevance': 2, 'credibility': 3}"
+            f"the suite {name} requires {parameter('aspects')}, the label scales, as in "
+            f"{parameter('aspects', {'relevance': 2, 'credibility': 3})}"
         )
     if not needs_aspects and aspects is not None:
-        raise MultiAspectError(f"suite({name!r}) takes no aspects; omit it")
+        raise MultiAspectError(f"the suite {name} declares its own label scales: omit {parameter('aspects')}")
     if aspects is None:
         parsed = parse_all(entry["measures"])
         columns = entry["columns"]
@@ -191,7 +191,7 @@ def suite(
         declared = declared_aspects(aspects)
         if len(declared) < 2 or "relevance" not in declared:
             raise MultiAspectError(
-                f"suite({name!r}): expected relevance and at least one other aspect, got {', '.join(declared)}"
+                f"the suite {name}: expected relevance and at least one other aspect, got {', '.join(declared)}"
             )
         texts_by_label = _texts_of_aspects(entry["measures"], declared)
         parsed = {label: measure(aspects=declared) for label, measure in parse_all(texts_by_label).items()}
