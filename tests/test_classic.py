@@ -43,6 +43,7 @@ from pt_multiaspect import (
     RelativeRecall,
     Satisfaction,
 )
+from pt_multiaspect.evaluation.topics import counted_topics
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
@@ -404,5 +405,5 @@ def test_further_aspects_have_constants_of_their_own():
 def test_help_minus_harm_counts_topics_with_both() -> None:
     qrels = {"both": {"a": 2, "b": -1}, "help": {"a": 1}, "harm": {"a": -1}}
     judgments = ma.Judgments({q: {d: {"relevance": n} for d, n in docs.items()} for q, docs in qrels.items()})
-    counted = dict(zip(judgments.qids, ma.HelpfulMinusHarmful.topics_with_positive(judgments), strict=True))
-    assert counted == {"both": True, "help": False, "harm": False}
+    counted = counted_topics({"difference": ma.HelpfulMinusHarmful}, judgments, "positive")["difference"]
+    assert dict(zip(judgments.qids, counted, strict=True)) == {"both": True, "help": False, "harm": False}

@@ -291,7 +291,8 @@ class NotConcave(type(ma.MM)):
 
 
 class NotHomogeneous(type(ma.CAM)):
-    IS_WEIGHTED_SUM = False
+    def statements(self):
+        return replace(super().statements(), is_weighted_sum=False)
 
     def combine(self, values, weights):
         return (weights * values).sum(axis=0) ** 2
@@ -328,54 +329,67 @@ class PrintsAnother(type(ma.DCG)):
 
 
 class OneTerm(type(ma.CAM)):
-    def label_terms(self, judgments):
-        return super().label_terms(judgments)[:1]
+    def statements(self):
+        stated = super().statements()
+        return replace(stated, label_terms=lambda judgments: stated.label_terms(judgments)[:1])
 
 
 class HeavierTerms(type(ma.CAM)):
-    def label_terms(self, judgments):
-        return [replace(term, weight=2 * term.weight) for term in super().label_terms(judgments)]
+    def statements(self):
+        return replace(super().statements(), label_terms=self._heavier_terms)
+
+    def _heavier_terms(self, judgments):
+        return [replace(term, weight=2 * term.weight) for term in self.terms(judgments)]
 
 
 class FirstAspectOnly(type(ma.NWCS)):
-    def label_terms(self, judgments):
-        return super().label_terms(judgments)[:1]
+    def statements(self):
+        stated = super().statements()
+        return replace(stated, label_terms=lambda judgments: stated.label_terms(judgments)[:1])
 
 
 class NoCutoff(type(ma.NWCS)):
-    def label_terms(self, judgments):
-        return ma.NWCS(aspects=self.spec).label_terms(judgments)
+    def statements(self):
+        return replace(super().statements(), label_terms=ma.NWCS(aspects=self.spec).statements().label_terms)
 
 
 class FixedCutoff(type(ma.NWCS)):
-    def label_terms(self, judgments):
-        return (ma.NWCS(aspects=self.spec) @ 2).label_terms(judgments)
+    def statements(self):
+        return replace(super().statements(), label_terms=(ma.NWCS(aspects=self.spec) @ 2).statements().label_terms)
 
 
 class GainsOfOtherDocuments(type(ma.NWCS)):
-    def label_terms(self, judgments):
-        (term,) = super().label_terms(judgments)
+    def statements(self):
+        return replace(super().statements(), label_terms=self._terms_of_other_documents)
+
+    def _terms_of_other_documents(self, judgments):
+        (term,) = super().statements().label_terms(judgments)
         return [replace(term, target=term.target.with_gain(term.target.gain[::-1].copy(), term.target.top))]
 
 
 class IdealOfJudged(type(ma.NWCS)):
-    ideal_documents = "judged"
+    def statements(self):
+        return replace(super().statements(), ideal_documents="judged")
 
 
 class IdealOfRanks(type(ma.NWCS)):
-    ideal_documents = "ranks"
+    def statements(self):
+        return replace(super().statements(), ideal_documents="ranks")
 
 
 class IdealOfRetrieved(type(ma.CAM)):
-    ideal_documents = "retrieved"
+    def statements(self):
+        return replace(super().statements(), ideal_documents="retrieved")
 
 
 class SeparateIdeals(type(ma.CAM)):
-    ideal_documents = "separate"
+    def statements(self):
+        return replace(super().statements(), ideal_documents="separate")
 
 
 class MisspeltIdeal(type(ma.CAM)):
-    ideal_documents = "retreived"
+    def statements(self):
+        return replace(super().statements(), ideal_documents="retreived")
 
 
 class IdealIsNotSorted(ma.LinearMeasure):
@@ -390,7 +404,8 @@ class IdealIsNotSorted(ma.LinearMeasure):
 
 
 class BestDocumentsOnly(ma.JointMeasure):
-    has_fixed_weights = True
+    def statements(self):
+        return replace(super().statements(), label_terms=self.terms)
 
     def base(self):
         return nDCG if self.cutoff is None else nDCG @ self.cutoff
@@ -403,11 +418,13 @@ class BestDocumentsOnly(ma.JointMeasure):
 
 
 class WeightsOfLabels(type(ma.CAM)):
-    has_fixed_weights = True
+    def statements(self):
+        return replace(super().statements(), label_terms=self.terms)
 
 
 class DividedByTheBest(type(ma.CAM)):
-    has_fixed_weights = True
+    def statements(self):
+        return replace(super().statements(), label_terms=self.terms)
 
 
 class Incomplete(ma.SingleAspectMeasure):
@@ -438,7 +455,7 @@ class Raises(Wrapped):
         (ConstantNorm, "has_constant_norm"),
         (MagnitudeOfGains, "negative gains do not raise values"),
         (OtherIdeal, "`ideal` is the ideal ranking of the norm"),
-        (APNeverFalls, "never_falls: a better label never lowers"),
+        (APNeverFalls, "never_falls_with_labels: a better label never lowers"),
         (PrefersLate, "prefers_early: a relevant document further up"),
         (Rising, "does not increase with the rank"),
         (WrongWorth, "`additive`"),
@@ -448,36 +465,36 @@ class Raises(Wrapped):
         (WrongSlope, "slope times value sums"),
         (NotConcave, "is concave"),
         (NotHomogeneous, "is homogeneous"),
-        (Falling, "IS_INCREASING"),
-        (NotASum, "IS_WEIGHTED_SUM"),
+        (Falling, "never_falls_with_terms"),
+        (NotASum, "is_weighted_sum"),
         (WrongLabel, "sorting by `document_gain`"),
         (NegativeLabel, "`document_gain` is a number of at least 0"),
         (PrintsAnother, "pickled, it is the same measure|copied"),
         (Incomplete, "the class is complete: .*does not define score|Can't instantiate"),
         (Raises, "ZeroDivisionError: division by zero"),
-        (OneTerm, "`label_terms`, ideal_documents='judged': extremes over missing labels"),
-        (HeavierTerms, "`label_terms`, ideal_documents='judged': extremes over missing labels"),
+        (OneTerm, "label_terms, ideal_documents='judged': extremes over missing labels"),
+        (HeavierTerms, "label_terms, ideal_documents='judged': extremes over missing labels"),
         (
             FirstAspectOnly(ideal="separate"),
-            "`label_terms`, ideal_documents='separate': extremes over missing labels",
+            "label_terms, ideal_documents='separate': extremes over missing labels",
         ),
-        (NoCutoff, "`label_terms`, ideal_documents='retrieved': extremes over missing labels"),
-        (FixedCutoff, "`label_terms`, ideal_documents='retrieved': extremes over missing labels"),
-        (GainsOfOtherDocuments, "`label_terms`, ideal_documents='retrieved': extremes over missing labels"),
-        (IdealOfJudged, "`label_terms`, ideal_documents='judged': extremes over missing labels"),
-        (IdealOfRanks, "`label_terms`, ideal_documents='ranks': extremes over missing labels"),
-        (IdealOfRetrieved, "has_fixed_weights, ideal_documents='retrieved': extremes over missing labels"),
-        (SeparateIdeals, "has_fixed_weights, ideal_documents='separate': extremes over missing labels"),
+        (NoCutoff, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
+        (FixedCutoff, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
+        (GainsOfOtherDocuments, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
+        (IdealOfJudged, "label_terms, ideal_documents='judged': extremes over missing labels"),
+        (IdealOfRanks, "label_terms, ideal_documents='ranks': extremes over missing labels"),
+        (IdealOfRetrieved, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
+        (SeparateIdeals, "label_terms, ideal_documents='separate': extremes over missing labels"),
         (MisspeltIdeal, "ideal_documents: expected one of 'judged', 'ranks', .*, got 'retreived'"),
-        (IdealIsNotSorted, "has_fixed_weights, ideal_documents='judged': extremes over missing labels"),
-        (BestDocumentsOnly, "has_fixed_weights, ideal_documents='judged': extremes over missing labels"),
+        (IdealIsNotSorted, "label_terms, ideal_documents='judged': extremes over missing labels"),
+        (BestDocumentsOnly, "label_terms, ideal_documents='judged': extremes over missing labels"),
         (
             WeightsOfLabels(empty="drop"),
-            "has_fixed_weights, ideal_documents='judged': extremes over missing labels",
+            "label_terms, ideal_documents='judged': extremes over missing labels",
         ),
         (
             DividedByTheBest(normalized=True),
-            "has_fixed_weights, ideal_documents='judged': extremes over missing labels",
+            "label_terms, ideal_documents='judged': extremes over missing labels",
         ),
     ],
 )

@@ -75,6 +75,7 @@ class LabelIntervals:
         self, measure: Measure, universe: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
     ) -> None:
         self.measure, self.universe, self.rankings = measure, universe, rankings
+        self.statements = measure.statements()
         self.first, self.second = first, second
         self.views = measure.views(universe)
         self.names = [view.name for view in self.views]
@@ -82,6 +83,18 @@ class LabelIntervals:
         self.lowest, self.highest = (np.array([[grades[end]] for grades in self.grades]) for end in (0, -1))
         #: The labels, aspects × documents.
         self.labels = np.stack([view.label for view in self.views])
+
+    @cached_property
+    def ideal_documents(self) -> str:
+        """The documents of the ideal rankings; all judged ones if the measure does not state them."""
+        stated = self.statements.ideal_documents
+        check = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")
+        return "judged" if stated is None else str(check(stated))
+
+    def label_terms(self, judgments: Judgments) -> list[Term]:
+        """Return the terms by which the value depends on labels; none if the measure does not state them."""
+        make_terms = self.statements.label_terms
+        return [] if make_terms is None else make_terms(judgments)
 
     @cached_property
     def missing(self) -> Bools:
@@ -141,13 +154,13 @@ class LabelIntervals:
         values, pairs = (Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first)))
         certain = np.ones(n_topics, dtype=np.bool_)
         lowest = highest = self.at_lowest
-        if never_falls := self.measure.never_falls:
+        never_falls = bool(self.statements.never_falls_with_labels)
+        if never_falls:
             highest = self._values(self.complete(np.where(np.isnan(self.labels), self.highest, self.labels)))
         values.fill(~self.is_open | never_falls, np.stack([lowest, highest]), certain)
         difference = lowest[first] - lowest[second]
         pairs.fill(~self.is_open, np.stack([difference, difference]), certain)
-        kind = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")(self.measure.ideal_documents)
-        if self._terms and kind == "separate":
+        if self._terms and self.ideal_documents == "separate":
             self._divide_sums(values)
         elif self._terms:
             self._combine(values, pairs)
@@ -182,8 +195,8 @@ class LabelIntervals:
         separate[self.universe.pool_query[(n_readers > 1).any(axis=0)]] = False
         of_values, of_pairs = zip(*(part.intervals() for part in parts), strict=True)
         for target, intervals, is_known in (
-            (values, of_values, measure.IS_INCREASING),
-            (pairs, of_pairs, measure.IS_WEIGHTED_SUM),
+            (values, of_values, self.statements.never_falls_with_terms),
+            (pairs, of_pairs, self.statements.is_weighted_sum),
         ):
             if is_known and None not in intervals:
                 ends = np.stack([interval.ends for interval in intervals])
@@ -195,7 +208,7 @@ class LabelIntervals:
     def _terms(self) -> list[_TermIntervals]:
         """The terms; none if their weights depend on labels or there are too many label tuples."""
         parts: list[_TermIntervals] = []
-        for number, term in enumerate(self.measure.label_terms(self._lowest)):
+        for number, term in enumerate(self.label_terms(self._lowest)):
             names = term.aspects or self.names
             is_read = np.array([name in names for name in self.names])
             labels = np.where(is_read[:, None], np.where(np.isnan(self.labels), np.inf, self.labels), self.lowest)
@@ -256,7 +269,7 @@ class _TermIntervals:
         self.is_open = (self.allowed.sum(axis=1) > 1)[pattern]
 
     def _term(self, judgments: Judgments) -> Term:
-        return self.owner.measure.label_terms(judgments)[self.number]
+        return self.owner.label_terms(judgments)[self.number]
 
     @cached_property
     def linear(self) -> Linear | None:
@@ -282,7 +295,7 @@ class _TermIntervals:
         discounts = np.zeros((n_runs + 1, len(owner.universe)))
         for weights, run in zip(discounts, owner.rankings, strict=False):
             weights[run.hits.row] = form.discounts(run.hits.rank, run.hits.query)
-        n_pairs = len(owner.first) if owner.measure.IS_WEIGHTED_SUM else 0
+        n_pairs = len(owner.first) if owner.statements.is_weighted_sum else 0
         first = np.append(np.arange(n_runs), owner.first[:n_pairs])
         second = np.append(np.full(n_runs, n_runs), owner.second[:n_pairs])
         ends, exact = np.full((2, len(first), n_topics), np.nan), np.zeros((len(first), n_topics), dtype=np.bool_)
@@ -311,7 +324,7 @@ class _TermIntervals:
         self, form: Linear, documents: Ints, is_hit: Bools
     ) -> Iterator[tuple[Ints, Ints, int | None]]:
         """Yield the runs that share an ideal ranking of one topic, its documents and its depth."""
-        kind, n_hits = self.owner.measure.ideal_documents, is_hit.sum(axis=1)
+        kind, n_hits = self.owner.ideal_documents, is_hit.sum(axis=1)
         keys = {"judged": np.zeros((len(is_hit), 1)), "ranks": n_hits[:, None], "retrieved": is_hit}[kind]
         for key in np.unique(keys, axis=0):
             chosen = np.flatnonzero((keys == key).all(axis=1))

@@ -21,6 +21,7 @@ from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..integration.parsing import parse_one
 from ..kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, simplex_points
 from ..measures import CAM, AspectMean, On
+from ..measures.weights import normalised_weights
 from ..views import Block, Cell, Column, Sentence, View, percent
 from ._frames import directions, matrix, select_measures
 from ._pairs import (
@@ -425,7 +426,9 @@ class _World:
 
 def has_linear_weights(measure: object) -> bool:
     """Return whether a measure is a mean over aspects that is linear in their weights."""
-    return isinstance(measure, AspectMean) and measure.IS_WEIGHTED_SUM and not _reads_rankings(measure)
+    if not isinstance(measure, AspectMean) or _reads_rankings(measure):
+        return False
+    return bool(measure.statements().is_weighted_sum)
 
 
 def _reads_rankings(mean: AspectMean) -> bool:
@@ -514,7 +517,7 @@ def _weights(mean: AspectMean, aspects: list[str], least: Floats) -> Floats:
     """Return the weights of the measure, by default in the middle of all weightings."""
     if mean["weights"] is None:
         return np.asarray(least + (1 - least.sum()) / len(aspects))
-    weights = np.array(mean.shares_of(aspects))
+    weights = np.array(normalised_weights(mean["weights"], aspects))
     below = [
         aspect for aspect, weight, low in zip(aspects, weights, least, strict=True) if weight < low - _TOLERANCE
     ]

@@ -20,6 +20,7 @@ from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_
 from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
 from ..io.runs import join, no_common_query, run_of, run_title
+from ..measures.measure import inferred_views
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
 from .long_frames import COLUMNS
@@ -96,7 +97,7 @@ def _are_measures(argument: object) -> bool:
 def _check_declared(plan: Plan) -> None:
     """Raise an error if the values of a measure depend on scales that were inferred from all judgments."""
     for measure in filter(supports, plan.measures):
-        inferred = measure.inferred_views(measure.views(plan.judgments))
+        inferred = inferred_views(measure, measure.views(plan.judgments))
         if inferred:
             raise MultiAspectError(
                 f"{measure}: expected declared scales with by='query', got inferred ones for "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import ir_measures
 import numpy as np
@@ -15,6 +14,7 @@ from ..collection import Judgments
 from ..collection.judgments import MissingAspectError
 from ..errors import MultiAspectError, in_shell, parameter
 from ..integration.provider import supports
+from ..measures import Measure
 
 #: The choices of topics: all judged ones, or those with a positive document.
 TOPICS = ("judged", "positive")
@@ -68,8 +68,10 @@ def counted_topics(
     counted = {}
     for label, measure in labelled.items():
         try:
-            states = measure.topics_with_positive if supports(measure) else partial(topics_with_positive, measure)
-            counted[label] = states(judgments)
+            if supports(measure):
+                counted[label] = _topics_with_positive(measure, judgments)
+            else:
+                counted[label] = topics_with_positive(measure, judgments)
         except MissingAspectError as error:  # the measure has no value on any topic
             raise MultiAspectError(f"{label}: {error}") from None
         except MultiAspectError as error:
@@ -80,3 +82,14 @@ def counted_topics(
                 f"out, or use {judged}"
             )
     return counted
+
+
+def _topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
+    """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
+    terms = measure.terms(judgments)
+    if not terms:
+        raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")
+    positive = np.stack([term.base.has_positive(term.target) for term in terms])
+    if measure.statements().every_term_counts:
+        return np.asarray(positive.all(axis=0), dtype=np.bool_)
+    return np.asarray(positive.any(axis=0), dtype=np.bool_)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
-    if len(terms) == 1 and terms[0].base.statements().sorting_is_optimal and measure.IS_INCREASING:
+    stated = measure.statements()
+    if len(terms) == 1 and stated.never_falls_with_terms and terms[0].base.statements().sorting_is_optimal:
         return best_alone(terms[0], judgments)
     forms = forms_of(terms)
-    if not measure.IS_WEIGHTED_SUM or not forms:
+    if not stated.is_weighted_sum or not forms:
         return None
     weighted = [(form, term.weight) for form, term in zip(forms, terms, strict=True)]
     return best_ranking(weighted, judgments.pool_query, judgments.n_queries)

@@ -212,9 +212,10 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     RANGE = (-1.0, 1.0)
 
     SIGNS = (1, -1)
-    EVERY_TERM_COUNTS = True  # the track of 2022 averaged over topics with helpful and harmful documents
-    IS_WEIGHTED_SUM = False
-    IS_INCREASING = False
+
+    def statements(self) -> Statements:
+        """State that topics need helpful and harmful documents to count, as in the track of 2022."""
+        return replace(super().statements(), every_term_counts=True)
 
     def combine(self, values: Floats, weights: Floats) -> Floats:
         helpful, harmful = values

@@ -17,10 +17,11 @@ from ..collection import AspectView, Judgments, Rankings
 from ..errors import choices, number_of, warn_once
 from .joint import Joint, JointMeasure
 from .mean_of import MeasureMean
-from .measure import Measure
+from .measure import Measure, warn_if_inferred
 from .parameters import ASPECTS, COMMON, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMean, base_depends_on
+from .weights import has_weight, weighted_views
 
 PROBABILITIES = weights_param(
     "the probability of each intent (aspect), normalised to sum to 1; equal by default; 0 omits an aspect"
@@ -31,7 +32,7 @@ def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> No
     """Warn about topics without any label of an intent, which the measure nevertheless counts."""
     labelled = {
         view.name: np.bincount(view.pool_query[view.known], minlength=view.n_queries) > 0
-        for view, _ in measure.weighted_views(views)
+        for view, _ in weighted_views(measure["weights"], views)
     }
     any_label = np.any([*labelled.values()], axis=0)
     lacking = {name: int((any_label & ~topics).sum()) for name, topics in labelled.items()}
@@ -105,11 +106,11 @@ class _IRec(_OfIntents, TermMean):
         return as_base(ir_measures.Success).at(self.cutoff)
 
     def depends_on(self, view: AspectView) -> bool:
-        return self.has_weight(view) and base_depends_on(self._success, view)
+        return has_weight(self["weights"], view) and base_depends_on(self._success, view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return success on each intent."""
-        intents = self.weighted_views(self.views(judgments))
+        intents = weighted_views(self["weights"], self.views(judgments))
         weight = np.full(judgments.n_queries, 1.0 / len(intents))
         return [Term(self._success, view.target, weight, view.name) for view, _ in intents]
 
@@ -189,7 +190,7 @@ class _DnDCG(_OfIntents, JointMeasure):
         return as_base(ir_measures.nDCG).at(self.cutoff)
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        intents = [view for view, _ in self.weighted_views(views)]
+        intents = [view for view, _ in weighted_views(self["weights"], views)]
         for view in intents:
             view.check_gains(self.NAME)
         weights = self["weights"] or dict.fromkeys((view.name for view in intents), 1)
@@ -197,10 +198,10 @@ class _DnDCG(_OfIntents, JointMeasure):
         return Joint(np.array(gains), top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
-        return self.has_weight(view) and base_depends_on(as_base(ir_measures.nDCG), view)
+        return has_weight(self["weights"], view) and base_depends_on(as_base(ir_measures.nDCG), view)
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        self.warn_if_inferred(self.views(judgments))
+        warn_if_inferred(self, self.views(judgments))
         return self.target(judgments).gain
 
 

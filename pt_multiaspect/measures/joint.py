@@ -148,16 +148,6 @@ class JointMeasure(TermMeasure):
 
     SUPPORTED_PARAMS = {"aspects": ASPECTS, "cutoff": CUTOFF}
 
-    @property
-    def gain_never_falls(self) -> bool:
-        """Whether the gain of a document never falls when one of its labels rises."""
-        return False
-
-    @property
-    def never_falls(self) -> bool:
-        """Whether neither gains nor their base fall."""
-        return self.gain_never_falls and bool(as_base(self.base()).statements().never_falls_with_labels)
-
     @abstractmethod
     def base(self) -> ir_measures.Measure | Base:
         """Return the single-aspect measure, with its cutoff, that evaluates the gains.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from .._typing import Floats
 from .._validation import boolean, choice
-from ..bases import Base, Term
+from ..bases import Base, Statements, Term
 from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices
 from ..kernels import means
@@ -28,6 +29,7 @@ from .terms import (
     range_with_gains,
     warn_of_units,
 )
+from .weights import has_weight, normalised_weights, weighted_views
 
 
 class AspectMean(TermMean, BasedMeasure):
@@ -56,7 +58,6 @@ class AspectMean(TermMean, BasedMeasure):
 
     #: The name of the mean for errors if it requires non-negative values.
     NONNEGATIVE: str | None = None
-    IS_WEIGHTED_SUM = False
     _OF_RANKINGS = ("base", "empty", "gate", "normalized", "cutoff")
     SUPPORTED_PARAMS = {
         "base": base_param("the measure for each aspect, or a dict with one measure per aspect", per_aspect=True),
@@ -119,10 +120,10 @@ class AspectMean(TermMean, BasedMeasure):
             If the weights are not those of the criteria, or a parameter is given that is defined for rankings only.
         """
         self.check_criteria(list(values))
-        shares = dict(zip(values, self.shares_of(list(values)), strict=True))
-        counted = [name for name, share in shares.items() if share > 0]
+        weights = dict(zip(values, normalised_weights(self["weights"], list(values)), strict=True))
+        counted = [name for name, weight in weights.items() if weight > 0]
         criteria = np.stack([values[name] for name in counted])
-        return self.combine(criteria, np.broadcast_to([[shares[name]] for name in counted], criteria.shape))
+        return self.combine(criteria, np.broadcast_to([[weights[name]] for name in counted], criteria.shape))
 
     def _check(self) -> None:
         super()._check()
@@ -150,10 +151,12 @@ class AspectMean(TermMean, BasedMeasure):
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
         """Return the aspects with a positive weight, with their bases and normalised weights."""
-        parts = [(view, self.bases.of(view.name), share) for view, share in self.weighted_views(views)]
+        weighted = weighted_views(self["weights"], views)
+        parts = [(view, self.bases.of(view.name), weight) for view, weight in weighted]
         normalized = "(normalized=True)" if self.params.get("normalized") else ""
+        refuses_negative_gains = normalized or not self.statements().is_weighted_sum
         for view, base, _ in parts:
-            if base.reads_gains and (normalized or not self.IS_WEIGHTED_SUM):
+            if base.reads_gains and refuses_negative_gains:
                 view.check_gains(f"{self.NAME}{normalized} over {base.text}")
         return parts
 
@@ -169,14 +172,17 @@ class AspectMean(TermMean, BasedMeasure):
             warn_of_units(self.NAME, "bases", [(base.text, base.NAME, base.RANGE) for base in bases])
         return super()._evaluate(rankings, views)
 
-    @property
-    def has_fixed_weights(self) -> bool:
-        """Whether no aspect is dropped, and values are not divided by what is attainable."""
-        return self["empty"] == "zero" and not self.params.get("normalized")
+    def statements(self) -> Statements:
+        """State that the mean never falls, and on which labels it depends."""
+        stated = replace(super().statements(), never_falls_with_terms=True)
+        # Weights depend on labels if aspects are dropped, and values if they are divided by what is attainable.
+        if self["empty"] == "drop" or self.params.get("normalized"):
+            return stated
+        return replace(stated, label_terms=self.terms, never_falls_with_labels=self._bases_never_fall())
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the aspect has a positive weight and its base depends on the scale."""
-        return self.has_weight(view) and base_depends_on(self.bases.of(view.name), view)
+        return has_weight(self["weights"], view) and base_depends_on(self.bases.of(view.name), view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base of each aspect on its labels; aspects of weight 0 are left out."""
@@ -275,7 +281,9 @@ class _CAM(AspectMean):
         "cutoff": CUTOFF,
     }
 
-    IS_WEIGHTED_SUM = True
+    def statements(self) -> Statements:
+        """State that the mean is a weighted sum."""
+        return replace(super().statements(), is_weighted_sum=True)
 
     def _check(self) -> None:
         super()._check()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import ir_measures
 import numpy as np
 
-from .._typing import Bools, Floats
+from .._typing import Floats
 from ..aspects import Aspects, AspectSpec
-from ..bases import Term
+from ..bases import Statements, Term
 from ..bases.base import check_values
 from ..collection import AspectView, Judgments, Rankings
 from ..collection.label_rules import aspect_from_one, start_at_one_note
@@ -63,14 +63,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     NOT_A_BASE: ClassVar[str | None] = "a base must be a single-aspect measure, and it is a multi-aspect measure"
     #: Whether it is a single-aspect measure; `on` selects the aspect.
     SINGLE_ASPECT: ClassVar[bool] = False
-    #: Whether `combine` is the weighted sum of the terms' values.
-    IS_WEIGHTED_SUM: ClassVar[bool] = True
-    #: Whether `combine` is non-decreasing in each value.
-    IS_INCREASING: ClassVar[bool] = True
-    #: Whether a query without positive documents in any one term has none, rather than in all terms.
-    EVERY_TERM_COUNTS: ClassVar[bool] = False
-    #: Whether `document_gain` is normalised per query, so that it depends on the queries.
-    GAIN_PER_QUERY: ClassVar[bool] = False
     __signature__: ClassVar[inspect.Signature] = inspect.Signature(
         [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
     )
@@ -212,11 +204,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         type(self).__init__(self, **state["params"])
 
     @property
-    def in_words(self) -> str | None:
-        """The computation in words if the printed form omits it as the default, else None."""
-        return None
-
-    @property
     def lower_is_better(self) -> bool:
         """Whether lower values are better."""
         return self.LOWER_IS_BETTER
@@ -225,29 +212,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def lower_aggregate_is_better(self) -> bool:
         """Whether lower is better for the aggregate over queries (see `aggregator`)."""
         return self.lower_is_better
-
-    @property
-    def never_falls(self) -> bool:
-        """Whether the value never falls when the label of a document rises."""
-        return False
-
-    @property
-    def has_fixed_weights(self) -> bool:
-        """Whether values are `combine` of the terms, whose weights do not depend on labels.
-
-        The gain of a document then depends on its own labels only, up to a factor per query.
-        """
-        return False
-
-    @property
-    def ideal_documents(self) -> str:
-        """The documents of the ideal rankings of `label_terms`.
-
-        ``'judged'``: all judged ones. ``'ranks'``: these, down to as many ranks as the run has. ``'retrieved'``:
-        those of the run. ``'separate'``: these for each term, where a value is the sum of all terms' sums divided
-        by the sum of their ideals.
-        """
-        return "judged"
 
     @property
     def range(self) -> tuple[float, float]:
@@ -336,59 +300,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         self._check_names([view.name for view in views])
         return views
 
-    def shares(self, views: Sequence[AspectView]) -> list[float]:
-        """Return the weights of `views`, normalised to sum to 1."""
-        return self.shares_of([view.name for view in views])
-
-    def weighted_views(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
-        """Return the aspects with a positive weight, and their weights, which sum to 1.
-
-        Parameters
-        ----------
-        views : sequence of AspectView
-            All aspects that the measure evaluates.
-
-        Returns
-        -------
-        list of tuple
-            The aspects and their weights.
-        """
-        return [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
-
-    def shares_of(self, names: Sequence[str]) -> list[float]:
-        """Return the weights of aspects, normalised to sum to 1.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The names of all aspects.
-
-        Returns
-        -------
-        list of float
-            One weight per name.
-        """
-        weights = weights_of(self["weights"], names)
-        if np.isinf(sum(weights)):
-            weights = [weight / max(weights) for weight in weights]
-        total = sum(weights)
-        return [weight / total for weight in weights]
-
-    def has_weight(self, view: AspectView) -> bool:
-        """Return whether an aspect has a positive weight.
-
-        Parameters
-        ----------
-        view : AspectView
-            The labels of the aspect.
-
-        Returns
-        -------
-        bool
-            True if the measure has no weights.
-        """
-        return self["weights"] is None or bool(self["weights"][view.name])
-
     # -- evaluation ---------------------------------------------------------------------------
 
     def evaluate(self, rankings: Rankings) -> Floats:
@@ -412,7 +323,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """
         try:
             views = self.views(rankings.judgments)
-            self.warn_if_inferred(views)
+            warn_if_inferred(self, views)
             self._check_views(views)
             values = self._evaluate(rankings, views)
         except MultiAspectError as error:
@@ -436,33 +347,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             True by default.
         """
         return True
-
-    def inferred_views(self, views: Sequence[AspectView]) -> list[AspectView]:
-        """Return those of `views` whose scales were inferred and affect the values."""
-        if not (self.accepts_aspects or self.SINGLE_ASPECT):
-            return []  # the measure uses no scales
-        return [view for view in views if view.inferred and self.depends_on(view)]
-
-    def warn_if_inferred(self, views: Sequence[AspectView]) -> None:
-        """Warn once if the values depend on scales of `views` that were inferred."""
-        inferred = self.inferred_views(views)
-        if inferred:
-            scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-            declared = self._spell_declared(
-                Aspects({view.name: aspect_from_one(view.label_counts) or view.aspect for view in views})
-            )
-            advice = "Declare them to get comparable values on other qrels, batches or folds"
-            if in_shell():
-                advice = (
-                    f"Declare them with {parameter('aspects')} FILE ('pt-multiaspect describe --write-aspects "
-                    "FILE' writes them) to get comparable values on other qrels, or in the measure"
-                )
-            warn_once(
-                f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. {advice}"
-                f", as in {declared}" + start_at_one_note(view.label_counts for view in inferred),
-                key=scales,
-                group=f"{self.NAME}: {choices(repr(view.name) for view in inferred)}",
-            )
 
     def _check_views(self, views: Sequence[AspectView]) -> None:
         """Warn about aspects without judgments or on doubtful scales, and multi-aspect measures of one aspect.
@@ -549,6 +433,19 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     # -- properties used by analyses; the defaults mean "unknown" -----------------------------------------------
 
+    def statements(self) -> Statements:
+        """Return what is known about the measure with its parameters, for single analyses.
+
+        A class that knows more overrides the method, as in
+        ``return dataclasses.replace(super().statements(), sorting_is_optimal=True)``.
+
+        Returns
+        -------
+        Statements
+            By default, all fields are unknown; see `pt_multiaspect.bases.Statements`.
+        """
+        return Statements()
+
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the terms of the measure: the bases it combines, with their targets and weights.
 
@@ -563,47 +460,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             Empty if the measure is not a function of single-aspect measures.
         """
         return []
-
-    def label_terms(self, judgments: Judgments) -> list[Term]:
-        """Return the terms if the gain of a document depends on its own labels only, up to a factor per query.
-
-        With it, `pt_multiaspect.analysis.missing_labels` knows how values depend on labels, see `ideal_documents`.
-
-        Parameters
-        ----------
-        judgments : Judgments
-            The judged documents.
-
-        Returns
-        -------
-        list of Term
-            By default, `terms` if `has_fixed_weights`, else empty.
-        """
-        return self.terms(judgments) if self.has_fixed_weights else []
-
-    def topics_with_positive(self, judgments: Judgments) -> Bools:
-        """Return a mask of the queries with a judged document that is positive, so that values can exceed 0.
-
-        Parameters
-        ----------
-        judgments : Judgments
-            The judged documents.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_queries,)
-            The mask.
-
-        Raises
-        ------
-        MultiAspectError
-            If the measure has no terms, which state it.
-        """
-        terms = self.terms(judgments)
-        if not terms:
-            raise MultiAspectError(f"{self.NAME} does not tell which documents are positive")
-        positive = np.stack([term.base.has_positive(term.target) for term in terms])
-        return np.asarray((np.all if self.EVERY_TERM_COUNTS else np.any)(positive, axis=0), dtype=np.bool_)
 
     def combine(self, values: Floats, weights: Floats) -> Floats:
         """Combine the values of the terms.
@@ -636,7 +492,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         ndarray of float, shape (n_terms, n_queries), or None
             The gradient; None if unknown.
         """
-        return weights if self.IS_WEIGHTED_SUM else None
+        return weights if self.statements().is_weighted_sum else None
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder | None:
         """Return the order of label tuples that the measure evaluates.
@@ -723,6 +579,34 @@ class DirectMeasure(Measure):
             A finite value for every judged query, in the order of ``rankings.judgments.qids``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define score")
+
+
+def inferred_views(measure: Measure, views: Sequence[AspectView]) -> list[AspectView]:
+    """Return those of `views` whose scales were inferred and affect the values."""
+    if not (measure.accepts_aspects or measure.SINGLE_ASPECT):
+        return []  # the measure uses no scales
+    return [view for view in views if view.inferred and measure.depends_on(view)]
+
+
+def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
+    """Warn once if the values depend on scales of `views` that were inferred."""
+    inferred = inferred_views(measure, views)
+    if not inferred:
+        return
+    scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
+    declared = Aspects({view.name: aspect_from_one(view.label_counts) or view.aspect for view in views})
+    advice = "Declare them to get comparable values on other qrels, batches or folds"
+    if in_shell():
+        advice = (
+            f"Declare them with {parameter('aspects')} FILE ('pt-multiaspect describe --write-aspects "
+            "FILE' writes them) to get comparable values on other qrels, or in the measure"
+        )
+    warn_once(
+        f"{measure.NAME} depends on the label scales, which were inferred from these qrels: {scales}. {advice}, "
+        f"as in {measure._spell_declared(declared)}" + start_at_one_note(view.label_counts for view in inferred),
+        key=scales,
+        group=f"{measure.NAME}: {choices(repr(view.name) for view in inferred)}",
+    )
 
 
 def hashable(value: object) -> object:

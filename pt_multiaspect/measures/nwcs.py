@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from ir_measures import nDCG
 
 from .._typing import Floats
 from .._validation import choice
-from ..bases import Term, as_base
+from ..bases import Statements, Term, as_base
 from ..collection import AspectView, Judgments, Rankings
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Log2
@@ -18,6 +19,7 @@ from .joint import Joint
 from .measure import DirectMeasure
 from .parameters import COMMON, Param, weights_param
 from .registry import register
+from .weights import normalised_weights
 
 
 class _NWCS(DirectMeasure):
@@ -89,15 +91,27 @@ class _NWCS(DirectMeasure):
         """Return the weighted gains of the judged documents; the last element is for unjudged documents."""
         for view in views:
             view.check_gains(self.NAME)
+        weights = normalised_weights(self["weights"], [view.name for view in views])
         return [
-            share * np.maximum(view.scale.gains, 0.0)[np.append(view.grade, 0)]
-            for view, share in zip(views, self.shares(views), strict=True)
+            weight * np.maximum(view.scale.gains, 0.0)[np.append(view.grade, 0)]
+            for view, weight in zip(views, weights, strict=True)
         ]
 
     def document_gain(self, judgments: Judgments) -> Floats:
         return np.asarray(np.sum(self._gains(self.views(judgments)), axis=0)[:-1], dtype=np.float64)
 
-    def label_terms(self, judgments: Judgments) -> list[Term]:
+    def statements(self) -> Statements:
+        """State that the value is that of nDCG on the weighted gains, with the documents of its ideal ranking."""
+        documents = {"joint": "retrieved", "separate": "separate", "judged": "ranks"}
+        return replace(
+            super().statements(),
+            is_weighted_sum=True,
+            never_falls_with_terms=True,
+            label_terms=self._label_terms,
+            ideal_documents=documents[self["ideal"]],
+        )
+
+    def _label_terms(self, judgments: Judgments) -> list[Term]:
         """Return nDCG on the weighted gains, or on those of each aspect if their ideals are separate."""
         views = self.views(judgments)
         gains = self._gains(views)
@@ -107,11 +121,6 @@ class _NWCS(DirectMeasure):
         base, weight = as_base(nDCG if self.cutoff is None else nDCG @ self.cutoff), np.ones(judgments.n_queries)
         targets = {read: Joint(gain[:-1]).target(views) for read, gain in parts.items()}
         return [Term(base, target, weight, aspects=read) for read, target in targets.items()]
-
-    @property
-    def ideal_documents(self) -> str:
-        """The documents of the ideal ranking, by the parameter ``ideal``."""
-        return {"joint": "retrieved", "separate": "separate", "judged": "ranks"}[self["ideal"]]
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         ranking, total, ideal = self._parts(rankings, views)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import ir_measures
 
 from .._typing import Floats
 from ..aspects import Aspects, AspectSpec, aspect_name
-from ..bases import Term
+from ..bases import Statements, Term
 from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, refuse_unknown
 from .measure import Measure
@@ -66,7 +67,11 @@ class _On(BasedMeasure):
         "base": base_param("the measure"),
         **COMMON,
     }
-    has_fixed_weights = True
+
+    def statements(self) -> Statements:
+        return replace(
+            super().statements(), label_terms=self.terms, never_falls_with_labels=self._bases_never_fall()
+        )
 
     def _check_names(self, names: Sequence[str]) -> None:
         refuse_unknown([self["aspect"]], names, "one of the aspects", "aspect")
@@ -83,11 +88,6 @@ class _On(BasedMeasure):
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
         return super().declare(spec, option) if isinstance(spec, Aspects) else self
-
-    @property
-    def in_words(self) -> str:
-        """The base and the aspect, such as 'nDCG@10 on relevance'."""
-        return f"{self.bases.one.text} on {self['aspect']}"
 
     @property
     def required_aspects(self) -> tuple[str, ...]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from .._typing import Floats
 from .._validation import real
-from ..bases import Term
+from ..bases import Statements, Term
 from ..bases.cascade import Effort, RankBiasedStopping
 from ..collection import AspectView, Judgments
 from ..kernels.relevance import stop_probability
+from .measure import warn_if_inferred
 from .parameters import COMMON, Param, weights_param
 from .registry import register
 from .terms import TermMeasure
+from .weights import has_weight, weighted_views
 
 
 class _RBU(TermMeasure):
@@ -83,18 +86,20 @@ class _RBU(TermMeasure):
         **COMMON,
     }
 
-    never_falls = True
+    def statements(self) -> Statements:
+        """State that a better label does not lower the value."""
+        return replace(super().statements(), never_falls_with_labels=True)
 
     @property
     def range(self) -> tuple[float, float]:
         return -self["effort"], 1.0 - self["p"]
 
     def depends_on(self, view: AspectView) -> bool:
-        return self.has_weight(view)
+        return has_weight(self["weights"], view)
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
         """Return the aspects with a positive weight, and their normalised weights."""
-        parts = self.weighted_views(views)
+        parts = weighted_views(self["weights"], views)
         for view, _ in parts:
             view.check_gains(self.NAME)
         return parts
@@ -124,7 +129,7 @@ class _RBU(TermMeasure):
             The gains, in [0, 1].
         """
         views = self.views(judgments)
-        self.warn_if_inferred(views)
+        warn_if_inferred(self, views)
         gains = [share * stop_probability(view.target.gain, view.target.top) for view, share in self._parts(views)]
         return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
 

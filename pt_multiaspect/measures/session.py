@@ -15,7 +15,7 @@ from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.session import greedy_utility, utility
-from .measure import DirectMeasure
+from .measure import DirectMeasure, warn_if_inferred
 from .parameters import COMMON, Param
 from .registry import register
 
@@ -149,7 +149,7 @@ class _MDCU(DirectMeasure):
             The gains, at least 0.
         """
         views = self.views(judgments)
-        self.warn_if_inferred(views)
+        warn_if_inferred(self, views)
         themes, usability = self._gains(views)
         return np.asarray(usability * themes.sum(axis=0), dtype=np.float64)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from .._typing import Floats
 from ..aspects import Aspects, AspectSpec
-from ..bases import Base, LinearBase, Term
+from ..bases import Base, LinearBase, Statements, Term
 from ..collection import AspectView, Judgments, Ranking, Rankings
 from ..kernels.target import Target
 from .measure import Measure
@@ -43,7 +44,18 @@ class SingleAspectMeasure(Measure, Base):
 
     NOT_A_BASE: ClassVar[str | None] = None
     SINGLE_ASPECT = True
-    has_fixed_weights = True
+
+    def statements(self) -> Statements:
+        """Return what is known about the measure with its parameters.
+
+        Returns
+        -------
+        Statements
+            By default, that the measure itself is its only term.
+        """
+        return replace(
+            super().statements(), is_weighted_sum=True, never_falls_with_terms=True, label_terms=self.terms
+        )
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Return the value of each query."""
@@ -53,11 +65,6 @@ class SingleAspectMeasure(Measure, Base):
     def text(self) -> str:
         """The printed form of the measure."""
         return self._text
-
-    @property
-    def never_falls(self) -> bool:
-        """As the class states."""
-        return bool(self.statements().never_falls_with_labels)
 
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""

@@ -20,9 +20,11 @@ from ..kernels import subtopics
 from ..kernels.forms import Log2, Power, Reciprocal
 from ..kernels.hits import Hits, ratio
 from .intents import PROBABILITIES, warn_of_missing_intents
+from .measure import warn_if_inferred
 from .parameters import COMMON, Param
 from .registry import register
 from .terms import BasedMeasure
+from .weights import has_weight, weighted_views
 
 #: The discounts of the measures that sum discounted gains, and whether they divide by a greedy ideal.
 _DISCOUNTED: dict[type, tuple[Callable[[ir_measures.Measure], Callable[[Ints], Floats]], bool]] = {
@@ -161,7 +163,7 @@ class _Subtopics(BasedMeasure):
 
     def depends_on(self, view: AspectView) -> bool:
         if self["graded"]:
-            return self.has_weight(view)
+            return has_weight(self["weights"], view)
         return not view.scale.greater_is_better or (view.scale.is_fractional and self._base.rel is None)
 
     def _members(self, judgments: Judgments) -> Bools:
@@ -173,13 +175,13 @@ class _Subtopics(BasedMeasure):
         if not self["graded"]:
             return []
         base, ones = LinearStopping(self._base.cutoff), np.ones(judgments.n_queries)
-        intents = self.weighted_views(self.views(judgments))
+        intents = weighted_views(self["weights"], self.views(judgments))
         return [Term(base, view.target, share * ones, view.name) for view, share in intents]
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         self.validate_params()
         if self["graded"]:
-            for view, _ in self.weighted_views(views):
+            for view, _ in weighted_views(self["weights"], views):
                 view.check_gains(f"{self.NAME}(graded=True)")
             warn_of_missing_intents(self, views)
             return super()._evaluate(rankings, views)
@@ -227,7 +229,7 @@ class _Subtopics(BasedMeasure):
         ndarray of float, shape (n_pool,)
             The gains, from 0 to the number of aspects.
         """
-        self.warn_if_inferred(self.views(judgments))
+        warn_if_inferred(self, self.views(judgments))
         if self["graded"]:
             terms = self.terms(judgments)
             gains = [term.weight[judgments.pool_query] * linear_stop(term.target) for term in terms]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._typing import Floats
 from ..aspects import Aspect, Aspects, AspectSpec
-from ..bases import Base, Bases
+from ..bases import Base, Bases, Statements
 from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.forms import Linear, Log2
 from ..kernels.hits import ratio
 from ..kernels.target import Target
-from .measure import Measure, hashable
+from .measure import Measure, hashable, warn_if_inferred
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
@@ -114,11 +115,15 @@ def is_sum_over_ranks(base: Base) -> bool:
 class TermMeasure(Measure):
     """A measure that is a function of terms, each a base evaluated on one gain per document."""
 
+    def statements(self) -> Statements:
+        """State that the value is the weighted sum of the terms, unless the class combines them otherwise."""
+        stated = super().statements()
+        if type(self).combine is not Measure.combine:
+            return stated
+        return replace(stated, is_weighted_sum=True, never_falls_with_terms=True)
+
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         terms = self.terms(rankings.judgments)
-        if len(terms) == 1 and self.IS_WEIGHTED_SUM:
-            (term,) = terms
-            return term.weight * term.base.values(rankings, term.target)
         values = np.stack([term.base.values(rankings, term.target) for term in terms])
         return self.combine(values, np.stack([term.weight for term in terms]))
 
@@ -126,7 +131,9 @@ class TermMeasure(Measure):
 class TermMean(TermMeasure):
     """A mean of terms, whose linear form is a training label."""
 
-    GAIN_PER_QUERY = True
+    def statements(self) -> Statements:
+        """State that training labels are normalised per query."""
+        return replace(super().statements(), gain_per_query=True)
 
     def document_gain(self, judgments: Judgments) -> Floats | None:
         """Return the linear form Σ_a p_a g_a(d) / norm_a(q) for each judged document d of each query q.
@@ -151,7 +158,7 @@ class TermMean(TermMeasure):
         terms = self.terms(judgments)
         if not terms:
             return None
-        self.warn_if_inferred(self.views(judgments))
+        warn_if_inferred(self, self.views(judgments))
         for term in terms:
             term.check_gains(f"a training label from {self}")
         shares = [term.weight[judgments.pool_query] * gain_share(term.base, term.target)[0] for term in terms]
@@ -161,7 +168,9 @@ class TermMean(TermMeasure):
         """Return whether a term is not linear, discounts differ, or several terms have no weighted sum."""
         terms = self.terms(judgments)
         keys = {gain_share(term.base, term.target)[1] for term in terms}
-        return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
+        if None in keys or len(keys) > 1:
+            return True
+        return len(terms) > 1 and not self.statements().is_weighted_sum
 
 
 class BasedMeasure(TermMeasure):
@@ -198,11 +207,9 @@ class BasedMeasure(TermMeasure):
         ranges = [base.RANGE for base in self.bases.each()]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
-    @property
-    def never_falls(self) -> bool:
-        """Whether the bases never fall, and weights are fixed."""
-        bases_never_fall = all(base.statements().never_falls_with_labels for base in self.bases.each())
-        return self.has_fixed_weights and self.IS_INCREASING and bases_never_fall
+    def _bases_never_fall(self) -> bool:
+        """Return whether no base falls when a label rises."""
+        return all(base.statements().never_falls_with_labels for base in self.bases.each())
 
     def validate_params(self) -> None:
         """Raise an error if a base lacks a required parameter."""

@@ -13,7 +13,7 @@ from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..aspects import Aspects, AspectSpec, Scale
-from ..bases import Base, Term
+from ..bases import Base, Statements, Term
 from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
@@ -23,7 +23,7 @@ from ..orders.explicit import parse_order, spell_order
 from ..orders.order import AXES, grade_values
 from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
-from .measure import Measure
+from .measure import Measure, warn_if_inferred
 from .parameters import COMMON, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, declared_scales, graded_gain, power_gain
@@ -257,12 +257,12 @@ class _TOMA(JointMeasure, BasedMeasure):
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
         return super().declare(spec, option) if self["order"] is None else self
 
-    has_fixed_weights = True
-
-    @property
-    def gain_never_falls(self) -> bool:
-        """Whether the order has no violations: a better label is never worse."""
-        return self["order"] is None or not (self["order"].allow_violations or self["order"].lower_is_better)
+    def statements(self) -> Statements:
+        """State that gains depend on the labels of a document only, and whether a better label is never worse."""
+        order = self["order"]
+        gains_never_fall = order is None or not (order.allow_violations or order.lower_is_better)
+        never_falls = gains_never_fall and self._base.statements().never_falls_with_labels
+        return replace(super().statements(), label_terms=self.terms, never_falls_with_labels=never_falls)
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
         """Return the order of the label tuples.
@@ -356,7 +356,7 @@ class _TOMA(JointMeasure, BasedMeasure):
                 f"lower is better for the order {spell_order(order)}, so its weights are not labels to train on; "
                 "use another order"
             )
-        self.warn_if_inferred(self.views(judgments))
+        warn_if_inferred(self, self.views(judgments))
         gain = graded_gain(self.bases.one, self.target(judgments))
         if self["weighting"] != "exponential":
             return gain

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ir_measures
 import numpy as np
 
 from .._typing import Floats
 from .._validation import real
-from ..bases import Base, as_base
+from ..bases import Base, Statements, as_base
 from ..bases.discounted import GradedRBP
 from ..collection import AspectView, Judgments
 from .joint import Joint, JointMeasure
+from .measure import warn_if_inferred
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import power_gain
@@ -23,11 +26,13 @@ class _Understandability(JointMeasure):
     """A measure of Zuccon's, whose gains never fall."""
 
     CITATION = "Zuccon 2016, §4"
-    has_fixed_weights = True
-    gain_never_falls = True
+
+    def statements(self) -> Statements:
+        base_never_falls = as_base(self.base()).statements().never_falls_with_labels
+        return replace(super().statements(), label_terms=self.terms, never_falls_with_labels=base_never_falls)
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        self.warn_if_inferred(self.views(judgments))
+        warn_if_inferred(self, self.views(judgments))
         return self.target(judgments).gain
 
 

@@ -21,6 +21,7 @@ from ..collection.frames import materialise, plain_column, to_pandas
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures
+from ..measures.measure import warn_if_inferred
 from ..measures.parameters import ASPECTS
 from ..orders.distance import DistanceOrder
 from ..orders.explicit import Order
@@ -151,7 +152,7 @@ def aggregate_labels(
         y, qid, what = materialise(y), materialise(qid), "y"
         rows = label_frame(y, declared, measure)
         queries: NDArray[Any] | None
-        if measure.GAIN_PER_QUERY:
+        if measure.statements().gain_per_query:
             queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
         else:
             queries = find_queries(y, None, qid)
@@ -217,7 +218,7 @@ class _ScaledSum(Measure):
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return the sum of the gains of each document, each divided by the gain of its top grade."""
         views = self.views(judgments)
-        self.warn_if_inferred(views)
+        warn_if_inferred(self, views)
         for view in views:
             view.check_gains(f"the target {self}")
         shares = [view.target.gain / (view.target.top or 1.0) for view in views]

@@ -395,7 +395,7 @@ class AspectRanker(Wrapper):
             return _Part(features, frame, *query_codes(check_length(queries, len(frame), f"{what}qid")))
         if query_parameter(self.estimator_) is not None:
             cause = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
-        elif target.GAIN_PER_QUERY:
+        elif target.statements().gain_per_query:
             cause = f"the label of {target} is normalised per query"
         else:
             return _Part(features, frame, None, np.empty(0, dtype=object))

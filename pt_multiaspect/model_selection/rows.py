@@ -25,6 +25,7 @@ from ..integration.provider import supports
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
+from ..measures.measure import inferred_views
 from ..strings.order import inverse_permutation
 from ..strings.texts import Texts
 from .arrays import check_length, check_scores, label_frame
@@ -307,7 +308,7 @@ class LabelledRows:
         if not all(view.name in fitted.columns for view in views):
             return
         scales = {view.name: view.scale for view in measure.views(_label_judgments(fitted))}
-        for view in measure.inferred_views(views):
+        for view in inferred_views(measure, views):
             name, scale, before = view.name, view.scale, scales[view.name]
             if scale.grades.tolist() != before.grades.tolist():
                 warn_once(
@@ -344,7 +345,7 @@ def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
 
 def _has_linear_terms(measure: Measure, judgments: Judgments) -> bool:
     """Return whether a measure is a weighted sum of bases that are discounted sums of gains."""
-    terms = measure.terms(judgments) if measure.IS_WEIGHTED_SUM else []
+    terms = measure.terms(judgments) if measure.statements().is_weighted_sum else []
     return bool(terms) and all(isinstance(term.base.additive(term.target), Linear) for term in terms)
 
 

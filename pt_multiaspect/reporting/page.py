@@ -286,7 +286,7 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
             where = "" if known is next(iter(titles)) else f" on the scales “{titles[known]}”"
         if measure is not None:
             words = sentence(measure, of_criteria), details(measure, of_criteria)
-            measures.append((head, getattr(measure, "in_words", None), *words, str(measure), where))
+            measures.append((head, _unprinted_base(measure), *words, str(measure), where))
     rows = [
         [title if position == 0 else "", name, in_words({name: aspect}).removeprefix(f"{name} ")]
         for scales, title in titles.items()
@@ -305,6 +305,12 @@ def _record_table(figures: Figures) -> Table:
     """Return the table of versions, measures and options."""
     rows: list[Cells] = [[name, value] for name, value in record_rows(figures)]
     return Table([Column("Name", left=True), Column("Value", left=True)], rows, most=len(rows))
+
+
+def _unprinted_base(measure: Any) -> str | None:
+    """Return the base and the aspect of a measure on one aspect, whose text may omit them as defaults."""
+    aspect = getattr(measure, "one_aspect", None)
+    return None if aspect is None else f"{measure.bases.one.text} on {aspect}"
 
 
 def _has_scales(known: Aspects, scales: Aspects) -> bool:

@@ -41,8 +41,8 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     direction of `lower_is_better`. Measures must print, parse, copy and compare. Further checks depend on the
     class: for single-aspect measures the form as a sum over ranks, contributions, progression, the best ranking,
     and the flags for gains, positives and the top of the scale; for sums with an `ideal` the norm; for combinations
-    `combine` and `slope`; for all measures `never_falls`, `label_terms` (which are `terms` if `has_fixed_weights`)
-    with `ideal_documents`, the training label `document_gain` and upper bounds.
+    `combine` and `slope`; for all measures what they state in `Measure.statements`, the training label
+    `document_gain` and upper bounds.
 
     Parameters
     ----------
@@ -245,11 +245,11 @@ def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
         weights = np.stack([term.weight for term in terms])
         combined = np.asarray(measure.combine(parts, weights), dtype=np.float64)
         yield from differences("`combine` of the terms is the value", world, combined, values)
-        if measure.IS_WEIGHTED_SUM:
+        if measure.statements().is_weighted_sum:
             summed = (parts * weights).sum(axis=0)
-            yield from differences("IS_WEIGHTED_SUM: values are the sum of the terms", world, summed, values)
+            yield from differences("is_weighted_sum: values are the sum of the terms", world, summed, values)
     yield from _document_gain(measure, world, judgments, values)
-    if measure.never_falls:
+    if measure.statements().never_falls_with_labels:
         yield from _rising_labels(measure, world, values)
 
 
@@ -263,14 +263,18 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
                 changed = measure.evaluate(World(raised, world.ranked).rankings())
                 for index in np.flatnonzero(changed < values - TOLERANCE)[:1].tolist():
                     shown = f"{values[index]:.6g}, {changed[index]:.6g} with a better {name} of {docno}"
-                    yield "never_falls: a better label never lowers the value", f"{world.show(index)}: {shown}"
+                    yield (
+                        "never_falls_with_labels: a better label never lowers the value",
+                        f"{world.show(index)}: {shown}",
+                    )
                     return
 
 
 def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     """Compare the extremes over missing labels that follow from `label_terms` with those of all completions."""
     world = World({**world.judged, "unjudged": dict.fromkeys(_scales(measure), np.nan)}, world.ranked)
-    if not measure.label_terms(world.judgments):
+    label_terms = measure.statements().label_terms
+    if label_terms is None or not label_terms(world.judgments):
         return
     following = World(world.judged, (*world.ranked[1:], world.ranked[0]))
     runs = [world.rankings(), Rankings(following.run(), world.judgments)]
@@ -279,9 +283,8 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
         stated = search.stated()
     enumerated = copy.deepcopy(stated)
     search.enumerate(search.is_open, *enumerated)
-    hook = "has_fixed_weights" if type(measure).label_terms is Measure.label_terms else "`label_terms`"
-    ideal = f"ideal_documents={measure.ideal_documents!r}"
-    statement = f"{hook}, {ideal}: extremes over missing labels are those of all completions"
+    ideal = f"ideal_documents={search.ideal_documents!r}"
+    statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
     for interval, expected in zip(stated, enumerated, strict=True):
         for end, extreme in zip(interval.ends[:, 0], expected.ends[:, 0], strict=True):
             yield from differences(statement, world, np.where(interval.exact, end, extreme), extreme)
@@ -385,11 +388,12 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
         yield "`combine` has one value per query", f"the shape is {combined.shape}"
         return
     raised = np.asarray(measure.combine(np.maximum(values, others), weights))
-    for index in np.flatnonzero(measure.IS_INCREASING & (raised < combined - TOLERANCE))[:1].tolist():
-        yield (
-            "IS_INCREASING: `combine` never falls when a value rises",
-            f"{case_text(index)}, then {raised[index]:.6g}",
-        )
+    if measure.statements().never_falls_with_terms:
+        for index in np.flatnonzero(raised < combined - TOLERANCE)[:1].tolist():
+            yield (
+                "never_falls_with_terms: `combine` never falls when a value rises",
+                f"{case_text(index)}, then {raised[index]:.6g}",
+            )
     slope = measure.slope(values, weights)
     if slope is None:
         return

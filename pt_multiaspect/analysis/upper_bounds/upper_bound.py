@@ -214,7 +214,7 @@ def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
         form = term.base.additive(term.target)
         if isinstance(form, Linear):
             total += term.weight * form.beyond()
-    if total.any() and not measure.IS_WEIGHTED_SUM:
+    if total.any() and not measure.statements().is_weighted_sum:
         raise _unknown(f"{measure} with gains of unjudged documents")
     return total
 
@@ -245,7 +245,7 @@ def _best_alone(term: Term, judgments: Judgments) -> Ints:
 def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     """Return the value of the measure if each term had its own best ranking."""
     terms = measure.terms(judgments)
-    if len(terms) <= 1 or not measure.IS_INCREASING:
+    if len(terms) <= 1 or not measure.statements().never_falls_with_terms:
         return _exact(measure, judgments)
     rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
     values = np.stack([term.base.values(best, term.target) for term, best in zip(terms, rankings, strict=True)])
@@ -256,7 +256,7 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
 def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> tuple[Floats, Floats]:
     """Return the best value found, and an upper bound."""
     terms = measure.terms(judgments)
-    if not measure.IS_INCREASING:
+    if not measure.statements().never_falls_with_terms:
         raise _unknown(str(measure))
     if measure.params.get("normalized"):
         raise MultiAspectError(
@@ -270,7 +270,7 @@ def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> 
             candidates.add(rank)
     best_alone = np.stack([values[index] for index, values in enumerate(alone)])
     bound = measure.combine(best_alone, candidates.weights)
-    if measure.IS_WEIGHTED_SUM:
+    if measure.statements().is_weighted_sum:
         bound = np.minimum(bound, candidates.search(terms, candidates.value))
         return candidates.value, bound
     if measure.slope(np.ones_like(best_alone), candidates.weights) is not None:

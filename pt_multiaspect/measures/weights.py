@@ -1,0 +1,32 @@
+"""Weights of aspects, and which aspects have one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..collection import AspectView
+from ..orders.order import weights_of
+
+
+def normalised_weights(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
+    """Return the weights of all aspects, one per name, normalised to sum to 1; equal ones by default."""
+    named = weights_of(weights, names)
+    if np.isinf(sum(named)):
+        named = [weight / max(named) for weight in named]
+    total = sum(named)
+    return [weight / total for weight in named]
+
+
+def weighted_views(
+    weights: Mapping[str, float] | None, views: Sequence[AspectView]
+) -> list[tuple[AspectView, float]]:
+    """Return those of all aspects that have a positive weight, and their weights, which sum to 1."""
+    normalised = normalised_weights(weights, [view.name for view in views])
+    return [(view, weight) for view, weight in zip(views, normalised, strict=True) if weight > 0]
+
+
+def has_weight(weights: Mapping[str, float] | None, view: AspectView) -> bool:
+    """Return whether an aspect has a positive weight; True if there are no weights."""
+    return weights is None or bool(weights[view.name])
