@@ -1,4 +1,4 @@
-"""Tables evaluated by Polars, Spark, Dask and Ray: the code of the page on clusters, and workers that die.
+"""Files and tables evaluated by joblib, Polars, Spark, Dask and Ray: the code of the page, and workers that die.
 
 `.ci/engines` runs this file where all engines are installed; elsewhere, tests of an absent engine are skipped.
 """
@@ -9,8 +9,6 @@ import os
 import re
 import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,9 +26,7 @@ import pt_multiaspect as ma
 pytestmark = pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE, SCALE, FILES = (
-    (ROOT / "docs" / "howto" / name).read_text(encoding="utf-8") for name in ("engines.md", "scale.md", "files.md")
-)
+PAGE, FILES = ((ROOT / "docs" / "howto" / name).read_text(encoding="utf-8") for name in ("engines.md", "files.md"))
 SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
 MEASURES = {"ours": ma.TOMA(aspects=SCALES) @ 5, "CAM": ma.CAM(aspects=SCALES) @ 5, "nDCG@5": "nDCG@5", "AP": "AP"}
 
@@ -47,6 +43,16 @@ BLOCKS = {
     "spark": block_with("applyInPandas"),
     "dask": block_with("map_partitions"),
     "ray": block_with("map_groups(ev, batch"),
+}
+
+
+#: The code of the page for files: the function of a file, and what each engine does with it.
+OF_A_FILE = block_with("def evaluate_file")
+FILE_BLOCKS = {
+    "joblib": block_with("joblib.Parallel"),
+    "spark": block_with("sparkContext"),
+    "dask": block_with("client.map"),
+    "ray": block_with("ray.remote"),
 }
 
 
@@ -246,47 +252,56 @@ def test_what_is_wrong_is_said_by_the_engine_too(engine, qrels, folder, request)
             exec(code_for(engine, by), names)
 
 
-# -- processes of Dask, and frames -----------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_the_code_of_the_page_on_scale_for_jobs(cluster, qrels, runs, expected, folder):
+@pytest.fixture(scope="module")
+def run_files(folder: Path, runs: pd.DataFrame) -> None:
+    """The runs as files of the directory that the page names."""
     (folder / "runs").mkdir()
     for name, run in runs.groupby("name"):
         lines = [f"{row.qid} Q0 {row.docno} 1 {row.score!r} tag\n" for row in run.itertuples()]
         (folder / "runs" / name).write_text("".join(lines), encoding="utf-8")
-    names = {"ma": ma, "qrels": qrels, "measures": MEASURES, "cluster": cluster}
-    exec(block_with("parallel_config", SCALE), names)
-    names["client"].close()
-    check(names["perquery"], expected)
-    assert len(ma.read_values("values")) == len(expected)
+
+
+def find_engine(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What the page takes for granted of an engine, by its name there."""
+    if engine == "spark":
+        return {"spark": request.getfixturevalue("session")}
+    if engine == "dask":
+        pytest.importorskip("distributed")
+        return {"client": request.getfixturevalue("client")}
+    if engine == "ray":
+        request.getfixturevalue("ray")
+    return {}
+
+
+FILE_ENGINES = ["joblib", "spark", "dask", "ray"]
 
 
 @pytest.mark.slow
-def test_dask_workers_of_joblib_one_of_which_dies(client, qrels):
-    """1000 runs on two processes; the task of the dead worker is done again."""
-    import joblib
+@pytest.mark.parametrize("engine", FILE_ENGINES)
+def test_the_code_for_files_gives_the_values_of_one_process(engine, qrels, run_files, expected, request):
+    names = {"__name__": "__main__", "ma": ma, "pd": pd, "qrels": qrels, "measures": MEASURES}
+    names |= find_engine(engine, request)
+    exec(OF_A_FILE + FILE_BLOCKS[engine], names)
+    check(names["perquery"], expected)
+    check(names["perquery"], ma.evaluate("runs", qrels, MEASURES, progress=False))
 
-    names = [f"run-{number}" for number in range(1000)]
-    parts = [qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]].assign(score=1.0) for seed in range(10)]
-    runs = {name: parts[number % 10].assign(score=lambda f: np.arange(len(f))) for number, name in enumerate(names)}
-    whole = ma.evaluate(runs, qrels, MEASURES, progress=False)
-    killed: list[int] = []
 
-    def kill() -> None:
-        while not any(client.processing().values()):
-            time.sleep(0.01)
-        killed.append(next(iter(client.run(os.getpid).values())))
-        os.kill(killed[0], signal.SIGKILL)
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", FILE_ENGINES[1:])
+def test_a_worker_that_is_killed_while_it_evaluates_a_file(engine, qrels, run_files, expected, folder, request):
+    killed = folder / f"killed file {engine}"
+    others = SimpleNamespace(evaluator=lambda *a: killing_once(ma.evaluator(*a), str(killed)), read_run=ma.read_run)
+    names = {"__name__": "__main__", "ma": others, "pd": pd, "qrels": qrels, "measures": MEASURES}
+    names |= find_engine(engine, request)
+    exec(OF_A_FILE + FILE_BLOCKS[engine], names)
+    assert int(killed.read_text()) != os.getpid()
+    check(names["perquery"], expected)
 
-    assassin = threading.Thread(target=kill)
-    assassin.start()
-    with joblib.parallel_config(backend="dask"):
-        result = ma.evaluate(runs, qrels, MEASURES, progress=False)
-    assassin.join()
-    assert killed
-    assert killed[0] not in client.run(os.getpid).values()
-    pd.testing.assert_frame_equal(result, whole, check_exact=True)
+
+# -- frames ----------------------------------------------------------------------------------------
 
 
 def test_the_code_of_the_page_on_files_for_frames(qrels, runs, folder, expected):
@@ -303,4 +318,4 @@ def test_the_code_of_the_page_on_files_for_frames(qrels, runs, folder, expected)
 
 def test_every_block_of_the_page_is_executed():
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
-    assert sorted(blocks) == sorted(BLOCKS.values())
+    assert sorted(blocks) == sorted([*BLOCKS.values(), OF_A_FILE, *FILE_BLOCKS.values()])
