@@ -215,15 +215,6 @@ def _evaluating(
     return "pyterrier", name, replace
 
 
-def _averaging(original: Callable[..., Any]) -> Callable[..., Any]:
-    def means(result: Any, *args: Any, **kwargs: Any) -> Any:
-        if _PACKAGE not in sys.modules:
-            return original(result, *args, **kwargs)
-        return _imported().aggregates(lambda values: original(values, *args, **kwargs), result)
-
-    return means
-
-
 def _measure(name: str) -> Any:
     """Return a missing attribute of ``pyterrier.measures``: a measure, or the names for ``import *``."""
     names = vars(sys.modules["pyterrier.measures"])
@@ -241,6 +232,4 @@ _PATCHES: list[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]
     _evaluating("GridScan", "grid_scan", "metrics"),
     _evaluating("GridSearch", "grid_search", "metric"),
     _evaluating("KFoldGridSearch", "grid_search", "metric"),
-    # The only function by which pt.Experiment averages; GridScan and pt.Evaluate do not use it.
-    ("pyterrier._evaluation._rendering", "_mean_of_measures", _averaging),
 ]

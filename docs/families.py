@@ -87,10 +87,6 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
     "cumulated_gain": (
         NDCG | {"CG": ma.CG, "DCG": ma.DCG}, PARTS, f"{ONE_ASPECT} CG does not depend on the order.",
     ),
-    "mean_average_precision": (
-        {"AP": "AP", "GMAP": ma.GMAP, "HMAP": ma.HMAP}, ORDERS,
-        f"{ONE_ASPECT} Shown are the values of one topic, ln AP and 1 / AP; the latter is better if lower.",
-    ),
     "user_oriented": (
         {
             "Coverage-\nRatio": ma.CoverageRatio, "Novelty-\nRatio": ma.NoveltyRatio,
@@ -194,8 +190,6 @@ COMPARE_WITH = {
     "DCG": (
         "nDCG, which divides by the ideal of the topic: topics with many relevant documents dominate means of DCG."
     ),
-    "GMAP": "MAP: GMAP changes where a topic of low AP changes, MAP hardly does.",
-    "HMAP": "MAP and `GMAP`: the topics of lowest AP decide.",
     "CoverageRatio": "`NoveltyRatio`, of the documents that the user does not know.",
     "NoveltyRatio": "`CoverageRatio`, and recall: few documents that are all new have the value 1.",
     "RelativeRecall": "Recall, which divides by all relevant documents instead of those expected.",

@@ -58,8 +58,6 @@ FORMULAS = {
     "CRPRecovery": r"\rho = \frac{R}{\min\{i \ge R : \mathrm{CRP@}i \ge 0\}}",
     "CG": r"\mathrm{CG@}k = \sum_{i \le k} g(d_i)",
     "DCG": r"\mathrm{DCG@}k = \sum_{i \le k} \frac{g(d_i)}{\log_2(i + 1)}",
-    "GMAP": r"\mathrm{GMAP} = \exp\Bigl(\frac1n \sum_q \ln \max(\mathrm{AP}_q, 10^{-5})\Bigr)",
-    "HMAP": r"\mathrm{HMAP} = \frac{n}{\sum_q 1 / \max(\mathrm{AP}_q, 10^{-5})}",
     "ESL": r"\mathrm{ESL} = j + \frac{i\,s}{r + 1}",
     "RBU": r"""
         \mathrm{RBU} &= (1 - p) \sum_i p^{\,i-1}

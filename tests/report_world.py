@@ -20,7 +20,7 @@ MEASURES = {
     "</script>": ma.CAM(base="AP", aspects=SCALES),
     "ESL": ma.On(base="ESL", aspects=SCALES),
     "MM": ma.MM(base="P@5", aspects=SCALES),
-    "GMAP": "GMAP",
+    "AP": "AP",
 }
 
 

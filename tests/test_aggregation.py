@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from typing import Any
 
@@ -40,20 +39,9 @@ def test_weighted_means() -> None:
 
 def test_equal_weights_change_nothing() -> None:
     frame = pd.concat([long({"a": [0.1, 0.7, 0.4]}, measure) for measure in ("AP", "CAM@10", "mine")])
-    frame = pd.concat([frame, long({"a": [-1.0, -2.0, -0.5]}, "GMAP"), long({"a": [1.0, 2.0, 5.0]}, "HMAP")])
     plain, equal = ma.aggregate(frame), ma.aggregate(frame, weights=dict.fromkeys(WEIGHTS, 0.3))
     pd.testing.assert_frame_equal(plain, equal)
     assert ma.aggregate(long({"a": [1.0, 1.0, 1.0]}), weights=WEIGHTS)["AP"][0] == 1  # exactly
-
-
-def test_weighted_geometric_and_harmonic_means() -> None:
-    ap, weights = [0.2, 0.4, 0.1], list(WEIGHTS.values())
-    frame = pd.concat([long({"a": np.log(ap).tolist()}, "GMAP"), long({"a": [1 / value for value in ap]}, "HMAP")])
-    row = ma.aggregate(frame, weights=WEIGHTS).iloc[0]
-    assert row["GMAP"] == pytest.approx(
-        math.prod(value**w for value, w in zip(ap, weights, strict=True)) ** (1 / 8)
-    )
-    assert row["HMAP"] == pytest.approx(statistics.harmonic_mean(ap, weights))
 
 
 def test_sums_have_no_weights() -> None:
@@ -123,14 +111,10 @@ def test_means_over_seeds() -> None:
 
 
 def test_each_seed_is_aggregated_as_its_measure_is() -> None:
-    frame = pd.concat([seeds(), seeds("NumRet"), seeds("GMAP")])
+    frame = pd.concat([seeds(), seeds("NumRet")])
     row = ma.aggregate(frame, over="seed").iloc[0]
-    sums, logs = (
-        [sum(values) for values in SEEDS.values()],
-        [math.exp(statistics.fmean(values)) for values in SEEDS.values()],
-    )
+    sums = [sum(values) for values in SEEDS.values()]
     assert row[["NumRet", "NumRet sd"]].tolist() == pytest.approx([statistics.fmean(sums), statistics.stdev(sums)])
-    assert row[["GMAP", "GMAP sd"]].tolist() == pytest.approx([statistics.fmean(logs), statistics.stdev(logs)])
 
 
 def test_folds_of_different_sizes_count_equally() -> None:
@@ -202,7 +186,7 @@ def test_values_that_are_no_numbers() -> None:
 def test_other_forms_of_the_same_frame() -> None:
     frame = ma.evaluate(
         {"a": {"q1": {"d": 1.0}}, "b": {"q1": {"e": 1.0}}}, {"q1": {"d": 1, "e": 0}, "q2": {"d": 1}},
-        {"mine": "GMAP", "AP": "AP"}, progress=False,
+        {"mine": "NumRet", "AP": "AP"}, progress=False,
     )  # fmt: skip
     expected = ma.aggregate(frame)
     keys = ["name", "qid", "measure"]
@@ -290,13 +274,6 @@ def test_topics_without_judgments_are_named_and_left_out() -> None:
         ma.aggregate(unjudged)
 
 
-def test_gm_map_is_aggregated_as_gmap() -> None:
-    logarithms = [math.log(0.5), math.log(0.125), math.log(0.25)]
-    with no_warnings():
-        table = ma.aggregate(long({"a": logarithms}, "gm_map"))
-    assert table["gm_map"].tolist() == [pytest.approx(0.25)]
-
-
 @pytest.mark.parametrize(
     ("values", "label", "options", "warns"),
     [
@@ -305,7 +282,7 @@ def test_gm_map_is_aggregated_as_gmap() -> None:
         ([1.0, 0.0], "G", {}, False),
         ([1 + 1e-15, 0.0], "G", {}, False),
         ([3.0, 4.0], "NumRet", {}, False),
-        ([-3.0, -4.0], "G", {"measures": {"G": "GMAP"}}, False),
+        ([-3.0, -4.0], "G", {"measures": {"G": "CRP"}}, False),
     ],
 )
 def test_values_outside_0_and_1_of_an_unknown_label(

@@ -293,7 +293,7 @@ def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.D
     assert searched["value"] == searched["bound"] == pytest.approx(row["value"], abs=1e-9)
 
 
-@pytest.mark.parametrize("measure", [ma.CRPRecovery, ma.RecallEffort(expected=2), ma.GMAP], ids=str)
+@pytest.mark.parametrize("measure", [ma.CRPRecovery, ma.RecallEffort(expected=2)], ids=str)
 def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
     """They have no other form to search with."""
     for labels in ([2, 1, 1, 0], [0, 1, 0, 2], [0, 0, 1]):
@@ -658,7 +658,6 @@ def test_bad_input(call: object, message: str) -> None:
         ma.nCRP,
         ma.CRPRecovery,
         ma.HelpfulCompat,
-        ma.GMAP,
         ma.IRec(aspects=TWO),
         ma.DSharpnDCG(aspects=TWO),
         CAM(base="CRP", aspects=TWO),

@@ -7,7 +7,6 @@ import math
 import statistics
 
 import ir_measures
-import pandas as pd
 import pytest
 import reference as ref
 from hypothesis import given
@@ -22,8 +21,6 @@ from pt_multiaspect import (
     CG,
     DCG,
     ESL,
-    GMAP,
-    HMAP,
     MM,
     NGRE,
     NLRE,
@@ -50,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 SINGLE = [
-    CG, CG @ 2, DCG, DCG(dcg="exp-log2") @ 3, DCG(dcg="jarvelin"), GMAP, GMAP(rel=2) @ 3, HMAP, CoverageRatio,
+    CG, CG @ 2, DCG, DCG(dcg="exp-log2") @ 3, DCG(dcg="jarvelin"), CoverageRatio,
     CoverageRatio(rel=2), NoveltyRatio @ 2, RelativeRecall(expected=2), RecallEffort(expected=2) @ 4,
     RecallEffort(expected=1), ESL, ESL(wanted=3), Satisfaction, Satisfaction @ 2, Frustration, Frustration @ 2,
     HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful(p=0.5),
@@ -94,32 +91,6 @@ def test_precision_recall_tables_and_mrr():
     assert round((On(base=RR) @ 3).calc_aggregate(SLIDES_QRELS, SLIDES_RUN), 2) == 0.67
 
 
-def run_with_ap(values: list[float]) -> tuple[dict, dict]:
-    """A collection whose queries have these average precisions: one relevant of n, at the right rank."""
-    qrels = {f"q{i}": {f"r{j}": 1 for j in range(100)} for i in range(len(values))}
-    # n documents at the top of R = 100 give AP = n / 100.
-    run = {f"q{i}": ranking(*(f"r{j}" for j in range(round(100 * value)))) for i, value in enumerate(values)}
-    return qrels, run
-
-
-@pytest.mark.parametrize(
-    ("values", "gmap", "rounded"),
-    [([0.05, 0.10, 0.50, 0.50, 0.75], 0.248, 0.25), ([0.10, 0.30, 0.45, 0.45, 0.60], 0.325, 0.33)],
-)
-def test_gmap(values, gmap, rounded):
-    qrels, run = run_with_ap(values)
-    assert AP.calc_aggregate(qrels, run) == pytest.approx(0.38)
-    got = GMAP.calc_aggregate(qrels, run)
-    assert got == pytest.approx(statistics.geometric_mean(values))
-    assert round(got, 3) == gmap
-    # The slides print .33 for .3252.
-    assert got == pytest.approx(rounded, abs=0.006)
-    assert HMAP.calc_aggregate(qrels, run) == pytest.approx(statistics.harmonic_mean(values))
-    assert ma.aggregate(ma.evaluate(run, qrels, ["GMAP", "HMAP"], progress=False)).iloc[
-        0, 1:
-    ].tolist() == pytest.approx([statistics.geometric_mean(values), statistics.harmonic_mean(values)])
-
-
 def test_spearman_s_exercise():
     first, second = range(1, 11), [2, 3, 1, 5, 4, 7, 8, 10, 6, 9]
     squares = sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
@@ -140,23 +111,6 @@ def test_dcg_s_exercise():
         3 + 2 / 1 + 3 / math.log2(3) + 1 / math.log2(5) + 2 / math.log2(6)
     )
     assert (DCG @ 3).calc_aggregate(qrels, run) == pytest.approx(3 + 2 / math.log2(3) + 3 / 2)
-
-
-def test_gmap_and_hmap_of_missing_and_empty_queries():
-    qrels = {"q1": {"d": 1}, "q2": {"d": 1}, "q3": {"d": 0}}
-    assert perquery(GMAP, qrels, {"q1": {"d": 1.0}}) == {"q1": 0, "q2": math.log(1e-5), "q3": math.log(1e-5)}
-    assert perquery(HMAP, qrels, {"q1": {"d": 1.0}}) == pytest.approx({"q1": 1, "q2": 1e5, "q3": 1e5})
-    assert GMAP.range == (math.log(1e-5), 0)
-    assert HMAP.range == pytest.approx((1, 1e5))
-
-
-def test_pyterrier_reports_the_aggregate_of_gmap():
-    import pyterrier as pt
-
-    qrels = pd.DataFrame([["1", "d", 1], ["2", "d", 1]], columns=["qid", "docno", "label"])
-    run = pd.DataFrame([["1", "d", 1.0], ["2", "x", 2.0], ["2", "d", 1.0]], columns=["qid", "docno", "score"])
-    topics = pd.DataFrame([["1", "x"], ["2", "y"]], columns=["qid", "query"])
-    assert pt.Experiment([run], topics, qrels, ["GMAP"])["GMAP"][0] == pytest.approx(math.sqrt(0.5))
 
 
 # --- user-oriented measures against sets ------------------------------------------------------
@@ -357,8 +311,6 @@ QRELS = {"q": {"a": 1}}
             lambda: CAM(base=NoveltyRatio, aspects="label").calc_aggregate(QRELS, QRELS),
             ["CAM", "NoveltyRatio", "known"],
         ),
-        (lambda: TOMA(base=GMAP), ["TOMA", "GMAP cannot be a base", "AP"]),
-        (lambda: CAM(base="HMAP@5"), ["CAM", "HMAP@5 cannot be a base", "AP"]),
         (lambda: CAM(base=HelpfulCompat), ["CAM", "multi-aspect", "HelpfulCompat"]),
         (lambda: DCG(dcg="log10"), ["DCG", "log10", "jarvelin"]),
         (lambda: TOMA(base=DCG(dcg="exp-log2"), weighting="exponential"), ["TOMA", "exponentiates", "classes"]),

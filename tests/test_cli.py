@@ -332,9 +332,9 @@ def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_
 
 
 def test_measures_that_cannot_use_the_declared_scales_are_named(cli):
-    code, _, err = cli("evaluate", "--aspects", "scales.json", "-m", "AP GMAP TOMA", "runs")
+    code, _, err = cli("evaluate", "--aspects", "scales.json", "-m", "AP TOMA", "runs")
     assert code == 0
-    assert err.startswith("pt-multiaspect: warning: AP, GMAP: computed on the plain labels of relevance")
+    assert err.startswith("pt-multiaspect: warning: AP: computed on the plain labels of relevance")
     plain = '{"relevance": 2, "credibility": 3}'
     assert cli("evaluate", "--aspects", plain, "-m", "AP TOMA", "runs")[2] == ""
 
@@ -475,8 +475,8 @@ def test_perquery_for_people_has_one_column_per_measure(cli, trec_files):
 
 
 def test_sort_follows_the_direction_of_the_measure(cli):
-    for measure, ascending in (("AP", False), ("ESL(wanted=1)", True), ("HMAP", False), ("name", True)):
-        code, out, _ = cli("evaluate", "-m", "AP ESL(wanted=1) HMAP", "--sort", measure, "runs")
+    for measure, ascending in (("AP", False), ("ESL(wanted=1)", True), ("name", True)):
+        code, out, _ = cli("evaluate", "-m", "AP ESL(wanted=1)", "--sort", measure, "runs")
         assert code == 0
         column = read_table(out, "\t")[measure]
         assert column.is_monotonic_increasing if ascending else column.is_monotonic_decreasing
@@ -549,16 +549,16 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
 
 
 def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli):
-    code, out, _ = cli("evaluate", "-m", "AP", "GMAP", "--baseline", "beta", "runs", "--format", "json")
+    code, out, _ = cli("evaluate", "-m", "AP", "NumRet", "--baseline", "beta", "runs", "--format", "json")
     assert code == 0
     fields = [key for key in json.loads(out)[0] if "difference" in key]
     assert fields == ["AP difference", "AP difference low", "AP difference high"]
-    _, out, _ = cli("evaluate", "-m", "GMAP", "--baseline", "beta", "runs", "--format", "table")
+    _, out, _ = cli("evaluate", "-m", "NumRet", "--baseline", "beta", "runs", "--format", "table")
     assert "[" not in out
-    _, out, _ = cli("compare", "-m", "AP", "GMAP", "runs/alpha.run", "runs/beta.run", "--format", "json")
-    of_ap, of_gmap = json.loads(out)
+    _, out, _ = cli("compare", "-m", "AP", "NumRet", "runs/alpha.run", "runs/beta.run", "--format", "json")
+    of_ap, of_sum = json.loads(out)
     assert of_ap["low"] < of_ap["difference"] < of_ap["high"]
-    assert of_gmap["low"] is of_gmap["high"] is None
+    assert of_sum["low"] is of_sum["high"] is None
 
 
 def test_intervals_are_students(cli, trec_files):

@@ -363,7 +363,7 @@ def test_intervals_do_not_depend_on_the_order_of_rows():
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("name", ["ESL", "HMAP", "On(base='ESL')", "Frustration"])
+@pytest.mark.parametrize("name", ["ESL", "On(base='ESL')", "Frustration"])
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
 def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
     """Their correlation with others had the wrong sign."""

@@ -258,7 +258,7 @@ def test_completed_runs_are_in_the_order_of_their_names(qrels, runs):
 def test_queries_in_no_part_are_empty_rankings(qrels, runs):
     """Also for measures that other programs compute, and those whose value is not 0 then."""
     gdeval = ["ERR@5"] if shutil.which("perl") else []
-    measures = [*gdeval, "NumRet", "Judged@5", "SetP", ma.GMAP, ma.HMAP, ma.ESL(wanted=1), ma.CRP]
+    measures = [*gdeval, "NumRet", "Judged@5", "SetP", ma.ESL(wanted=1), ma.CRP]
     ev = evaluator(qrels, measures, by="query")
     result = ev.complete(ev(runs))
     whole = evaluate(dict(list(runs.groupby("name"))), qrels, measures, progress=False)

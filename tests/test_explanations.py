@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import BASES, FAIR, Collection, collections, examples, forget_warnings, orders
+from strategies import BASES, Collection, collections, examples, forget_warnings, orders
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
@@ -125,7 +125,7 @@ def test_the_five_costliest_errors_are_printed() -> None:
 def declare_scales(measure: ma.Measure) -> ma.Measure:
     """The measure on declared scales, if it takes any."""
     if measure.SINGLE_ASPECT:
-        return measure if measure.NOT_A_BASE else On(base=measure, aspects=BOTH)
+        return On(base=measure, aspects=BOTH)
     if "aspects" not in measure.SUPPORTED_PARAMS or (measure.NAME == "TOMA" and measure["order"] is not None):
         return measure
     return measure(aspects=BOTH)
@@ -133,7 +133,7 @@ def declare_scales(measure: ma.Measure) -> ma.Measure:
 
 def complete(measure: ma.Measure) -> ma.Measure:
     """The measure with the parameters that it requires."""
-    required = {"expected": 2, "themes": "relevance", "usability": "credibility", "groups": FAIR}
+    required = {"expected": 2, "themes": "relevance", "usability": "credibility"}
     required["measures"] = {"TOMA": 2, "CAM(base='AP')": 1, "uRBP": 0.5}
     return measure(**{name: value for name, value in required.items() if name in measure.SUPPORTED_PARAMS})
 

@@ -175,19 +175,27 @@ def test_parts_agree_with_the_whole(rows) -> None:
 def test_measures_keep_their_aggregates_within_groups() -> None:
     qrels = {"q0": {"d": {"relevance": 1}}, "q1": {"d": {"relevance": 1}}, "q2": {"d": {"relevance": 1}}}
     run = {"q0": {"d": 1.0}, "q1": {"x": 2.0, "d": 1.0}}
-    frame = ma.evaluate({"run": run}, qrels, ["GMAP", "HMAP", "NumRet", "AP"], progress=False)
-    table = ma.aggregate(frame, by={"q0": "found", "q1": "found", "q2": "missed"}).set_index("group")
-    assert table.loc["found", ["GMAP", "HMAP", "NumRet", "AP"]].tolist() == pytest.approx(
-        [math.sqrt(0.5), 2 / 3, 3, 0.75]
-    )
-    assert table.loc["missed", ["GMAP", "AP", "NumRet"]].tolist() == pytest.approx([1e-5, 0, 0])
+    frame = ma.evaluate({"run": run}, qrels, ["NumRet", "AP"], progress=False)
+    by = {"q0": "found", "q1": "found", "q2": "missed"}
+    table = ma.aggregate(frame, by=by).set_index("group")
+    assert table.loc["found", ["NumRet", "AP"]].tolist() == [3, 0.75]
+    assert table.loc["missed", ["NumRet", "AP"]].tolist() == [0, 0]
+    precision = frame[frame["measure"] == "AP"]
+    for mean, expected in {"geometric": math.sqrt(0.5), "harmonic": 2 / 3}.items():
+        table = ma.aggregate(precision, mean=mean, by=by).set_index("group")
+        assert table.loc[["found", "missed"], "AP"].tolist() == pytest.approx([expected, 1e-5])
 
 
 def test_a_group_equals_a_frame_of_its_topics() -> None:
-    frame = pd.concat(
-        [long_frame(SCORES), long_frame(SCORES, "GMAP").assign(value=lambda rows: np.log(rows["value"]))]
-    )
-    for options in ({}, {"ci": 0.9}, {"ci": 0.9, "ci_method": "bootstrap"}, {"weights": dict.fromkeys(GROUPS, 2)}):
+    frame = long_frame(SCORES)
+    for options in (
+        {},
+        {"ci": 0.9},
+        {"ci": 0.9, "ci_method": "bootstrap"},
+        {"mean": "geometric", "ci": 0.9},
+        {"mean": "harmonic", "ci": 0.9},
+        {"weights": dict.fromkeys(GROUPS, 2)},
+    ):
         table = ma.aggregate(frame, by=GROUPS, **options)
         for group in ("short", "long"):
             rows = frame[frame["qid"].map(GROUPS) == group]

@@ -86,8 +86,6 @@ def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> N
         On(base=RR),
         ESL,
         On(base=P @ 3),
-        ma.GMAP,
-        ma.HMAP,
     ],
 )
 def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
@@ -122,8 +120,6 @@ def test_positives_only_and_scales_with_a_zero_are_ordinary(labels: list[float])
         CAM(base=AP, aspects="label"),
         URBP(aspects="label"),
         ESL,
-        ma.GMAP,
-        ma.HMAP,
         ma.Satisfaction,
         ma.RecallEffort(expected=1),
     ],
@@ -132,14 +128,6 @@ def test_the_lowest_of_fractional_labels_is_a_matter_of_the_qrels(measure: Any) 
     """It is what binary measures count as not relevant, and other qrels may have a lower one."""
     _, (message,) = value_and_warnings(measure, one_topic(label=[0.5, 1, 0.25, 0.75]))
     assert "inferred from these qrels: relevance 0.25, 0.5, 0.75, 1." in message
-
-
-def test_the_remedy_for_measures_that_are_no_bases_is_one_they_take() -> None:
-    for measure, labels, rel in [(ma.GMAP @ 10, [0.5, 1, 0.25, 0.75], 1), (ma.HMAP, [2.5, 5, 1], 3)]:
-        _, (message,) = value_and_warnings(measure, one_topic(label=labels))
-        assert message.endswith(f"as in {measure(rel=rel)}, with rel the lowest label that counts as relevant")
-        with no_warnings():
-            value(measure(rel=rel), one_topic(label=labels))
 
 
 @pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import test_values
 
-from pt_multiaspect import HMAP, MM, RBU
+from pt_multiaspect import MM, RBU
 from pt_multiaspect.measures import ALL, Measure
 from pt_multiaspect.tables.citations import references
 
@@ -114,7 +114,6 @@ def test_sources_with_an_address_are_links() -> None:
     palotti, maistro = "https://doi.org/10.1145/3269206.3269261", "https://doi.org/10.1145/3459637.3482287"
     assert linked_citation(MM) == f"[Palotti et al. 2018]({palotti}); [Maistro et al. 2021]({maistro}), Eq. 6"
     assert linked_citation(RBU).startswith("[Amigó et al. 2018](")
-    assert linked_citation(HMAP) == "by analogy with GMAP"
 
 
 def main(arguments: list[str]) -> str | None:

@@ -326,6 +326,7 @@ def test_a_run_that_widens_all_intervals_is_named() -> None:
     ("measures", "qrels", "message"),
     [
         ("CAM@2", ONE_HOLE, "expected declared grades of relevance"),
+        (ma.HelpfulCompat, ONE_HOLE, "grades of relevance.*; leave the measure out"),
         ("nDCG@2", ONE_HOLE, r"declare them, as in On\(base='nDCG@2', aspects=\{'relevance': \[0, 1, 2\]\}\)"),
         (
             ma.CAM(aspects={"relevance": ma.Aspect(2, gains=[-1, 0, 1]), "credibility": 3}),

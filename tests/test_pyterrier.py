@@ -37,8 +37,6 @@ from door_world import (
 )
 from ir_measures import AP, Measure, P, nDCG
 from ir_measures.measures import MeanAgg
-from ir_measures.measures.base import Agg
-from pyterrier._evaluation import _rendering
 from scipy.stats import ttest_rel
 from strategies import no_warnings
 
@@ -48,7 +46,6 @@ from pt_multiaspect import CAM, NLRE, TOMA, Aspects
 from pt_multiaspect.errors import silence_warnings
 from pt_multiaspect.integration import parsing, pyterrier
 from pt_multiaspect.integration.parsing import MeasureName, parse
-from pt_multiaspect_pyterrier import REPLACED
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:There are shared pipeline components",
@@ -81,35 +78,15 @@ class _PtHalfLife(ma.LinearMeasure):
         return ma.forms.Linear(target, target.gain, discount, norm=norm, depth=self.cutoff)
 
 
-class Smallest(Agg):  # type: ignore[misc]
-    def __init__(self) -> None:
-        self.smallest = np.inf
-
-    def add(self, value: float) -> None:
-        self.smallest = min(self.smallest, value)
-
-    def result(self) -> float:
-        return self.smallest
-
-
-class _PtWorstTopic(_PtHalfLife):
-    """A user's measure with an aggregate of its own."""
-
-    def aggregator(self) -> Agg:
-        return Smallest()
-
-
-PtHalfLife, PtWorstTopic = ma.register(_PtHalfLife), ma.register(_PtWorstTopic)
+PtHalfLife = ma.register(_PtHalfLife)
 NAMED = Aspects(dict(HEALTH), name="test-pyterrier")
-GMAP, HMAP, ESL = ma.GMAP(rel=1), ma.HMAP(rel=1), ma.ESL(rel=1)
+ESL, FRUSTRATION = ma.ESL(rel=1), ma.Frustration(rel=1)
 SUITE = list(ma.suite("multi-aspect", aspects=NAMED).values())
 KINDS: dict[str, Measure] = {
     "mean": TOMA(aspects=NAMED) @ 10,
-    "geometric mean": GMAP,
-    "harmonic mean": HMAP,
     "lower is better": ESL,
+    "lower is better, too": FRUSTRATION,
     "own": PtHalfLife(half=2) @ 10,
-    "own aggregate": PtWorstTopic @ 10,
     "suite": SUITE[-1],
     "sum of ir-measures": ir_measures.NumRet(rel=1),
 }
@@ -147,16 +124,6 @@ def assert_aggregates(table: pd.DataFrame, expected: dict[str, dict[str, float]]
         assert row[list(expected[name])].to_dict() == pytest.approx(expected[name], abs=1e-9, rel=1e-9), name
 
 
-def test_the_kinds_differ() -> None:
-    """The tests below would be vacuous if the aggregates were means."""
-    assert GMAP.aggregator().__class__ is not ir_measures.measures.MeanAgg
-    means = {measure: np.mean([v for (_, name), v in per_query([measure]).items() if name == str(measure)])
-             for measure in (GMAP, HMAP, PtWorstTopic @ 10)}  # fmt: skip
-    for measure, mean in means.items():
-        assert abs(AGGREGATES["first"][str(measure)] - mean) > 0.05
-    assert [measure for measure in MEASURES if getattr(measure, "lower_is_better", False)] == [HMAP, ESL]
-
-
 # --- pt.Experiment ----------------------------------------------------------------------------
 
 
@@ -186,9 +153,10 @@ def test_averages_are_the_aggregates(options: dict[str, Any], as_given: Any) -> 
 
 
 def test_objects_beside_names_and_the_time() -> None:
-    table = pt.Experiment([SCORES], TOPICS, QRELS, [GMAP, "mrt", "P", "HMAP(rel=1)"], names=["run"])
-    assert table.loc[0, [str(GMAP), "HMAP(rel=1)"]].tolist() == pytest.approx(
-        [aggregate_of(SCORES)[str(GMAP)], aggregate_of(SCORES)[str(HMAP)]], abs=1e-12
+    table = pt.Experiment([SCORES], TOPICS, QRELS, [ESL, "mrt", "P", "Frustration(rel=1)"], names=["run"])
+    expected = aggregate_of(SCORES)
+    assert table.loc[0, [str(ESL), "Frustration(rel=1)"]].tolist() == pytest.approx(
+        [expected[str(ESL)], expected[str(FRUSTRATION)]], abs=1e-12
     )
     assert {"mrt", "P@5", "P@10"} < set(table.columns)
 
@@ -209,7 +177,7 @@ def test_values_of_topics(as_given: Any) -> None:
     pd.testing.assert_frame_equal(both.perquery, table)
     assert_aggregates(both.averages, {"run": averages_of(SCORES)})
     plain = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery=True, dataframe=False)
-    assert plain[0]["q1"][str(GMAP)] == pytest.approx(expected["q1", str(GMAP)], abs=1e-9)
+    assert plain[0]["q1"][str(ESL)] == pytest.approx(expected["q1", str(ESL)], abs=1e-9)
 
 
 def test_topics_without_judgments() -> None:
@@ -226,12 +194,12 @@ def test_topics_without_judgments() -> None:
 
 @AS_GIVEN
 def test_rounding(as_given: Any) -> None:
-    metrics = list(map(as_given, [GMAP, PtHalfLife @ 10]))
+    metrics = list(map(as_given, [TOMA_10, PtHalfLife @ 10]))
     exact, table = experiment(metrics), experiment(metrics, round=2)
-    assert table[str(GMAP)].tolist() == [round(value, 2) for value in exact[str(GMAP)]]
-    assert exact[str(GMAP)].tolist() != table[str(GMAP)].tolist()
-    some = experiment(metrics, round={str(GMAP): 1})
-    assert some[str(GMAP)].tolist() == [round(value, 1) for value in exact[str(GMAP)]]
+    assert table[str(TOMA_10)].tolist() == [round(value, 2) for value in exact[str(TOMA_10)]]
+    assert exact[str(TOMA_10)].tolist() != table[str(TOMA_10)].tolist()
+    some = experiment(metrics, round={str(TOMA_10): 1})
+    assert some[str(TOMA_10)].tolist() == [round(value, 1) for value in exact[str(TOMA_10)]]
     assert some[str(PtHalfLife @ 10)].tolist() == exact[str(PtHalfLife @ 10)].tolist()
 
 
@@ -270,7 +238,7 @@ def test_saved_runs_and_values_come_back(tmp_path: Path) -> None:
     assert result.set_index(["name", "qid"])["value"].to_dict() == pytest.approx(expected.to_dict())
 
 
-HIGHER = [measure for measure in MEASURES if measure not in (HMAP, ESL)]
+HIGHER = [measure for measure in MEASURES if measure not in (ESL, FRUSTRATION)]
 
 
 @AS_GIVEN
@@ -298,9 +266,8 @@ def test_baselines(correction: str | None, as_given: Any) -> None:
 @pytest.mark.every(3)
 @AS_GIVEN
 @pytest.mark.parametrize("highlight", ["bold", "color", "colour"])
-def test_highlights_of_aggregates(highlight: str, as_given: Any) -> None:
-    """The column of HMAP contains HMAP, of which higher is better, though its values per query are inverses."""
-    measures = [GMAP, HMAP, PtWorstTopic @ 10]
+def test_highlights(highlight: str, as_given: Any) -> None:
+    measures = [KINDS["mean"], PtHalfLife(half=2) @ 10]
     styled = experiment_of_style(list(map(as_given, measures)), highlight=highlight)
     marks = styled._compute().ctx
     for measure in map(str, measures):
@@ -547,10 +514,12 @@ def test_k_fold_grid_search_with_the_judgments_of_each_fold() -> None:
 # --- directions -------------------------------------------------------------------------------
 
 PER_QUERY = (
-    "ESL(rel=1), HMAP(rel=1): lower is better, but baseline= counts a higher value as an improvement: read the "
-    "column '+' as queries that got worse, and '-' as queries that improved"
+    "ESL(rel=1), Frustration(rel=1): lower is better, but baseline= counts a higher value as an improvement: read "
+    "the column '+' as queries that got worse, and '-' as queries that improved"
 )
-HIGHEST = "ESL(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
+HIGHEST = (
+    "ESL(rel=1), Frustration(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
+)
 
 
 @pytest.mark.every(8)
@@ -574,7 +543,7 @@ def test_experiments_warn_where_they_use_a_direction(options: Any, expected: lis
     for _ in range(2):  # in every call
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            experiment_of_style(list(map(as_given, [GMAP, ESL, AP, HMAP, TOMA_10])), **options)
+            experiment_of_style(list(map(as_given, [ESL, AP, FRUSTRATION, TOMA_10])), **options)
         assert [message.partition(";")[0] for message in ours(caught)] == expected
         assert {warning.filename for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)} <= {
             __file__
@@ -585,7 +554,7 @@ def test_experiments_warn_where_they_use_a_direction(options: Any, expected: lis
 @no_warnings()
 def test_names_of_trec_eval_have_a_direction_too() -> None:
     experiment(["map", "P_5", "num_rel_ret"], baseline=0)
-    experiment([nDCG, "TOMA(aspects='test-pyterrier')@10", GMAP], baseline=0)
+    experiment([nDCG, "TOMA(aspects='test-pyterrier')@10"], baseline=0)
 
 
 @pytest.mark.every(3)
@@ -604,14 +573,6 @@ def test_grid_searches_warn_of_lower_is_better(metric: Any) -> None:
     list(ir_measures.iter_calc(parse(metric), IR_QRELS, IR_RUN))
 
 
-@pytest.mark.parametrize("metric", [HMAP, str(HMAP)], ids=["object", "name"])
-def test_grid_searches_go_by_the_direction_of_the_aggregate(metric: Any) -> None:
-    """The warning said the opposite: values per query of HMAP are inverses, of which lower is better."""
-    pipeline, readable, params = grid()
-    pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric)
-    assert readable.weight == expected_scan([HMAP])[str(HMAP)].idxmax()
-
-
 # --- measures that are not of this package -----------------------------------------------------
 
 
@@ -627,49 +588,21 @@ def plain_averages(metrics: list[Any], **options: Any) -> pd.DataFrame:
 def test_averages_of_other_measures_stay() -> None:
     """An installed plugin changes nobody's numbers: PyTerrier averages what ir-measures adds up."""
     own = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False)
-    own.aggregator = Smallest
+    own.aggregator = _Highest
     metrics = [ir_measures.NumRet(rel=1), ir_measures.NumRet, ir_measures.NumRel, ir_measures.NumQ, own, "num_ret"]
     for options in ({}, {"dataframe": False}, {"perquery": "both"}, {"batch_size": 2}):
         plain = plain_averages(metrics, **options)
-        beside = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, GMAP], **options)
+        beside = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, TOMA_10], **options)
         for table, wanted in zip(
             *((beside, plain) if options.get("perquery") else ([beside], [plain])), strict=True
         ):
             if isinstance(wanted, dict):
                 assert {name: table["run"][name] for name in wanted["run"]} == wanted["run"]
             elif "qid" in wanted:
-                rows = table[table["measure"] != str(GMAP)].reset_index(drop=True)
+                rows = table[table["measure"] != str(TOMA_10)].reset_index(drop=True)
                 assert values_of(rows) == values_of(wanted)
             else:
                 pd.testing.assert_frame_equal(table[wanted.columns], wanted, check_exact=True)
-
-
-# --- what is left if PyTerrier averages elsewhere ---------------------------------------------
-
-
-@pytest.fixture
-def averages_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_rendering, "_mean_of_measures", getattr(_rendering._mean_of_measures, REPLACED))
-
-
-class _PtDoubled(_PtHalfLife):
-    """A user's measure whose aggregate is a subclass of the mean."""
-
-    def aggregator(self) -> Agg:
-        return Doubled()
-
-
-class Doubled(MeanAgg):  # type: ignore[misc]
-    def result(self) -> float:
-        return 2 * super().result()
-
-
-PtDoubled = ma.register(_PtDoubled)
-
-
-def test_subclasses_of_the_mean_are_no_means() -> None:
-    result = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [PtDoubled])[str(PtDoubled)].item()
-    assert result == pytest.approx(ir_measures.calc_aggregate([PtDoubled], IR_QRELS, IR_RUN)[PtDoubled])
 
 
 @AS_GIVEN
@@ -679,9 +612,9 @@ def test_tables_per_query_record_their_measures(as_given: Any) -> None:
         table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, list(map(as_given, MEASURES)), perquery=perquery)
         table = table if perquery is True else table.perquery
         assert ma.aggregate(table).drop(columns="name").to_dict("records")[0] == pytest.approx(aggregate_of(SCORES))
-    worst = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False)
-    worst.aggregator = lambda: _Highest()
-    table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [worst], perquery=True)
+    longest = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False)
+    longest.aggregator = _Highest
+    table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [longest], perquery=True)
     assert ma.aggregate(table)["Longest"].item() == table["value"].max()
 
 
@@ -697,30 +630,12 @@ class _Highest(MeanAgg):
         return self.highest
 
 
-@pytest.mark.parametrize(
-    "names", [["num_ret", "NumRet"], [ma.GMAP, "GMAP()"], ["GMAP()", ma.GMAP], ["GMAP()", "GMAP"]]
-)
+@pytest.mark.parametrize("names", [["num_ret", "NumRet"], [ma.ESL, "ESL()"], ["ESL()", ma.ESL], ["ESL()", "ESL"]])
 def test_a_measure_of_two_names_has_one_column(names: list[Any]) -> None:
     table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, names)
     (column,) = table.columns.drop("name")
     measure = parse(names[0])
     assert table[column].item() == pytest.approx(ir_measures.calc_aggregate(measure, IR_QRELS, IR_RUN)[measure[0]])
-
-
-@AS_GIVEN
-@pytest.mark.usefixtures("averages_elsewhere")
-def test_means_are_told_apart_from_aggregates(tmp_path: Path, as_given: Any) -> None:
-    names = list(map(as_given, [GMAP, AP, HMAP, ESL]))
-    for options in ({}, {"perquery": "both"}, {"dataframe": False}, {"perquery": True, "save_dir": str(tmp_path)}):
-        with pytest.warns(ma.MultiAspectWarning, match="mean of the per-query") as caught:
-            pt.Experiment({"run": FIRST >> Readable(0.0)}, TOPICS, QRELS, names, **options)
-        (message,) = ours(caught)
-        assert str(GMAP) in message
-        assert str(HMAP) in message
-        assert "AP," not in message.replace("GMAP(rel=1),", "")
-        assert "perquery=True" in message
-    pt.Experiment({"run": FIRST >> Readable(0.0)}, TOPICS, QRELS, names, perquery=True)
-    pt.Experiment({"run": FIRST >> Readable(0.0)}, TOPICS, QRELS, [AP, ESL, "TOMA(aspects='test-pyterrier')"])
 
 
 # --- other processes --------------------------------------------------------------------------
@@ -740,7 +655,7 @@ def test_grids_in_other_processes(as_given: Any) -> None:
     assert_scan(table, MEASURES)
     # The workers run already when this set is named.
     late = Aspects({"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name="test-pyterrier-late")
-    for measure in (CAM(aspects=late) @ 5, PtWorstTopic @ 10, GMAP, HMAP):
+    for measure in (CAM(aspects=late) @ 5, PtHalfLife @ 10):
         best, ((_, _, weight),) = pt.GridSearch(
             pipeline, params, TOPICS, QRELS, metric=as_given(measure), jobs=2, return_type="best_setting"
         )
@@ -796,10 +711,10 @@ STRINGS_ONLY = """
     imported.append("pt_multiaspect" in sys.modules)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = pt.Experiment([run, run], topics, qrels, ["map", "GMAP", "HMAP", "ESL"], baseline=0)
+        table = pt.Experiment([run, run], topics, qrels, ["map", "ESL", "Frustration"], baseline=0)
     imported.append("pt_multiaspect" in sys.modules)
     said = [str(w.message) for w in caught if w.category.__name__ == "MultiAspectWarning"]
-    print(json.dumps([imported, table.loc[0, ["map", "GMAP", "HMAP"]].tolist(), said]))
+    print(json.dumps([imported, table.loc[0, ["map", "ESL"]].tolist(), said]))
 """
 
 
@@ -807,9 +722,9 @@ STRINGS_ONLY = """
 def test_strings_alone_bring_the_package() -> None:
     imported, values, said = run_python(STRINGS_ONLY)
     assert imported == [False, False, True]
-    assert values == pytest.approx([0.75, 0.5**0.5, 2 / 3], abs=1e-9)
+    assert values == pytest.approx([0.75, 0.5], abs=1e-9)
     (message,) = said
-    assert message.startswith("HMAP, ESL: lower is better")
+    assert message.startswith("ESL, Frustration: lower is better")
 
 
 @pytest.mark.slow

@@ -661,8 +661,6 @@ def test_of_measures_of_which_lower_is_better_the_negative_value_is_the_score() 
     assert ma.ranking_scorer(ma.nCRP)(
         ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"]
     ) == pytest.approx((1 - 2 * 2 / 6 + 1) / 2)
-    gmap = ma.ranking_scorer("GMAP")(ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"])
-    assert gmap == pytest.approx(((1 / 2 + 2 / 3) / 2) ** 0.5)
 
 
 def test_the_query_may_be_a_column_of_y() -> None:

@@ -216,7 +216,7 @@ def test_bad_mappings(measures: Any, parts: list[str]) -> None:
     assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
-LABELLED = {"geometric": ma.GMAP, "harmonic": "HMAP", "returned": ir_measures.NumRet, "mean": AP}
+LABELLED = {"returned": ir_measures.NumRet, "relevant": "NumRel", "mean": AP}
 
 
 def by_ir_measures(run: str) -> list[float]:
@@ -250,18 +250,18 @@ def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
             assert table.loc[run].tolist() == pytest.approx(by_ir_measures(run)), how
     bare = values.copy()
     bare.attrs = {}
-    with pytest.warns(MultiAspectWarning, match=r"geometric.*no record of the measures: values are averaged; pass"):
-        averaged = ma.aggregate(bare)["geometric"]
+    with pytest.warns(MultiAspectWarning, match=r"returned.*no record of the measures: values are averaged; pass"):
+        averaged = ma.aggregate(bare)["returned"]
     assert averaged.tolist() == pytest.approx(
-        bare[bare["measure"] == "geometric"].groupby("name")["value"].mean().tolist()
+        bare[bare["measure"] == "returned"].groupby("name")["value"].mean().tolist()
     )
     pd.testing.assert_frame_equal(ma.aggregate(bare, LABELLED), ma.aggregate(values))
-    named = evaluate_measures(["GMAP", "NumRet"])
+    named = evaluate_measures(["NumRel", "NumRet"])
     expected = ma.aggregate(named)
     named.attrs = {}
     pd.testing.assert_frame_equal(ma.aggregate(named), expected)
-    with pytest.raises(MultiAspectError, match=r"measures=.*harmonic, returned, mean"):
-        ma.aggregate(values, {"geometric": ma.GMAP})
+    with pytest.raises(MultiAspectError, match=r"measures=.*relevant, mean"):
+        ma.aggregate(values, {"returned": ir_measures.NumRet})
 
 
 def test_a_record_that_cannot_be_read_is_reported() -> None:
@@ -297,21 +297,6 @@ def test_evaluations_and_scorers_know_the_direction() -> None:
     evaluate_measures(["ESL"])
     ma.ranking_scorer("ESL")
     assert parse("ESL") == [ma.ESL]
-
-
-def test_scorers_know_that_higher_hmap_is_better() -> None:
-    class First:
-        def predict(self, X: Any) -> Any:
-            return X[:, 0]
-
-    y = pd.DataFrame({"relevance": [0, 1, 1, 0], "credibility": [0, 0, 1, 1]})
-    qid = [1, 1, 2, 2]
-    good, bad = np.array([[1.0], [2], [2], [1]]), np.array([[2.0], [1], [1], [2]])
-    scorer = ma.ranking_scorer("HMAP")
-    assert scorer(First(), good, y, qid=qid) == 1.0
-    assert scorer(First(), bad, y, qid=qid) == 0.5
-    metric = ma.metric_for("lightgbm", "HMAP", y, qid)
-    assert metric(y["relevance"].to_numpy(), good[:, 0])[1:] == (1.0, True)
 
 
 # --- one road ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "pt_multiaspect"
 
 #: What only measures, orders or bases have.
 ATTRIBUTES = (
-    "SUPPORTED_PARAMS", "SOURCES", "CITATION", "SINGLE_ASPECT", "NOT_A_BASE", "bases", "measure", "members", "spec",
+    "SUPPORTED_PARAMS", "SOURCES", "CITATION", "SINGLE_ASPECT", "bases", "measure", "members", "spec",
     "on", "of_criteria", "parameters", "runtime_impl",
 )  # fmt: skip
 

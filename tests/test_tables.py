@@ -67,14 +67,6 @@ def test_best_and_second_by_direction() -> None:
     assert body["c"] == [r"\underline{0.500}", r"\underline{0.500}"]
 
 
-def test_the_direction_is_that_of_the_aggregate() -> None:
-    """Lower values of HMAP are better per query, higher ones as aggregate."""
-    body = cells(to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
-    assert body == {
-        "": ["HMAP"], "a": [r"\textbf{0.500}"], "b": [r"\underline{0.250}"], "c": ["0.200"]
-    }  # fmt: skip
-
-
 def test_rounding_makes_no_best() -> None:
     body = cells(to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
     assert [body[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
@@ -159,11 +151,11 @@ def test_a_detectable_difference_is_not_stated_where_it_is_unknown(many) -> None
         assert "Detectable" not in str(ma.systems_table(many, baseline="base", **options))
     equal = pd.concat([many[many["name"] == "base"].assign(name=name) for name in ("base", "copy")])
     assert "Detectable" not in str(ma.systems_table(equal, baseline="base"))
-    # Values of GMAP are logarithms, and its mean is not that of the table.
-    logs = many[many["measure"] == "AP"].assign(measure="GMAP")
-    table = " ".join(str(ma.systems_table(pd.concat([many, logs]), baseline="base")).split())
-    assert "GMAP" in table
-    assert "GMAP" not in table.partition("Detectable")[2]
+    # The table shows sums of NumRet, not means.
+    counts = many[many["measure"] == "AP"].assign(measure="NumRet")
+    table = " ".join(str(ma.systems_table(pd.concat([many, counts]), baseline="base")).split())
+    assert "NumRet" in table
+    assert "NumRet" not in table.partition("Detectable")[2]
 
 
 def test_several_baselines_have_letters(many) -> None:
@@ -203,8 +195,8 @@ def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
 
 
 def test_half_widths_are_refused_where_intervals_have_two_different_halves() -> None:
-    frame = long({"GMAP": {"a": [-1.0, -2.0], "b": [-1.0, -3.0]}})
-    with pytest.raises(ma.MultiAspectError, match=r"GMAP is not the mean.*interval='ends'"):
+    frame = long({"NumRet": {"a": [1.0, 2.0], "b": [1.0, 3.0]}})
+    with pytest.raises(ma.MultiAspectError, match=r"NumRet is not the mean.*interval='ends'"):
         to_latex(frame, ci=0.95)
     assert "{[}" in to_latex(frame, ci=0.95, interval="ends")
 
@@ -295,9 +287,9 @@ def test_a_label_that_looks_like_a_numbered_head() -> None:
 
 
 def test_a_record_that_cannot_be_read_is_averaged_as_by_aggregate() -> None:
-    frame = long({"GMAP": {"a": [-1.0, -2.0], "b": [-1.0, -3.0]}})
-    frame.attrs["measures"] = {"GMAP": "NotHere@10"}
-    with pytest.warns(ma.MultiAspectWarning, match="GMAP is recorded as the measure NotHere@10"):
+    frame = long({"NumRet": {"a": [-1.0, -2.0], "b": [-1.0, -3.0]}})
+    frame.attrs["measures"] = {"NumRet": "NotHere@10"}
+    with pytest.warns(ma.MultiAspectWarning, match="NumRet is recorded as the measure NotHere@10"):
         assert cells(to_latex(frame))["a"] == [r"\textbf{$-$1.500}"]
 
 
@@ -326,10 +318,10 @@ def test_a_direction_can_be_given_instead_of_a_measure() -> None:
         to_latex(negated, {"seconds": "lower", "AP": ma.ESL})
 
 
-@pytest.mark.parametrize("label", ["GMAP", "HMAP", "NumRet"])
 @pytest.mark.parametrize("word", ["higher", "lower"])
-def test_values_with_a_given_direction_are_averaged(label: str, word: str) -> None:
+def test_values_with_a_given_direction_are_averaged(word: str) -> None:
     """Whatever measure their label names or the frame records, as correlation does."""
+    label = "NumRet"
     frame = long({label: {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
     frame.attrs["measures"] = {label: label}
     body = cells(to_latex(frame, {label: word}))

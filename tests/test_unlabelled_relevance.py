@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import io
+from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -151,24 +151,28 @@ def rename_columns(qrels: pd.DataFrame) -> pd.DataFrame:
     return qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 
 
-@pytest.mark.every(3)
-@pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
-@pytest.mark.parametrize("perquery", [False, "both"])
-@pytest.mark.parametrize("experiment", [pt.Experiment, inspect.unwrap(pt.Experiment)], ids=["replaced", "original"])
-def test_averages_are_over_the_topics_with_a_value(experiment: Any, perquery: Any) -> None:
-    """PyTerrier's own function ended in a KeyError; other packages may call the one that was replaced."""
-    measures = [nDCG @ 10, CAM_10, ma.GMAP]
-    table = experiment([RUN], TOPICS, read(OTHER_TOPIC), measures, perquery=perquery)
-    (means,) = (table if perquery is False else table.averages).to_dict("records")
-    assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    own = aggregate_values([CAM_10, ma.GMAP], read(OTHER_TOPIC))
-    assert {name: means[name] for name in own} == pytest.approx(own, abs=1e-12)
+@pytest.mark.parametrize(
+    "options", [{}, {"perquery": "both"}, {"dataframe": False}, {"baseline": 0}, {"batch_size": 2}], ids=str
+)
+def test_an_experiment_requires_values_on_the_same_topics(options: dict[str, Any]) -> None:
+    """PyTerrier's own function ends in a KeyError, or leaves columns out."""
+    text = r"no label of relevance in 1 topic \(4\), so nDCG@10 cannot be computed.* as in qrels.* perquery=True"
+    with pytest.raises(ma.MultiAspectError, match=text):
+        pt.Experiment([RUN, RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], names=["a", "b"], **options)
 
 
-@pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
-def test_a_baseline_requires_values_on_the_same_topics() -> None:
-    with pytest.raises(ma.MultiAspectError, match=r"baseline=.*got nDCG@10 for some topics only"):
-        pt.Experiment([RUN, RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], baseline=0, names=["a", "b"])
+def test_an_experiment_averages_where_topics_or_measures_agree(tmp_path: Path) -> None:
+    qrels = read(OTHER_TOPIC)
+    labelled = qrels[qrels["qid"] != "4"]
+    for topics, judged in ((TOPICS[:3], qrels), (TOPICS, labelled)):
+        (means,) = pt.Experiment([RUN], topics, judged, [nDCG @ 10, CAM_10]).to_dict("records")
+        assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+        assert means[str(CAM_10)] == pytest.approx(aggregate_values([CAM_10], labelled)[str(CAM_10)], abs=1e-12)
+    for measure in (nDCG @ 10, CAM_10):
+        (means,) = pt.Experiment([RUN], TOPICS, qrels, [measure]).to_dict("records")
+        assert means[str(measure)] == pytest.approx(aggregate_values([measure], qrels)[str(measure)], abs=1e-12)
+    with pytest.raises(ma.MultiAspectError, match="no label of relevance"):  # the means are saved, too
+        pt.Experiment([RUN], TOPICS, qrels, [nDCG @ 10, CAM_10], names=["a"], perquery=True, save_dir=str(tmp_path))
 
 
 def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

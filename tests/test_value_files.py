@@ -20,14 +20,14 @@ import pt_multiaspect as ma
 from pt_multiaspect.evaluation.value_files import FORMATS, format_values
 
 QRELS = ("relevance=relevance.txt", "credibility=credibility.txt")
-MEASURES = "nDCG@10 AP GMAP ESL(wanted=1) CAM@3"
+MEASURES = "nDCG@10 AP NumRet ESL(wanted=1) CAM@3"
 
 
 def command_values(*runs: str) -> pd.DataFrame:
     """The values that the command line writes."""
     qrels = ma.read_qrels(dict(pair.split("=") for pair in QRELS))
     scales = ma.Aspects.from_file("scales.json")
-    measures = ["nDCG@10", "AP", "GMAP", ma.ESL(wanted=1).on("relevance", scales), ma.CAM(aspects=scales) @ 3]
+    measures = ["nDCG@10", "AP", "NumRet", ma.ESL(wanted=1).on("relevance", scales), ma.CAM(aspects=scales) @ 3]
     labels = MEASURES.split()
     return ma.evaluate(
         {run: f"runs/{run}" for run in runs}, qrels, dict(zip(labels, measures, strict=True)), progress=False

@@ -136,7 +136,7 @@ def default_measures(measure: ma.Measure, kind: Kind) -> Iterator[tuple[str, ma.
     assert not required, f"{measure.NAME} requires {required}: add it to `chosen_measures` in {__file__}"
     at_ranks = [measure, measure @ 2] if measure.accepts_cutoff else [measure]
     for cut in at_ranks:
-        if measure.SINGLE_ASPECT and measure.NOT_A_BASE is None:
+        if measure.SINGLE_ASPECT:
             yield f"On {cut}", On(aspect="credibility", base=cut, aspects=kind.aspects)
             yield f"CAM {cut}", CAM(base=cut, aspects=kind.aspects)
             yield f"TOMA {cut}", toma(kind, base=cut)
@@ -198,7 +198,7 @@ def chosen_measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
         for measure in (ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful):
             yield measure.NAME, measure
             yield f"{measure.NAME} order", measure(order=order, p=0.8)
-        for measure in (ma.GMAP, ma.HMAP, ma.CG, ma.DCG, ma.CRP @ 3, ma.nCRP, ma.ESL(wanted=2)):
+        for measure in (ma.CG, ma.DCG, ma.CRP @ 3, ma.nCRP, ma.ESL(wanted=2)):
             yield f"{measure} alone", measure
 
 

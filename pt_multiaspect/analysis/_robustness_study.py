@@ -182,7 +182,7 @@ def _check_mean(label: str, measure: Any) -> None:
     """Check that values of topics are averaged: the differences that are examined are those of means."""
     if not aggregate_is_mean(None if isinstance(measure, Direction) else measure):
         raise MultiAspectError(
-            f"measure: expected one whose values are averaged over topics, got {label}; use another, as AP for GMAP"
+            f"measure: expected one whose values are averaged over topics, got {label}; use another, such as AP"
         )
 
 

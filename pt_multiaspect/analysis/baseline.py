@@ -85,7 +85,7 @@ def compare_with_baseline(
 
     Notes
     -----
-    The tests compare arithmetic means of the per-query values: for GMAP, means of ln AP, for HMAP, of 1/AP.
+    The tests compare arithmetic means of the per-query values.
     A comparison of two baselines is tested once and listed for each of them.
 
     With `by`, the comparisons of one measure in all groups together form a family, so that tests become stricter

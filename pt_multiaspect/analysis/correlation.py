@@ -92,9 +92,9 @@ def correlation(
 
     Notes
     -----
-    Scores are rounded to 12 decimals. Means are arithmetic means of the values, which for GMAP gives the
-    order of GMAP. Values of lower-is-better measures, such as HMAP and ESL, are negated. τ_AP breaks some ties
-    by the names of the systems, compared as strings, so results do not depend on the order of rows.
+    Scores are rounded to 12 decimals. Means are arithmetic means of the values. Values of lower-is-better
+    measures, such as ESL, are negated. τ_AP breaks some ties by the names of the systems, compared as strings, so
+    results do not depend on the order of rows.
 
     See Kendall (1945) for ties in Kendall's τ, Yilmaz et al. (2008) for τ_AP, Gao and Oard (2015) for τ_GAP and
     Webber et al. (2010) for rank-biased overlap. The best systems by one measure are alike, so that correlations

@@ -228,7 +228,7 @@ def _check_measure(label: str, measure: ir_measures.Measure, judgments: Judgment
         if view.inferred:
             declared = f"aspects={{'{view.name}': [0, 1, 2]}}"
             remedy = f"declare them, as in On(base={str(measure)!r}, {declared})"
-            if evaluated is measure and evaluated.NOT_A_BASE is not None:
+            if evaluated is measure and not evaluated.SINGLE_ASPECT:
                 remedy = f"declare them, as in {declared}" if evaluated.accepts_aspects else "leave the measure out"
             raise MultiAspectError(
                 f"{label}: expected declared grades of {view.name}, as the top grade of missing labels is unknown "

@@ -207,7 +207,7 @@ def prediction_powered(
     MultiAspectError
         If there are fewer than 4 human topics, the model lacks a human topic, a run or measure is in one frame
         only, runs have different topics, rows are duplicated, the aggregate of a measure is not the mean (as for
-        GMAP), or a frame contains aggregates.
+        NumRet), or a frame contains aggregates.
 
     Warns
     -----

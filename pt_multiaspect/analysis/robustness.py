@@ -261,7 +261,7 @@ def robustness(
     ------
     MultiAspectError
         If there are fewer than two runs or topics, there is not one measure, its values are not averaged over
-        topics (as for GMAP), the baseline is not a run, or a parameter is out of range.
+        topics (as for NumRet), the baseline is not a run, or a parameter is out of range.
 
     See Also
     --------

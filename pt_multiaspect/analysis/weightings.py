@@ -239,7 +239,7 @@ def weightings(
     The unanimous improvement ratio is the number of topics on which a is at least as good as b on every aspect,
     minus that on which b is, over the number of topics.
 
-    Means are arithmetic means of the values: for GMAP, of ln AP.
+    Means are arithmetic means of the values.
 
     Stability: provisional. New, without a published method to follow.
 

@@ -40,8 +40,6 @@ class Base(ABC):
     LOWER_IS_BETTER: ClassVar[bool] = False
     #: Whether it depends only on which documents are relevant, not on their gains.
     BINARY: ClassVar[bool] = False
-    #: The reason why the measure cannot be a base, or None if it can.
-    NOT_A_BASE: ClassVar[str | None] = None
 
     NAME: ClassVar[Any]
     SUPPORTED_PARAMS: ClassVar[Any]

@@ -119,10 +119,10 @@ def _parse(base: object, by_subtopic: bool = False) -> Base:
                 f"unknown base {base!r}; {similar_names(error.name)}; expected a measure such as "
                 "nDCG@10, AP(rel=2) or Compat(p=0.8)"
             ) from None
-    # Multi-aspect measures, and measures defined by their aggregate, have a reason.
-    reason = getattr(base, "NOT_A_BASE", None)
-    if reason is not None:
-        raise MultiAspectError(f"{base} cannot be a base: {reason}")
+    if not getattr(base, "SINGLE_ASPECT", True):
+        raise MultiAspectError(
+            f"{base} cannot be a base: a base must be a single-aspect measure, and it is a multi-aspect measure"
+        )
     if not is_measure(base):
         raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {shown(base)}")
     if is_diversity_measure(base) and not by_subtopic:

@@ -22,7 +22,7 @@ from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import format_values
 from ..evaluation.value_tables import with_definitions
-from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
 from ..views import Column, Row, Sentence, Table, latex_of
 from . import options
@@ -103,7 +103,7 @@ def evaluate(
         by = {qid: group for qid, group in by.items() if qid in valued}
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if sort is not None:
-        ascending = sort == "name" or lower_aggregate_is_better(measures_by_label(values)[sort])
+        ascending = sort == "name" or lower_is_better(measures_by_label(values)[sort])
         parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
         means = pd.concat(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True

@@ -19,7 +19,7 @@ from .._typing import Floats
 from .._validation import choice, proportion
 from ..bases.adapters import adapter_of
 from ..errors import MultiAspectError, choices, errors_of, parameter, refuse_taken, tally, warn_once
-from ..integration.aggregators import aggregate_values
+from ..integration.aggregators import aggregate_is_mean, aggregate_values
 from ..integration.parsing import Measures
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
@@ -40,6 +40,12 @@ _INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
     "bootstrap": lambda values, confidence, limits: bootstrap_interval(values, confidence),
 }
 
+#: The means over topics.
+_MEANS = ("arithmetic", "geometric", "harmonic")
+
+#: The value that lower ones count as in geometric and harmonic means, as in trec_eval.
+_FLOOR = 1e-5
+
 #: Tolerance for values that rounding moves out of the range of a measure.
 _ROUNDING = 1e-6
 
@@ -48,6 +54,7 @@ def aggregate(
     perquery: Any,
     measures: Measures | None = None,
     *,
+    mean: str = "arithmetic",
     ci: float | None = None,
     ci_method: str = "t",
     weights: Mapping[str, float] | pd.Series[Any] | None = None,
@@ -64,6 +71,9 @@ def aggregate(
     measures : measure, str, sequence of these or mapping, optional
         The measures of the frame, as for `evaluate`. By default, the measures recorded by `evaluate` in
         ``perquery.attrs["measures"]``; see Notes.
+    mean : {'arithmetic', 'geometric', 'harmonic'}, default 'arithmetic'
+        The mean over topics. Geometric and harmonic means are defined for measures in [0, 1]; values below 1e-5
+        count as 1e-5. The geometric mean of AP is GMAP, as trec_eval computes it.
     ci : float in (0, 1), optional
         Confidence level of intervals over topics, such as 0.95. No intervals by default.
     ci_method : {'t', 'bootstrap'}, default 't'
@@ -81,10 +91,10 @@ def aggregate(
     -------
     DataFrame
         Columns ``name`` and the labels of the measures, with runs and measures in the order of the frame.
-        Each measure defines its aggregation: the mean for most, the sum for counts such as NumRet, the
-        geometric mean for GMAP. With `ci`, each measure is followed by the ends of its interval, as in
-        ``nDCG@10``, ``nDCG@10 95% low``, ``nDCG@10 95% high``. With `over`, each measure is followed by the
-        standard deviation of its aggregates over seeds or folds, as in ``nDCG@10``, ``nDCG@10 sd``.
+        The aggregate is the mean, or the sum for counts such as NumRet. With `ci`, each measure is followed by the
+        ends of its interval, as in ``nDCG@10``, ``nDCG@10 95% low``, ``nDCG@10 95% high``. With `over`, each
+        measure is followed by the standard deviation of its aggregates over seeds or folds, as in ``nDCG@10``,
+        ``nDCG@10 sd``.
 
     Raises
     ------
@@ -94,8 +104,9 @@ def aggregate(
         topics, a value is not finite, or the aggregate of a measure is not a function of the mean over topics. With
         `weights`, if they are not given for exactly the topics of each run, or the aggregate is a sum. With `over`,
         if runs have different seeds or folds, or if the topics of two seeds or folds are neither the same nor
-        distinct. If `ci` is combined with `weights` or `over`. With `by`, if a topic has no group or several, a
-        group is named 'all', or a topic has no value.
+        distinct. If `ci` is combined with `weights` or `over`. If a geometric or harmonic `mean` is
+        combined with `over`, or a measure is a sum of counts or not in [0, 1]. With `by`, if a topic has no group
+        or several, a group is named 'all', or a topic has no value.
 
     Warns
     -----
@@ -109,27 +120,28 @@ def aggregate(
     The record is kept when pandas selects, sorts, copies or pickles the frame, and when frames with equal
     records are concatenated. Parquet files restore it as text. It is lost in CSV files, by
     ``DataFrame.merge`` and when frames with different measures are concatenated. Without a record, a label
-    that is the name of a measure is aggregated as that measure (trec_eval's ``gm_map`` as GMAP), and the values of
-    any other label are averaged: pass `measures` if this is not intended.
+    that is the name of a measure is aggregated as that measure, and the values of any other label are averaged:
+    pass `measures` if this is not intended.
 
     Intervals are Student's t intervals of the mean over topics, as recommended for IR experiments: with the 25
     to 50 topics of usual collections, their coverage is closer to the confidence level than that of percentile
     bootstrap intervals, which are too narrow for few topics, and they need no seed (that of ``'bootstrap'`` is
-    fixed). They are limited to the range of the measure if it is known. The interval of GMAP is that of the mean
-    of ln AP, transformed back like the mean; the same applies to HMAP and sums. The intervals of single systems
-    do not show whether two systems differ: topics are paired, see `analysis.compare_with_baseline`. If all values
-    of a run are equal, its interval has width 0.
+    fixed). They are limited to the range of the measure if it is known. The interval of a
+    geometric mean is that of the mean of the logarithms, transformed back like the mean; that of a harmonic mean is
+    computed from the reciprocals in the same way. The intervals of single systems do not show whether two systems
+    differ: topics are paired, see `analysis.compare_with_baseline`. If all values of a run are equal, its interval
+    has width 0.
 
-    With `weights` w, the mean is Σ w·v / Σ w, transformed like the mean for GMAP (a weighted geometric mean) and
-    HMAP (a weighted harmonic mean). With `over`, the result is the mean of the aggregates, so that folds of
+    With `weights` w, the mean is Σ w·v / Σ w, that of the logarithms or reciprocals v for geometric and harmonic
+    means. With `over`, the result is the mean of the aggregates, so that folds of
     different sizes count equally, and weights apply within a fold. The standard deviation (with n − 1) shows
     how much seeds or folds differ, not how much the value would differ on other topics.
 
-    With `by`, the topics of each group are aggregated like a separate frame: the aggregate of GMAP is the
-    geometric mean of the group, `weights` apply within the group, and with `over`, the mean is over the seeds
-    or folds that have topics of the group. A group of one topic has no interval, and a group within one fold has no
-    standard deviation (NaN). The mean over all topics is the mean of the groups, weighted by their numbers of
-    topics (with `weights`, by the sums of their weights); with `over`, this holds for seeds, but not for folds.
+    With `by`, the topics of each group are aggregated like a separate frame: `weights` apply within the group, and
+    with `over`, the mean is over the seeds or folds that have topics of the group. A group of one topic has no
+    interval, and a group within one fold has no standard deviation (NaN). The arithmetic mean over all topics is
+    the mean of the groups, weighted by their numbers of topics (with `weights`, by the sums of their weights); with
+    `over`, this holds for seeds, but not for folds.
     Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects its tests.
 
     Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
@@ -138,6 +150,8 @@ def aggregate(
     ----------
     Sakai: Laboratory Experiments in Information Retrieval: Sample Sizes, Effect Sizes, and Statistical Power.
     Springer 2018.
+
+    Robertson: On GMAP, and other transformations. CIKM 2006.
 
     Examples
     --------
@@ -148,10 +162,9 @@ def aggregate(
     >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False))
        name  map
     0  mine  0.5
-    >>> labelled = {"mean AP": "map", "geometric": "GMAP"}
-    >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, labelled, progress=False)).round(4)
-       name  mean AP  geometric
-    0  mine      0.5     0.0032
+    >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False), mean="geometric").round(4)
+       name     map
+    0  mine  0.0032
     >>> half = {"q1": {"d1": 1.0}, "q2": {"d0": 2.0, "d1": 1.0}}
     >>> ma.aggregate(ma.evaluate({"mine": half}, qrels, "map", progress=False), ci=0.5).round(3)
        name   map  map 50% low  map 50% high
@@ -172,6 +185,7 @@ def aggregate(
     """
     confidence = None if ci is None else proportion("ci")(ci)
     interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
+    choice("mean", *_MEANS)(mean)
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
     perquery = drop_missing(perquery, "aggregate")
@@ -188,11 +202,16 @@ def aggregate(
         check_one_value(perquery)
     else:
         _check_over(perquery, over)
-    ends = {}
+    limits = {}
     for label, values in perquery.groupby("measure")["value"]:
-        limits = _limits(known[str(label)], values, is_unit_score(perquery, str(label)))
-        ends[str(label)] = partial(interval, confidence=confidence, limits=limits)
-    options = _Options(list(perquery["name"].unique()), known, weight, over, confidence, ends)
+        limits[str(label)] = _limits(known[str(label)], values, is_unit_score(perquery, str(label)))
+    if mean != "arithmetic":
+        _check_mean(mean, perquery, known, limits, over)
+        perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
+        low, high = sorted(_to_scale(np.array([0.0, 1.0]), mean).tolist())
+        limits = dict.fromkeys(limits, (low, high))
+    ends = {label: partial(interval, confidence=confidence, limits=limits[label]) for label in limits}
+    options = _Options(list(perquery["name"].unique()), known, mean, weight, over, confidence, ends)
     check_columns(known, {label: options.added_columns(label) for label in known})
     refuse_taken(known, ["name"], "the column of the runs")
     refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
@@ -214,6 +233,8 @@ class _Options:
     #: The names of the runs, and the measures by label.
     names: list[Any]
     known: Mapping[str, AnyMeasure | None]
+    #: The mean whose scale the values are on, see `_to_scale`.
+    mean: str
     #: The weights of the topics, if they differ.
     weight: Mapping[str, float] | None
     #: The column of seeds or folds, if there are several values per topic.
@@ -239,13 +260,79 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL)
         measure, added = options.known[label], options.added_columns(label)
         parts = [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
         with errors_of(f"{label} of {name}{within}"):
-            aggregates = [_weighted_aggregate(measure, part, options.weight) for part in parts]
+            means = [_weighted_aggregate(measure, part, options.weight) for part in parts]
+        aggregates = [_from_scale(mean, options.mean) for mean in means]
         cells = [aggregates[0]] if over is None else [*_mean_and_spread(aggregates)]
         if options.confidence is not None and (group == ALL or len(values) > 1):
             with errors_of(f"no interval for {label} of {name}{within}"):
-                cells += _interval(measure, values["value"].tolist(), options.ends[label])
+                ends = _interval(measure, values["value"].tolist(), options.ends[label])
+            cells += sorted(_from_scale(end, options.mean) for end in ends)  # reciprocals reverse their order
         rows[name].update(zip((label, *added), cells, strict=False))  # no interval for a single topic
     return pd.DataFrame(list(rows.values()))
+
+
+def _check_mean(
+    mean: str,
+    perquery: pd.DataFrame,
+    known: Mapping[str, AnyMeasure | None],
+    limits: Mapping[str, tuple[float, float]],
+    over: str | None,
+) -> None:
+    """Check that a geometric or harmonic mean is defined for all measures of a long frame.
+
+    Parameters
+    ----------
+    mean : {'geometric', 'harmonic'}
+        The mean.
+    perquery : DataFrame
+        The long frame.
+    known : mapping of str to Measure or None
+        The measures by label.
+    limits : mapping of str to tuple of float
+        The ranges of the measures by label, see `_limits`.
+    over : str or None
+        The column of seeds or folds.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are seeds or folds, a measure is a sum, or its range or values exceed [0, 1].
+    """
+    if over is not None:
+        raise MultiAspectError(
+            f"mean={mean!r} is not defined for means over seeds or folds: omit over=, and aggregate each {over} "
+            "separately"
+        )
+    for label, values in perquery.groupby("measure", sort=False)["value"]:
+        measure = known[str(label)]
+        remedy = f"leave it out, as in perquery[perquery['measure'] != {str(label)!r}], or omit mean="
+        if not aggregate_is_mean(measure):
+            raise MultiAspectError(f"mean={mean!r}: {label} is not averaged over topics; {remedy}")
+        low, high = limits[str(label)]
+        if np.isinf([low, high]).all():  # unknown
+            low, high = values.min(), values.max()
+        if low < -_ROUNDING or high > 1 + _ROUNDING:
+            raise MultiAspectError(
+                f"mean={mean!r}: expected measures between 0 and 1, got {label} from {low:g} to {high:g}; {remedy}"
+            )
+
+
+def _to_scale(values: Floats, mean: str) -> Floats:
+    """Return logarithms for a geometric mean, reciprocals for a harmonic mean, else the values."""
+    if mean == "geometric":
+        return np.asarray(np.log(np.maximum(values, _FLOOR)), dtype=np.float64)
+    if mean == "harmonic":
+        return np.asarray(1.0 / np.maximum(values, _FLOOR), dtype=np.float64)
+    return values
+
+
+def _from_scale(value: float, mean: str) -> float:
+    """Return a value on the scale of `_to_scale`, such as a mean, on the scale of the measure."""
+    if mean == "geometric":
+        return math.exp(value)
+    if mean == "harmonic":
+        return 1.0 / value
+    return value
 
 
 def check_one_value(perquery: pd.DataFrame) -> None:

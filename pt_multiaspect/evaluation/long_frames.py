@@ -16,7 +16,6 @@ from ..collection.frames import as_pandas, is_frame, to_pandas
 from ..errors import MultiAspectError, choices, cut, in_shell, number_of, parameter, tally, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import UNIT_SCORE, MeasureName, find_measures, parse_all, read_record
-from ..measures import GMAP
 
 #: The columns of a long frame, and those that identify a value.
 COLUMNS = ["name", "qid", "measure", "value"]
@@ -235,8 +234,6 @@ def declare_measures() -> str:
 
 def find_measure(text: object) -> ir_measures.Measure | None:
     """Return the measure that a name refers to, or None."""
-    if text == "gm_map":  # of trec_eval, with the logarithms that GMAP has per topic
-        return GMAP
     members = find_measures(str(text))
     return members[0] if len(members) == 1 else None
 

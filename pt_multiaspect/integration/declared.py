@@ -51,12 +51,12 @@ def with_aspects(
     }
     if isinstance(aspects, tuple):
         return bound
-    plain = [label for label, measure in bound.items() if not supports(measure) or measure.SINGLE_ASPECT]
+    plain = [label for label, measure in bound.items() if not supports(measure)]
     relevance = aspects.get("relevance")
     if plain and relevance is not None and not _is_plain(relevance):
         warn_once(
             f"{choices(plain)}: computed on the plain labels of relevance, without the gains, threshold or "
-            f"codes that {option} declares; use On(base=...), or rel= of GMAP and HMAP, where these matter"
+            f"codes that {option} declares; use On(base=...) where these matter"
         )
     return bound
 

@@ -179,7 +179,7 @@ def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
         if left_out:
             warn_once(
                 f"{measure} is evaluated without {choices(left_out)}, which ir-measures does not support; list "
-                "measures by name to choose others (GMAP is gm_map)"
+                "measures by name to choose others"
             )
         return [check_params(member) for member in members]
     try:

@@ -61,6 +61,14 @@ def supports(measure: object) -> TypeGuard[Measure]:
     return isinstance(measure, Measure)
 
 
+def reads_relevance_only(measure: AnyMeasure) -> bool:
+    """Return whether a measure has no values for topics without a label of relevance.
+
+    These are the measures of ir-measures. Those of this package, and users' functions, are defined on all columns.
+    """
+    return not supports(measure) and function_of(measure) is None
+
+
 class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
     """An evaluator of any number of runs against the same qrels, which are prepared once."""
 
@@ -146,9 +154,8 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
     if not _has_other_labels(qrels):
         return _original(measures, qrels)
     measures = list(measures)
-    # These measures are defined on all columns.
-    unrestricted = [measure for measure in measures if supports(measure) or function_of(measure) is not None]
-    restricted = [measure for measure in measures if measure not in unrestricted]
+    restricted = [measure for measure in measures if reads_relevance_only(measure)]
+    unrestricted = [measure for measure in measures if measure not in restricted]
     if not restricted:
         return _original(measures, qrels)
     labelled = qrels[qrels["relevance"].notna()]

@@ -1,37 +1,34 @@
-"""Measures in PyTerrier: their names, aggregates and directions.
+"""Measures in PyTerrier: their names and directions.
 
-PyTerrier parses names with `ir_measures.parse_trec_measure`, which accepts trec_eval names only, averages per-query
-values in `pt.Experiment` for all measures, and assumes that higher values are better. The module
-``pt_multiaspect_pyterrier``, next to this package, is PyTerrier's entry point and replaces these functions by the
-ones defined here.
+PyTerrier parses names with `ir_measures.parse_trec_measure`, which accepts trec_eval names only, and assumes that
+higher values are better. The module ``pt_multiaspect_pyterrier``, next to this package, is PyTerrier's entry point
+and replaces these functions by the ones defined here.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping
-from contextvars import ContextVar
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import ir_measures
 import pandas as pd
-from ir_measures.measures import MeanAgg
 
 import pt_multiaspect_pyterrier
 from pt_multiaspect_pyterrier import Call
 
 from ..collection.columns import LABELLED_TOPICS
-from ..errors import MultiAspectError, choices, warn
+from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import ALL
-from .aggregators import aggregate_values, lower_aggregate_is_better, lower_is_better
+from .aggregators import lower_is_better
 from .parsing import MeasureName, find_measures, parse, record_measures
-from .provider import supports
+from .provider import reads_relevance_only
 
-__all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
+__all__ = ["experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
 
 
 def install() -> None:
-    """Patch PyTerrier to accept ir-measures names and to aggregate as measures do. Repeated calls have no effect.
+    """Patch PyTerrier to accept ir-measures names. Repeated calls have no effect.
 
     Examples
     --------
@@ -63,107 +60,59 @@ def uninstall() -> None:
     pt_multiaspect_pyterrier.uninstall()
 
 
-class _Experiment(NamedTuple):
-    """A running `pt.Experiment`."""
-
-    #: The measures of this package whose aggregate is not the mean, by their column.
-    measures: dict[str, ir_measures.Measure]
-    #: The columns that were aggregated.
-    done: set[str]
-    has_baseline: bool
-
-
-_running: ContextVar[_Experiment | None] = ContextVar("_running", default=None)
-
-
 def experiment(call: Call) -> Any:
-    """Call `pt.Experiment` so that its averages are the aggregates of the measures.
+    """Call `pt.Experiment`, and record its measures in the table of values per query.
+
+    Raises
+    ------
+    MultiAspectError
+        If `pt.Experiment` is to average values, and some measures have none for topics without a label of
+        relevance.
 
     Warns
     -----
     MultiAspectWarning
-        If `baseline` or `highlight` treat higher values of a lower-is-better measure as better, or if PyTerrier has
-        averaged the per-query values of a measure with another aggregate.
+        If `baseline` or `highlight` treat higher values of a lower-is-better measure as better.
     """
     arguments = call.arguments
     measures = _by_column(arguments["eval_metrics"])
-    has_baseline = arguments.get("baseline") is not None
-    if has_baseline:
+    lower = [column for column, measure in measures.items() if lower_is_better(measure)]
+    if arguments.get("baseline") is not None:
         _warn_of_lower(
-            [column for column, measure in measures.items() if lower_is_better(measure)],
+            lower,
             "baseline= counts a higher value as an improvement: read the column '+' as queries that got worse, and "
             "'-' as queries that improved",
         )
     is_table = arguments.get("perquery") is not True and arguments.get("dataframe") is not False
     if is_table and arguments.get("highlight") in ("bold", "color", "colour"):
-        _warn_of_lower(
-            [column for column, measure in measures.items() if lower_aggregate_is_better(measure)],
-            "highlight= marks the highest value, which is the worst",
-        )
-    running = _Experiment(_other_aggregates(measures), set(), has_baseline)
-    token = _running.set(running)
-    try:
-        result = call()
-    finally:
-        _running.reset(token)
+        _warn_of_lower(lower, "highlight= marks the highest value, which is the worst")
+    if arguments.get("perquery") is not True or arguments.get("save_dir") is not None:
+        _check_topics(measures, arguments)
+    result = call()
     has_values = arguments.get("perquery") is True or (isinstance(result, pd.DataFrame) and "qid" in result)
-    missing = [column for column in running.measures if column not in running.done]
-    if missing and (not has_values or arguments.get("save_dir") is not None):
-        warn(
-            f"{choices(missing)}: pt.Experiment reports the mean of the per-query values, which is not the "
-            "aggregate that the measure defines; pass perquery=True and the table to pt_multiaspect.aggregate"
-        )
     perquery = result if has_values else getattr(result, "perquery", None)
     if isinstance(perquery, pd.DataFrame):
         record_measures(perquery, measures)  # for `aggregate` and others, as labels may be unknown
     return result
 
 
-def aggregates(
-    average: Callable[[Mapping[str, Mapping[str, float]]], dict[str, float]],
-    perquery: Mapping[str, Mapping[str, float]],
-) -> dict[str, float]:
-    """Return the averages of one system in a `pt.Experiment`, of measures of this package as they define it.
-
-    Parameters
-    ----------
-    average : callable
-        PyTerrier's function, which requires that all topics have the same columns.
-    perquery : mapping
-        The values, ``{qid: {column: value}}``. Topics without a label of relevance have values of some measures
-        only.
-
-    Returns
-    -------
-    dict of str to float
-        By column, over the topics that have a value.
-
-    Raises
-    ------
-    MultiAspectError
-        If there is a baseline, and measures have values for different topics.
-    """
-    columns = list(dict.fromkeys(column for values in perquery.values() for column in values))
-    if not columns:
-        return average(perquery)
-    # None if another package calls the original pt.Experiment.
-    running = _running.get() or _Experiment(_other_aggregates(_by_column(columns)), set(), False)
-    values_by_column = {
-        column: {qid: values[column] for qid, values in perquery.items() if column in values} for column in columns
-    }
-    fewer = [column for column in columns if len(values_by_column[column]) < len(perquery)]
-    if fewer and running.has_baseline:
+def _check_topics(measures: Mapping[str, ir_measures.Measure], arguments: Mapping[str, Any]) -> None:
+    """Check that all measures have values for the same topics, as `pt.Experiment` requires for averages."""
+    restricted = [column for column, measure in measures.items() if reads_relevance_only(measure)]
+    qrels, topics = arguments.get("qrels"), arguments.get("topics")
+    is_mixed = 0 < len(restricted) < len(measures)
+    if not is_mixed or not isinstance(qrels, pd.DataFrame) or not {"qid", "label"} <= set(qrels.columns):
+        return
+    unlabelled = set(qrels["qid"]) - set(qrels.loc[qrels["label"].notna(), "qid"])
+    if arguments.get("filter_by_topics") and isinstance(topics, pd.DataFrame):
+        unlabelled &= set(topics["qid"])
+    if unlabelled:
         raise MultiAspectError(
-            f"baseline=: expected a value of every measure for every topic, got {choices(fewer)} for some topics "
-            f"only. Leave out the topics without a label of relevance, as in {LABELLED_TOPICS}"
+            "pt.Experiment averages all measures over the same topics, but the qrels have no label of relevance in "
+            f"{number_of(len(unlabelled), 'topic')} ({choices(sorted(map(str, unlabelled))[:3])}), so "
+            f"{choices(restricted)} cannot be computed there. Leave these topics out, as in {LABELLED_TOPICS}, or "
+            "pass perquery=True"
         )
-    averages = {}
-    for column, values in values_by_column.items():
-        averages.update(average({qid: {column: value} for qid, value in values.items()}))
-        if column in averages and column in running.measures:
-            running.done.add(column)
-            averages[column] = aggregate_values(running.measures[column], list(values.values()))
-    return averages
 
 
 def grid_scan(call: Call) -> Any:
@@ -181,11 +130,11 @@ def grid_search(call: Call) -> Any:
     Warns
     -----
     MultiAspectWarning
-        If lower aggregates of the measure are better.
+        If lower values of the measure are better.
     """
     metric = _carry_measure(call.arguments["metric"])
     call.replace("metric", metric)
-    if isinstance(metric, MeasureName) and lower_aggregate_is_better(metric.measure):
+    if isinstance(metric, MeasureName) and lower_is_better(metric.measure):
         _warn_of_lower(
             [metric],
             f"pt.{call.name} selects the highest value, which is the worst; select the lowest from the "
@@ -241,15 +190,6 @@ def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
                 f"PyTerrier takes the keys of a mapping for measures, and {label!r} is a label here: give a list, "
                 f"as in [pt_multiaspect.label({str(label)!r}, {metric!r})]"
             )
-
-
-def _other_aggregates(measures: Mapping[str, ir_measures.Measure]) -> dict[str, ir_measures.Measure]:
-    """Return the measures of this package whose aggregate is not the mean."""
-    return {
-        column: measure
-        for column, measure in measures.items()
-        if supports(measure) and type(measure.aggregator()) is not MeanAgg
-    }
 
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:

@@ -14,7 +14,6 @@ from .rank_errors import NGRE, NLRE
 from .compatibility import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
 from .displacement import CRP, CRPRecovery, crp_curve, nCRP
 from .cumulated_gain import CG, DCG
-from .mean_average_precision import GMAP, HMAP
 from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
 from .search_length import ESL
 from .rank_biased_utility import RBU
@@ -42,8 +41,6 @@ __all__ = [
     "DCG",
     "ESL",
     "GAM",
-    "GMAP",
-    "HMAP",
     "MDCU",
     "MM",
     "NGRE",

@@ -59,9 +59,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
     #: Whether the constructor checks the parameters.
     CHECKS_PARAMS: ClassVar[bool] = True
-    #: The reason why the measure cannot be a base, or None if it can.
-    NOT_A_BASE: ClassVar[str | None] = "a base must be a single-aspect measure, and it is a multi-aspect measure"
-    #: Whether it is a single-aspect measure; `on` selects the aspect.
+    #: Whether it is a single-aspect measure, which can be a base; `on` selects the aspect.
     SINGLE_ASPECT: ClassVar[bool] = False
     __signature__: ClassVar[inspect.Signature] = inspect.Signature(
         [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
@@ -207,11 +205,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def lower_is_better(self) -> bool:
         """Whether lower values are better."""
         return self.LOWER_IS_BETTER
-
-    @property
-    def lower_aggregate_is_better(self) -> bool:
-        """Whether lower is better for the aggregate over queries (see `aggregator`)."""
-        return self.lower_is_better
 
     @property
     def range(self) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from .._typing import Floats
 from ..aspects import Aspects, AspectSpec
@@ -42,7 +42,6 @@ class SingleAspectMeasure(Measure, Base):
     1.0
     """
 
-    NOT_A_BASE: ClassVar[str | None] = None
     SINGLE_ASPECT = True
 
     def statements(self) -> Statements:
@@ -95,9 +94,7 @@ class SingleAspectMeasure(Measure, Base):
         return [Term.alone(self, view.target)]
 
     def on(self, aspect: str, aspects: Aspects | None = None) -> Measure:
-        """Return `On` with this measure as base, or the measure itself if it cannot be a base."""
-        if self.NOT_A_BASE is not None:
-            return self
+        """Return `On` with this measure as base."""
         return On(aspect=aspect, base=self, aspects=aspects)
 
 

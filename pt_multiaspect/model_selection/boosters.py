@@ -109,7 +109,7 @@ class Evaluation:
         self.measure, self.sets = measure, list(sets)
         # XGBoost splits its logs at colons, and LightGBM < 4.6 splits names at blanks.
         self.name = self.__name__ = "".join(str(measure).split()).replace(":", "=")
-        self.maximize = not measure.lower_aggregate_is_better
+        self.maximize = not measure.lower_is_better
         self.history: list[list[float]] = [[] for _ in sets]
         #: CatBoost's sets, in the order of their first calls, and the set of the previous call.
         self._positions: dict[tuple[int | None, bytes], int] = {}

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ir_measures.measures import MeanAgg
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
@@ -199,7 +198,7 @@ class RankingScorer:
             if self.fitted is not None:
                 rows.warn_of_further_grades(measure, self.fitted)
             value = rows.evaluate(measure, rankings)
-            values[name] = -value if measure.lower_aggregate_is_better else value
+            values[name] = -value if measure.lower_is_better else value
         warn_if_constant(rankings, repr(self))
         return values if self._several else values[""]
 
@@ -363,8 +362,6 @@ def ranking_score(
         return pd.Series(rows.values(on_rows, rankings), index=rows.judgments.qids, name=str(evaluated.measure))
     if sample_weight is None:
         return rows.evaluate(on_rows, rankings)
-    if not isinstance(on_rows.aggregator(), MeanAgg):
-        raise MultiAspectError(f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights")
     judgments = rows.judgments
     row_weights = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
     if not np.isfinite(row_weights).all() or (row_weights < 0).any() or not row_weights.any():

@@ -15,7 +15,7 @@ from .._validation import boolean, count, proportion, real
 from ..collection.frames import as_pandas, materialise
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..evaluation.long_frames import find_measure
-from ..integration.aggregators import lower_aggregate_is_better
+from ..integration.aggregators import lower_is_better
 from ..kernels.folds import repeated_folds
 from ..kernels.pareto import is_on_front
 from .arrays import as_numbers, check_length
@@ -223,7 +223,7 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
         return pd.DataFrame(searched_params, index=scores.index), scores
     for name in names:
         # Values that are never positive are already negated, as by ranking_scorer.
-        if (scores[name] > 0).any() and lower_aggregate_is_better(find_measure(name)):
+        if (scores[name] > 0).any() and lower_is_better(find_measure(name)):
             raise MultiAspectError(
                 f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
                 f"table.assign(negated=-table[{name!r}]), and use 'negated' as the metric"

@@ -156,7 +156,7 @@ MOST_CONTRIBUTIONS = 400_000
 _FEWEST_RANKS = 5
 
 #: Contributions have this many decimals, like values, or significant digits, relative to the largest of their
-#: measure. Those of HMAP nearly cancel out: with decimals relative to the largest, they would not sum to the value.
+#: measure.
 _DIGITS = 4
 
 #: Significant digits of floats.

@@ -20,7 +20,7 @@ from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, labels_of_answers, measures_by_label
-from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_aggregate_is_better
+from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_is_better
 from ..integration.parsing import find_measures, short_label
 from ..measures.definitions import sentence
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
@@ -103,7 +103,7 @@ def column_heads(
             label,
             shorts[label],
             _meaning(shorts[label], label, measure),
-            lower_aggregate_is_better(measures[label]),
+            lower_is_better(measures[label]),
             _scales_with_name(measure),
             sentence(measure, label in of_answers) if getattr(measure, "is_multi_aspect", False) else "",
         )

@@ -171,7 +171,7 @@ def systems_table(
         Confidence level of intervals, as for `aggregate`. No intervals by default.
     interval : {'half-width', 'ends', 'difference'}, default 'half-width'
         Whether the intervals of `ci` are shown as ± half their width, or by their ends. The half width is not
-        limited to the range of the measure, and is an error for GMAP and others whose aggregate is not the mean.
+        limited to the range of the measure, and is an error for sums of counts, such as NumRet.
         ``'difference'`` shows the ends of the intervals of the differences from the only baseline, at the level
         1 - `alpha` and not corrected; `ci` is omitted.
     decimals : int or mapping of str to int, default 3

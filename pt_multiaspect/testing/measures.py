@@ -114,7 +114,7 @@ def _smallest(aspects: Aspects, seed: int) -> World:
 
 def _bases(measure: object) -> list[Base]:
     """Return the measure as a base, with its own cutoff and with small ones."""
-    if getattr(measure, "NOT_A_BASE", None) is not None:
+    if not getattr(measure, "SINGLE_ASPECT", True):
         return []
     base = as_base(measure)
     base.check_complete()
