@@ -105,7 +105,7 @@ def test_pages_have_one_form_to_install_extras():
 
 
 def test_blocks_that_are_not_run_import_the_packages_they_name():
-    for package, page in {"joblib": "engines.md", "duckdb": "files.md"}.items():
+    for package, page in {"joblib": "engines.md"}.items():
         blocks = re.findall(r"```python\n(.*?)```", (DOCS / "howto" / page).read_text("utf-8"), re.DOTALL)
         using = [block for block in blocks if f"{package}." in block]
         assert using != []

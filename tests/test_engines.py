@@ -26,7 +26,7 @@ import pt_multiaspect as ma
 pytestmark = pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE, FILES = ((ROOT / "docs" / "howto" / name).read_text(encoding="utf-8") for name in ("engines.md", "files.md"))
+PAGE = (ROOT / "docs" / "howto" / "engines.md").read_text(encoding="utf-8")
 SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
 MEASURES = {"ours": ma.TOMA(aspects=SCALES) @ 5, "CAM": ma.CAM(aspects=SCALES) @ 5, "nDCG@5": "nDCG@5", "AP": "AP"}
 
@@ -299,21 +299,6 @@ def test_a_worker_that_is_killed_while_it_evaluates_a_file(engine, qrels, run_fi
     exec(OF_A_FILE + FILE_BLOCKS[engine], names)
     assert int(killed.read_text()) != os.getpid()
     check(names["perquery"], expected)
-
-
-# -- frames ----------------------------------------------------------------------------------------
-
-
-def test_the_code_of_the_page_on_files_for_frames(qrels, runs, folder, expected):
-    pytest.importorskip("duckdb")
-    run = runs[runs["name"] == "lacks two"]
-    run.assign(name="bm25").to_parquet(folder / "runs.parquet", index=False)
-    code = block_with("duckdb.sql", FILES)
-    last = code.splitlines()[-1]
-    names = {"ma": ma, "qrels": qrels, "measures": MEASURES}
-    exec(code.replace(last, f"perquery = {last}"), names)
-    alone = expected[expected["name"] == "lacks two"].assign(name="bm25").reset_index(drop=True)
-    pd.testing.assert_frame_equal(names["perquery"], alone, check_exact=True)
 
 
 def test_every_block_of_the_page_is_executed():

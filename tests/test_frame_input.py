@@ -11,7 +11,7 @@ import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 import pytest
-from arrow_forms import FORMS, As
+from frame_forms import FORMS, As
 from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCALES, SCORE, TABLE, X, Y
 from sklearn.linear_model import Ridge
 

@@ -1,4 +1,4 @@
-"""Data frames of other libraries, and Arrow data of any library."""
+"""Data frames of other libraries, and data that must be converted first."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import datetime
 import decimal
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from arrow_forms import FORMS, As, Reader, Stream, as_arrow, as_polars, as_pyarrow, pa, reads_streams
+from frame_forms import FORMS, As, Convertible, Stream, Tensor, as_polars, pa
 from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCORE, TABLE, Y
 
 import pt_multiaspect as ma
 from pt_multiaspect import MM, Judgments, MultiAspectError
-from pt_multiaspect.collection import frames
-from pt_multiaspect.collection.frames import as_pandas, is_frame, materialise, to_pandas
+from pt_multiaspect.collection.frames import as_pandas, is_frame, to_pandas
 from pt_multiaspect.collection.rankings import Rankings
 
 WIDE = pd.DataFrame(
@@ -93,12 +91,14 @@ def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_rem
         with pytest.raises(MultiAspectError, match=r"lazy polars\.LazyFrame: pass the result of \.collect\(\)"):
             read(lazy)
 
-    class Foreign:
+    class Wrong:
         columns = ("qid",)
-        __dataframe__ = None
+
+        def to_pandas(self) -> list[str]:
+            return ["qid"]
 
     with pytest.raises(MultiAspectError, match="convert it to a pandas DataFrame"):
-        Judgments(Foreign())
+        Judgments(Wrong())
 
     class Unable:
         columns = ("qid",)
@@ -130,35 +130,94 @@ def test_evaluate_takes_frames_of_polars() -> None:
         ma.evaluate(run.lazy(), qrels, "map", progress=False)
 
 
-# --- Arrow data -------------------------------------------------------------------------------
+# --- Other data ---------------------------------------------------------------------------------
 
 
-@reads_streams
-@pytest.mark.parametrize("form", FORMS[2:])
-def test_arrow_data_are_read_with_names_types_and_missing_values(form: As) -> None:
-    data = pd.DataFrame({"qid": ["q1", None], "label": [1, 2], "half": [0.5, None], "known": [True, False]})
-    frame = to_pandas(form(data))
-    assert frame is not None
-    assert list(frame.columns) == list(data.columns)
-    assert frame["qid"].isna().tolist() == frame["half"].isna().tolist() == [False, True]
-    assert (frame["label"].tolist(), frame["known"].dtype) == ([1, 2], bool)
-    empty = to_pandas(form(data[:0]))
-    assert empty is not None
-    assert (list(empty.columns), len(empty)) == (list(data.columns), 0)
+class Interchange:
+    """Offers its data by the interchange protocol."""
+
+    columns = ("qid",)
+    __dataframe__ = None
 
 
-@reads_streams
-@pytest.mark.parametrize("form", FORMS)
+class Ranx:
+    """Qrels or a run, as of ranx."""
+
+    def to_dataframe(self) -> None:
+        raise AssertionError("expected not to be read")
+
+
+#: Data that must be converted first, and the conversion that the error names.
+OTHER = {
+    "a stream": (Stream, r"frame_forms\.Stream: convert it first, for instance by pyarrow\.table\(data\)"),
+    "the interchange protocol": (Interchange, r"Interchange: convert it first"),
+    "ranx": (Ranx, r"Ranx: pass the result of \.to_dataframe\(\)"),
+}
+
+
+@pytest.mark.parametrize("form", OTHER)
+def test_data_of_other_libraries_name_their_conversion(form: str) -> None:
+    make, remedy = OTHER[form]
+    message = rf"expected a data frame of pandas, Polars or PyArrow, got .*{remedy}"
+    for call in (
+        lambda data: ma.Judgments(data),
+        lambda data: ma.evaluate({"a": RUNS["a"]}, data, MEASURE, progress=False),
+        lambda data: ma.evaluate({"a": data}, QRELS, MEASURE, progress=False),
+        lambda data: ma.evaluate([data], QRELS, MEASURE, progress=False),
+        lambda data: ma.evaluate(data, QRELS, MEASURE, progress=False),
+        lambda data: ma.read_run(data),
+        lambda data: ma.read_qrels(data),
+        lambda data: ma.describe(data),
+        lambda data: ma.from_long(data),
+        lambda data: ma.aggregate(data),
+        lambda data: ma.ranking_score(data, SCORE, measure="CAM", qid=QID),
+    ):
+        with pytest.raises(MultiAspectError, match=message):
+            call(make())
+
+
+@pytest.mark.skipif(pa is None, reason="requires PyArrow")
+def test_the_conversion_of_a_reader_of_pyarrow() -> None:
+    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
+    reader = pa.Table.from_pandas(RUNS["a"], preserve_index=False).to_reader(max_chunksize=4)
+    for runs in (reader, [reader], {"run 1": reader}):
+        with pytest.raises(MultiAspectError, match=r"got pyarrow\.RecordBatchReader: convert it first"):
+            ma.evaluate(runs, QRELS, MEASURE, progress=False)
+    run = pa.table(reader).to_pandas()
+    pd.testing.assert_frame_equal(ma.evaluate(run, QRELS, MEASURE, progress=False), expected)
+    batch = pa.Table.from_pandas(RUNS["a"], preserve_index=False).to_batches()[0]
+    pd.testing.assert_frame_equal(ma.evaluate(batch, QRELS, MEASURE, progress=False), expected)
+
+
+def test_tensors_and_structured_arrays_name_their_conversion() -> None:
+    y, qid = Y.to_numpy(), np.asarray(QID)
+    structured = np.array([tuple(row) for row in y], dtype=[("relevance", int), ("credibility", float)])
+    aspects = ma.Aspects({"relevance": 2, "credibility": 2})
+    tensor = r"got frame_forms\.Tensor: pass the result of \.detach\(\)\.cpu\(\)\.numpy\(\)"
+    for form, remedy in (
+        (Tensor, tensor),
+        (lambda values: [Tensor(values)], tensor),
+        (lambda values: structured, r"got a structured array: pass pd\.DataFrame\(…\) of it"),
+    ):
+        for call in (
+            lambda form: ma.ranking_score(form(y), SCORE, measure="CAM", qid=qid, aspects=aspects),
+            lambda form: ma.ranking_score(y, form(SCORE), measure="CAM", qid=qid, aspects=aspects),
+            lambda form: ma.ranking_score(y, SCORE, measure="CAM", qid=form(qid), aspects=aspects),
+            lambda form: ma.aggregate_labels(form(y), "CAM", qid=qid, aspects=aspects),
+            lambda form: ma.metric_for("lightgbm", "CAM", y, form(qid), aspects=aspects),
+            lambda form: next(ma.RepeatedQueryKFold(2, 1).split(y, groups=form(qid))),
+        ):
+            with pytest.raises(MultiAspectError, match=f"expected an array or a data frame, {remedy}"):
+                call(form)
+
+
+@pytest.mark.parametrize("form", FORMS[:2])
 def test_a_single_column_is_no_frame(form: As) -> None:
     column = form(pd.Series([1.0, 2.0], name="label"))
-    assert np.asarray(materialise(column)).tolist() == [1.0, 2.0]
-    if is_frame(column):
-        with pytest.raises(MultiAspectError, match=r"expected.*got a single column"):
-            to_pandas(form(pd.Series([1.0, 2.0], name="label")))
-    else:
-        assert to_pandas(column) is None
-    with pytest.raises(MultiAspectError, match=r"single column|expected a DataFrame|expected an iterable"):
-        ma.Judgments(form(pd.Series([1.0, 2.0], name="label")))
+    assert not is_frame(column)
+    assert to_pandas(column) is None
+    with pytest.raises(MultiAspectError, match=r"expected a DataFrame|expected an iterable"):
+        ma.Judgments(column)
 
 
 def test_repeated_names_of_columns_are_an_error() -> None:
@@ -174,8 +233,6 @@ def test_repeated_names_of_columns_are_an_error() -> None:
         twice = pa.Table.from_arrays([pa.array(["q1"])] * 2, names=["qid", "qid"])
         with pytest.raises(MultiAspectError, match=r"expected distinct.*got several qid"):
             ma.Judgments(twice)
-        with pytest.raises(MultiAspectError, match="qid"):
-            ma.Judgments(Stream(twice))
 
 
 @pytest.mark.parametrize("form", [lambda data: data, *FORMS])
@@ -197,7 +254,7 @@ def test_a_column_of_nothing_is_no_aspect(form: As) -> None:
 @pytest.mark.every(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_decimals_are_numbers_and_times_are_not(form: As) -> None:
-    """DuckDB reads 0.5 in SQL as a decimal."""
+    """SQL reads 0.5 as a decimal."""
     decimals = [decimal.Decimal(f"{label}.0") for label in QRELS["label"]]
     assert ma.Judgments(form(QRELS.assign(label=decimals))).labels("relevance").tolist() == QRELS["label"].tolist()
     run = RUNS["a"].assign(score=[decimal.Decimal(str(score)) for score in RUNS["a"]["score"]])
@@ -229,7 +286,7 @@ def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
     with pytest.raises(MultiAspectError, match=r"3 of 12 rows \(NaN\)"):
         ma.ranking_score(labels, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
     expected = ma.ranking_score([0, 1, 0, 1] * 3, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
-    for form in (labels, labels.chunk(0), pa.table({"relevance": labels}), Stream(labels)):
+    for form in (labels, labels.chunk(0), pa.table({"relevance": labels})):
         score = ma.ranking_score(form, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest")
         assert score == expected
     qid = pa.chunked_array([pa.array([*"aabbccddee", None, "f"]).dictionary_encode()])
@@ -237,60 +294,9 @@ def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
         ma.ranking_score(Y, SCORE, measure="CAM", qid=qid)
 
 
-@pytest.mark.skipif(pa is None, reason="requires PyArrow")
-def test_readers_of_pyarrow_are_one_run_and_not_one_run_per_batch() -> None:
-    reader = lambda frame: pa.Table.from_pandas(frame, preserve_index=False).to_reader(max_chunksize=4)  # noqa: E731
-    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
-    pd.testing.assert_frame_equal(ma.evaluate(reader(RUNS["a"]), reader(QRELS), MEASURE, progress=False), expected)
-    batch = pa.Table.from_pandas(RUNS["a"], preserve_index=False).to_batches()[0]
-    pd.testing.assert_frame_equal(ma.evaluate(batch, QRELS, MEASURE, progress=False), expected)
-
-
-@reads_streams
-@pytest.mark.parametrize("package", ["polars", "pyarrow"])
-def test_either_library_reads_arrow_data(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = pytest.importorskip(package)
-    if not hasattr(getattr(module, frames._READERS[package][0]), "__arrow_c_stream__"):
-        pytest.skip("too old")
-    monkeypatch.setattr(frames, "_READERS", {package: frames._READERS[package]})
-    for data in (QRELS, QRELS[:0], QRELS["docno"]):
-        read = materialise(Reader(as_arrow(data)))
-        assert type(read).__module__.partition(".")[0] == package
-        if isinstance(data, pd.DataFrame):
-            assert to_pandas(read).to_dict("list") == data.to_dict("list")  # type: ignore[union-attr]
-        else:
-            assert np.asarray(read).tolist() == data.tolist()
-
-
-def test_without_a_library_that_reads_them_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Stream(pl.DataFrame({"qid": ["q1"]}))
-    remedy = r"requires PyArrow 16 or newer.*pip install 'pt-multiaspect\[parquet\]', or Polars 1\.3"
-    too_old = {package: ("__name__", read) for package, (_, read) in frames._READERS.items()}
-    monkeypatch.setattr(frames, "_READERS", too_old)
-    with pytest.raises(MultiAspectError, match=remedy):
-        ma.Judgments(stream)
-
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(frames, "import_module", missing)
-    with pytest.raises(MultiAspectError, match=remedy):
-        ma.evaluate({"a": stream}, QRELS, MEASURE, progress=False)
-
-
-@reads_streams
-def test_errors_of_the_owner_of_the_data_say_what_cannot_be_read() -> None:
-    class Broken:
-        def __arrow_c_stream__(self, requested_schema: object = None) -> None:
-            raise RuntimeError("array stream is released")
-
-    with pytest.raises(MultiAspectError, match=r"Broken.*released"):
-        ma.evaluate(Broken(), QRELS, MEASURE, progress=False)
-
-
 @pytest.mark.parametrize("method", ["toPandas", "collect", "compute"])
 def test_frames_that_are_not_in_memory_name_the_method_that_computes_them(method: str) -> None:
-    lazy = type("Lazy", (), {"columns": ["qid"], method: lambda self: None, "__dataframe__": None})()
+    lazy = type("Lazy", (), {"columns": ["qid"], method: lambda self: None})()
     for call in (ma.Judgments, lambda run: ma.evaluate(run, QRELS, MEASURE, progress=False)):
         with pytest.raises(MultiAspectError, match=rf"lazy .*Lazy: pass the result of \.{method}\(\)"):
             call(lazy)
@@ -302,10 +308,9 @@ def test_the_name_of_a_column_names_its_aspect() -> None:
         assert ma.ranking_score(named, SCORE, measure="CAM(aspects='credibility')", qid=QID) > 0
 
 
-@reads_streams
-def test_results_of_an_evaluator_are_frames_of_pandas_for_other_libraries() -> None:
+def test_results_of_an_evaluator_are_frames_of_the_same_library() -> None:
     evaluator = ma.evaluator(QRELS, MEASURE)
-    assert isinstance(evaluator(Stream(as_arrow(TABLE))), pd.DataFrame)
+    assert isinstance(evaluator(Convertible(TABLE)), pd.DataFrame)
     assert isinstance(evaluator(as_polars(TABLE)), pl.DataFrame)
     assert as_pandas(5) == 5
 
@@ -321,27 +326,11 @@ def test_polars_is_not_imported_for_other_input() -> None:
     assert done.stdout.strip() == "False"
 
 
-@reads_streams
-def test_a_reader_that_was_read_before_has_no_rows_which_is_an_error() -> None:
-    run, qrels = Reader(as_arrow(RUNS["a"])), Reader(as_arrow(QRELS))
-    ma.evaluate(run, qrels, MEASURE, progress=False)
-    with pytest.raises(MultiAspectError, match=r"expected.*row, got none.*reader"):
-        ma.evaluate(run, QRELS, MEASURE, progress=False)
-    with pytest.raises(MultiAspectError, match="no query in common"):
-        ma.evaluate(RUNS["a"], qrels, MEASURE, progress=False)
-
-
 def test_qrels_of_which_ir_measures_makes_columns_name_the_remedy() -> None:
     expected = MEASURE.calc_aggregate(QRELS, RUNS["a"])
     assert MEASURE.calc_aggregate(QRELS, as_polars(RUNS["a"])) == expected
     with pytest.raises(MultiAspectError, match=r"got columns.*pandas"):
         MEASURE.calc_aggregate(as_polars(QRELS), RUNS["a"])
-
-
-@reads_streams
-def test_values_of_data_that_are_read_once() -> None:
-    values = ma.evaluate({"a": Reader(as_arrow(RUNS["a"]))}, Reader(as_arrow(QRELS)), MEASURE, progress=False)
-    assert values["value"].tolist() == LONG[(LONG["name"] == "a") & (LONG["measure"] == "CAM")]["value"].tolist()
 
 
 @pytest.mark.parametrize("values", [["a", 0.5], [[1], 0.5]])
@@ -362,37 +351,6 @@ def test_ids_of_bytes_are_those_of_text(form: As) -> None:
     converted = to_pandas(form(byte_qrels))
     assert converted is not None
     assert converted["note"].iloc[0] == b"\xff"
-
-
-#: How other libraries hold a table of PyArrow.
-LIBRARIES: dict[str, Callable[[Any, Any], Any]] = {
-    "duckdb": lambda duckdb, table: duckdb.connect().from_arrow(table),
-    "nanoarrow": lambda nanoarrow, table: nanoarrow.ArrayStream(table),
-    "arro3.core": lambda arro3, table: arro3.RecordBatchReader.from_arrow(table),
-}
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_tables_of_other_libraries(library: str) -> None:
-    pytest.importorskip("pyarrow")
-    module = pytest.importorskip(library)
-    run, qrels, y = (LIBRARIES[library](module, as_pyarrow(frame)) for frame in (RUNS["a"], QRELS, Y))
-    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
-    pd.testing.assert_frame_equal(ma.evaluate(run, qrels, MEASURE, progress=False), expected)
-    score = ma.ranking_score(Y, SCORE, measure="CAM", qid=QID)
-    assert ma.ranking_score(y, SCORE, measure="CAM", qid=QID) == score
-
-
-def test_numbers_of_duckdb_are_numbers() -> None:
-    """Sums are integers of 128 bits, and literals are decimals."""
-    duckdb = pytest.importorskip("duckdb")
-    connection = duckdb.connect()
-    connection.register("qrels", QRELS)
-    summed = connection.sql("SELECT qid, docno, sum(label) AS label, 0.5 AS credibility FROM qrels GROUP BY ALL")
-    judgments = ma.Judgments(summed)
-    assert judgments.label_names == ("relevance", "credibility")
-    assert sorted(judgments.labels("relevance")) == sorted(QRELS["label"])
-    assert set(judgments.labels("credibility")) == {0.5}
 
 
 @pytest.mark.skipif(pa is None, reason="requires PyArrow")

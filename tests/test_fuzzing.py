@@ -11,6 +11,7 @@ import faulthandler
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import re
@@ -76,7 +77,7 @@ def mutate_bytes(chance: random.Random, content: bytes) -> bytes:
 
 def compress_bytes(chance: random.Random, content: bytes) -> bytes:
     """The content as is, or compressed, and then perhaps cut, joined or damaged."""
-    forms: list[Callable[[bytes], bytes]] = [lambda data: data] * 4 + [gzip.compress, bz2.compress]
+    forms: list[Callable[[bytes], bytes]] = [lambda data: data] * 4 + [gzip.compress, bz2.compress, lzma.compress]
     try:
         import zstandard
 
@@ -138,7 +139,7 @@ def outcome(read: Callable[[], pd.DataFrame]) -> Any:
 
 def names_the_line(message: str, name: str) -> bool:
     """Return whether an error is about a line of the file, or about the file as a whole."""
-    whole = "the file is empty|a damaged (gzip|bzip2|Zstandard) file|expands to more than"
+    whole = "the file is empty|a damaged (gzip|bzip2|xz|Zstandard) file|expands to more than"
     return re.match(rf"{re.escape(name)}:(\d+:| ({whole}))", message) is not None
 
 
@@ -334,12 +335,12 @@ BOMB = b"q1 0 d1 1\n" * (1 << 19)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["gzip", "bzip2", "Zstandard"])
+@pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "Zstandard"])
 def test_files_that_expand_beyond_measure(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if form == "Zstandard":
         data = pytest.importorskip("zstandard").ZstdCompressor().compress(BOMB)
     else:
-        data = {"gzip": gzip.compress, "bzip2": bz2.compress}[form](BOMB)
+        data = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}[form](BOMB)
     monkeypatch.setattr(file_contents, "_EXPANSION_FACTOR", 10)
     monkeypatch.setattr(file_contents, "_EXPANSION_BYTES", 1 << 20)
     monkeypatch.setattr(file_contents, "_BLOCK", 1 << 16)

@@ -260,3 +260,18 @@ def test_plausible_searches_are_silent(data: Data) -> None:
     assert by_another == ma.ranking_score(
         data.Y, best.predict(data.X), measure=ma.On(aspect="credibility", aspects=ASPECTS)
     )
+
+
+def test_an_array_of_queries_in_one_column_contradicts_the_index() -> None:
+    rng = np.random.default_rng(3)
+    qid, X = np.repeat(np.arange(8), 5), rng.normal(size=(40, 3))
+    labels = pd.DataFrame(
+        {"relevance": rng.integers(0, 3, 40), "credibility": rng.integers(0, 4, 40)}, pd.Index(qid, name="qid")
+    )
+    other = np.where(qid == 0, 1, qid)[:, None]
+    with pytest.raises(MultiAspectError, match=r"expected.*index.*qid"):
+        ma.ranking_score(labels, X[:, 0], qid=other, measure="CAM")
+    relevance = labels["relevance"].to_numpy()
+    ranker = AspectRanker(Ridge(), target="relevance").fit(X[:20], relevance[:20], qid=qid[:20])
+    with pytest.warns(MultiAspectWarning, match=r"such as 2, were among those that AspectRanker was fitted on"):
+        ranker.score(X[10:], relevance[10:], qid=qid[10:, None])

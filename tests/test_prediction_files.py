@@ -119,31 +119,26 @@ def test_a_malformed_name_of_a_model_is_an_error_of_the_file(name, tmp_path):
 PARTS = {**META, "en": {"test": RUN, "dev": {"q1": {"d2": 1}}}, "de": {"test": {"q2": {"d9": 1}}}}
 
 
-def test_parts_of_predictions_of_mteb():
-    def read(**part):
-        return ma.read_run(io.StringIO(json.dumps(PARTS)), **part)["docno"].tolist()
-
-    assert read(subset="de") == read(subset="de", split="test") == ["d9"]
-    assert read(split="dev") == read(subset="en", split="dev") == ["d2"]
-    there = re.escape("(subset, split): (en, test), (en, dev), (de, test)")
-    for part, got in (
-        ({}, "none"),
-        ({"subset": "en"}, "subset 'en'"),
-        ({"subset": "fr"}, "subset 'fr'"),
-        ({"subset": "de", "split": "dev"}, "subset 'de' and split 'dev'"),
-    ):
-        with pytest.raises(MultiAspectError, match=f"expected one subset and split, got {got}; .* {there}"):
-            read(**part)
-    for text in (json.dumps(RUN), jsonl(*LINES), "q1 Q0 d1 1 1 x\n"):
-        with pytest.raises(MultiAspectError, match="expected predictions of MTEB, as a subset or split is chosen"):
-            ma.read_run(io.StringIO(text), split="test")
+def test_predictions_of_mteb_with_several_parts(tmp_path):
+    path = write_file(tmp_path / "parts.json", json.dumps(PARTS))
+    there = re.escape(
+        "got (subset, split): (en, test), (en, dev), (de, test); evaluate one of them, as in json.load"
+    )
+    for read in (ma.read_run, lambda file: ma.evaluate({"x": file}, QRELS, ["AP"])):
+        with pytest.raises(MultiAspectError, match=f"expected predictions of one subset and split, {there}"):
+            read(path)
+    # The remedy of the message.
+    with path.open() as file:
+        part = json.load(file)["en"]["test"]
+    expected = ma.evaluate({"x": RUN}, QRELS, ["AP"])
+    pd.testing.assert_frame_equal(ma.evaluate({"x": part}, QRELS, ["AP"]), expected)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (json.dumps({"task_name": "T", "mteb_version": "2", "scores": {}}), "expected a run, got results of MTEB"),
-        (json.dumps(META), "The file has (subset, split): none"),
+        (json.dumps(META), "expected predictions of one subset and split, got (subset, split): none"),
         (json.dumps({**META, "default": [1]}), "{split: predictions} for default, got [1]"),
         (json.dumps({**META, "default": {"test": [1, 2]}}), "expected {qid: {docno: score}}, got [1, 2]"),
         (
@@ -209,12 +204,6 @@ def test_extreme_scores_that_tie_stay_finite(score):
     assert np.isfinite(scores).all()
 
 
-def test_lz4_files_name_the_remedy(tmp_path):
-    path = write_file(tmp_path / "run.lz4", b"\x04\x22\x4d\x18" + bytes(20))
-    with pytest.raises(MultiAspectError, match=r"Run\.save\('run\.json'\)"):
-        ma.read_run(path)
-
-
 def test_frames_and_parquet_of_ranx(tmp_path):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"q_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "score": [1.5, 0.5]})
@@ -223,7 +212,6 @@ def test_frames_and_parquet_of_ranx(tmp_path):
     for run in (frame, tmp_path / "run.parquet"):
         pd.testing.assert_frame_equal(ma.evaluate({"x": run}, QRELS, ["AP"]), expected)
     assert list(ma.read_run(tmp_path / "run.parquet").columns) == ["qid", "docno", "score"]
-    assert list(ma.read_run(tmp_path / "run.parquet", drop_identical_ids=True)["docno"]) == ["d1", "d2"]
 
 
 # -- documents with the id of their query --------------------------------------------------------
@@ -243,23 +231,27 @@ def own(tmp_path) -> Path:
     return write_file(tmp_path / "Tiny_predictions.json", json.dumps({**META, "default": {"test": OWN}}))
 
 
+def without_own_ids(run: pd.DataFrame) -> pd.DataFrame:
+    """The remedy of the warning: drop the rows whose docno is the qid."""
+    return run[run["qid"] != run["docno"]]
+
+
 def test_dropping_gives_the_figure_of_mteb(own):
-    with pytest.warns(MultiAspectWarning, match="3 of 3 queries .* own id, such as a.* drop_identical_ids=True"):
+    remedy = "To get their values, drop the rows whose docno is the qid"
+    with pytest.warns(MultiAspectWarning, match=f"3 of 3 queries .* own id, such as a.* {remedy}"):
         assert ndcg(own) == pytest.approx(AS_WRITTEN, abs=1e-12)
-    assert ndcg(ma.read_run(own, drop_identical_ids=True)) == 1.0
-    assert ndcg(ma.read_run(own, drop_identical_ids=False)) == pytest.approx(AS_WRITTEN, abs=1e-12)
     with pytest.warns(MultiAspectWarning, match="Tiny_predictions.json: 3 of 3 queries"):
-        ma.read_run(own)
+        run = ma.read_run(own)
+    assert ndcg(run) == pytest.approx(AS_WRITTEN, abs=1e-12)
+    assert ndcg(without_own_ids(run)) == 1.0
 
 
 def test_only_some_queries_retrieve_themselves(tmp_path):
     run = {"a": OWN["a"], "b": {"answer b": 1.0}, "c": {"c": 1}}
     path = write_file(tmp_path / "x.json", json.dumps({**META, "default": {"test": run}}))
     with pytest.warns(MultiAspectWarning, match="2 of 3 queries"):
-        ma.read_run(path)
-    dropped = ma.read_run(path, drop_identical_ids=True)
+        dropped = without_own_ids(ma.read_run(path))
     assert dropped[["qid", "docno"]].values.tolist() == [["a", "answer a"], ["a", "other"], ["b", "answer b"]]
-    assert dropped.index.tolist() == [0, 1, 2]
     assert ndcg(dropped) == pytest.approx(2 / 3)
 
 
@@ -285,13 +277,9 @@ BY_CHANCE = {
 def test_most_queries_of_any_run_rank_themselves_first(write_text, read, tmp_path):
     path = write_file(tmp_path / "run", write_text(OWN))
     with pytest.warns(
-        MultiAspectWarning, match="3 of 3 queries rank .* own id first, such as a. BEIR, .* drop_identical_ids=True"
+        MultiAspectWarning, match="3 of 3 queries rank .* own id first, such as a. BEIR, .* docno is the qid"
     ):
         read(path)
-    dropped, kept = (ma.read_run(path, drop_identical_ids=choice) for choice in (True, False))
-    assert not (dropped["qid"] == dropped["docno"]).any()
-    assert len(kept) - len(dropped) == 3
-    assert dropped.index.tolist() == list(range(len(dropped)))
 
 
 @pytest.mark.parametrize("case", BY_CHANCE)
@@ -300,11 +288,6 @@ def test_own_ids_elsewhere_are_silent(case, write_text, tmp_path):
     path = write_file(tmp_path / "run", write_text(BY_CHANCE[case]))
     ma.read_run(path)
     run_of("x", path)
-
-
-def test_dropping_keeps_the_header_of_a_run():
-    text = "# ir_metadata.start\n# a: 1\n# ir_metadata.end\na Q0 a 1 2 x\na Q0 d 2 1 x\n"
-    assert ma.read_run(io.StringIO(text), drop_identical_ids=True).attrs == {"ir_metadata": "a: 1\n"}
 
 
 def test_one_warning_is_about_all_runs(own, tmp_path):
@@ -329,29 +312,19 @@ def mteb_files(trec_files, own):
     return own
 
 
-@pytest.mark.parametrize(
-    ("options", "value"),
-    [((), AS_WRITTEN), (("--drop-identical-ids",), 1.0), (("--keep-identical-ids",), AS_WRITTEN)],
-)
-def test_the_command_line_drops(cli, mteb_files, options, value):
-    code, out, err = cli("evaluate", "-m", "nDCG@10", *options, str(mteb_files), qrels=["own.txt"])
+def test_the_command_line_reads_predictions(cli, mteb_files):
+    code, out, err = cli("evaluate", "-m", "nDCG@10", str(mteb_files), qrels=["own.txt"])
     assert code == 0
     name, figure = out.splitlines()[-1].split()
-    assert (name, float(figure)) == ("tests/echo", pytest.approx(value, abs=1e-4))
-    warned = "run tests/echo: 3 of 3 queries" in err and "--drop-identical-ids drops" in err
-    assert warned == (not options)
-    assert "drop_identical_ids" not in err
+    assert (name, float(figure)) == ("tests/echo", pytest.approx(AS_WRITTEN, abs=1e-4))
+    assert "run tests/echo: 3 of 3 queries" in err
+    assert "drop the rows whose docno is the qid" in err
 
 
-def test_the_command_line_chooses_parts_beside_other_runs(cli, mteb_files):
+def test_the_command_line_names_the_parts_of_predictions(cli, mteb_files):
     code, _, err = cli("evaluate", "-m", "AP", "parts.json", "bm25.run", qrels=["own.txt"])
     assert code == 2
-    assert "choose one by --subset and --split. The file has (subset, split): (en, test), (en, dev)" in err
-    arguments = ("--split", "test", "--drop-identical-ids", "parts.json", "bm25.run")
-    code, out, err = cli("evaluate", "-m", "AP", *arguments, qrels=["own.txt"])
-    assert (code, [line.split()[0] for line in out.splitlines()[1:]]) == (0, ["tests/echo", "bm25.run"]), err
-    code, _, err = cli("evaluate", "-m", "AP", "--split", "test", "bm25.run", qrels=["own.txt"])
-    assert (code, "--split: expected predictions of MTEB among the runs, got none" in err) == (2, True)
+    assert "expected predictions of one subset and split, got (subset, split): (en, test), (en, dev)" in err
 
 
 @pytest.mark.parametrize(
@@ -359,7 +332,7 @@ def test_the_command_line_chooses_parts_beside_other_runs(cli, mteb_files):
 )
 def test_other_commands_read_predictions(cli, mteb_files, command):
     files = [str(mteb_files)] if command.startswith("explain") else [str(mteb_files), "bm25.run"]
-    code, _, err = cli(*command.split(), "--drop-identical-ids", *files, qrels=["relevance=own.txt"])
+    code, _, err = cli(*command.split(), *files, qrels=["relevance=own.txt"])
     assert code == 0, err
 
 
@@ -414,7 +387,8 @@ def test_predictions_of_the_real_mteb(tmp_path):
     path = tmp_path / "TinyArguments_predictions.json"
     with pytest.warns(MultiAspectWarning, match="3 of 3 queries"):
         assert ndcg(path) == pytest.approx(AS_WRITTEN, abs=1e-12)
-    dropped = ma.read_run(path, drop_identical_ids=True)
+    with pytest.warns(MultiAspectWarning, match="3 of 3 queries"):
+        dropped = without_own_ids(ma.read_run(path))
     values = ma.aggregate(ma.evaluate({"x": dropped}, OWN_QRELS, ["nDCG@10", "AP@10", "R@5", "P@1"])).iloc[0]
     for measure, key in {"nDCG@10": "ndcg", "AP@10": "map", "R@5": "recall", "P@1": "precision"}.items():
         cutoff = measure.partition("@")[2]
@@ -481,7 +455,8 @@ def test_the_call_of_the_page_gives_the_figure_of_beir():
     qrels = {"missing": {"d": 1}, **{qid: {f"answer {qid}": 1, qid: 0} for qid in OWN}}
     without = {qid: {docno: s for docno, s in docs.items() if docno != qid} for qid, docs in run.items()}
     scores = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10"}).evaluate(without)
-    read = ma.read_run(io.StringIO(json.dumps(run)), drop_identical_ids=True)
+    with pytest.warns(MultiAspectWarning, match="own id first"):
+        read = without_own_ids(ma.read_run(io.StringIO(json.dumps(run))))
     judged = ma.read_qrels(io.StringIO(json.dumps(qrels)))
     values = ma.evaluate({"x": read}, judged[judged["qid"].isin(read["qid"])], ["nDCG@10"])
     assert values["value"].mean() == np.mean([query["ndcg_cut_10"] for query in scores.values()]) == 2 / 3

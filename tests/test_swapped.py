@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from arrow_forms import Reader, as_arrow, as_polars, reads_streams
+from frame_forms import as_polars
 from frame_world import MEASURE, QRELS, RUNS
 from ir_measures import Qrel, ScoredDoc
 from strategies import no_warnings
@@ -225,15 +225,6 @@ def test_runs_that_are_read_when_asked_for_are_not_read_to_ask() -> None:
     with pytest.raises(MultiAspectError, match="expected a column score"):
         ma.evaluate(Runs(), QRELS, MEASURE, progress=False)
     assert "c" not in read
-
-
-@reads_streams
-def test_data_that_are_read_once_are_not_read_to_ask() -> None:
-    reader = Reader(as_arrow(QRELS))
-    for runs, qrels in (({"x": reader}, RUN), (reader, RUN), ({"x": RUN.drop(columns="score")}, {"a": reader})):
-        with pytest.raises(MultiAspectError):
-            ma.evaluate(runs, qrels, MEASURE, progress=False)
-    assert len(ma.Judgments(reader)) == len(QRELS)
 
 
 def test_the_error_remains_where_arguments_cannot_be_read_to_ask() -> None:

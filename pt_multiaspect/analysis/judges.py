@@ -12,7 +12,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import choice, proportion, random_seed
 from ..aspects import parse_aspects
-from ..collection.frames import materialise, to_pandas
+from ..collection.frames import to_pandas
 from ..collection.judged_answers import is_judged_answers, long_answers
 from ..collection.long_judgments import JUDGE
 from ..errors import MultiAspectError, warn_once
@@ -109,7 +109,6 @@ def judge_agreement(
     """
     choice("level", "ordinal", "nominal", "interval")(level)
     ci, seed = None if ci is None else proportion("ci")(ci), random_seed(seed)
-    frame = materialise(frame)
     table = to_pandas(frame)
     if table is not None and is_judged_answers(table.columns):
         table = table.rename(columns={criterion: "criterion", value: "value", judge: JUDGE})

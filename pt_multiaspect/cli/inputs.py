@@ -24,7 +24,6 @@ from ..evaluation.topic_groups import read_topic_names
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
-from ..io.json_files import model_in_file
 from ..io.runs import name_of_file, named_runs, run_files, run_title
 from ..io.trec_files import read_qrels, read_run
 from ..orders import correctness
@@ -130,15 +129,8 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     return qrels.rename(columns={column: "correctness"}).assign(correctness=labels)
 
 
-def read_runs(
-    items: Sequence[str],
-    qrels: Sequence[str] = (),
-    *,
-    subset: str | None = None,
-    split: str | None = None,
-    drop_identical_ids: bool | None = None,
-) -> dict[str, object]:
-    """Return the runs by name: their paths, and the content of standard input and of files with parameters.
+def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
+    """Return the runs by name: their paths, and the content of standard input.
 
     Parameters
     ----------
@@ -146,16 +138,11 @@ def read_runs(
         Files, directories, patterns such as ``runs/*.run``, ``-`` for standard input, or ``NAME=`` one of these.
     qrels : sequence of str
         The arguments for qrels, which may also be read from standard input.
-    subset, split : str, optional
-        As for `read_run`, for the runs that are predictions of MTEB.
-    drop_identical_ids : bool, optional
-        As for `read_run`, for all runs.
 
     Raises
     ------
     MultiAspectError
-        If there is no run, a run is given twice, or two runs have the same name; if a subset or split is given, but
-        no predictions of MTEB.
+        If there is no run, a run is given twice, or two runs have the same name.
     """
     runs: dict[str, str] = {}
     seen: dict[str, str] = {}
@@ -183,17 +170,11 @@ def read_runs(
     refuse_none(runs, "run")
     if STDIN in runs.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
-    parts = {key: value for key, value in (("subset", subset), ("split", split)) if value is not None}
-    from_mteb = {label for label, file in runs.items() if file == STDIN or model_in_file(file) is not None}
-    if parts and not from_mteb:
-        raise MultiAspectError(f"--{next(iter(parts))}: expected predictions of MTEB among the runs, got none")
     contents: dict[str, object] = {**runs}
     for label, file in runs.items():
-        chosen = parts if label in from_mteb else {}
-        if file == STDIN or chosen or drop_identical_ids is not None:
+        if file == STDIN:
             with name_run_in_errors(run_title(label)):
-                source = sys.stdin.buffer if file == STDIN else file
-                contents[label] = read_run(source, drop_identical_ids=drop_identical_ids, **chosen)
+                contents[label] = read_run(sys.stdin.buffer)
     return named_runs(contents)
 
 
@@ -241,7 +222,7 @@ def pick_baseline(text: str | None, names: Sequence[str]) -> str | None:
 def _stems(name: str) -> tuple[str, str]:
     """Return a name without its last extension, and without its last two, as in ``bm25.run.gz``."""
     stem = Path(name).stem
-    return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".zst") else stem
+    return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".xz", ".zst") else stem
 
 
 def read_aspects(text: str | None) -> Aspects | None:

@@ -456,15 +456,3 @@ TABLE, TABLE_OR_LINES = _table(False), _table(True)
 RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN... [MEASURE...]", type=click.Path())
 OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...] [MEASURE...]", type=click.Path())
 RUN = click.Argument(["runs"], metavar="RUN", type=click.Path(), callback=lambda ctx, param, value: (value,))
-#: Part of every command that reads runs.
-RUN_FILES = (
-    option("--subset", metavar="NAME", help="The subset of predictions of MTEB, if a file has several."),
-    option("--split", metavar="NAME", help="The split of predictions of MTEB, if a file has several."),
-    option(
-        "--drop-identical-ids/--keep-identical-ids",
-        is_flag=True,
-        default=None,
-        help="Drop, or keep without a warning, documents with the id of their query. MTEB drops them in some tasks "
-        "before it scores a run, but not before it writes predictions.",
-    ),
-)

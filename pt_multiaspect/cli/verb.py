@@ -24,9 +24,6 @@ from .options import Command, OutputFile, Requested, Significance, explain_argum
 from .summaries import SUMMARIES
 from .tables import choose_format, write
 
-#: The names of the parameters of run files.
-RUN_PARAMETERS = tuple(str(param.name) for param in options.RUN_FILES)
-
 
 class Inputs:
     """The options that commands share. Files are read on first use, qrels before runs.
@@ -73,7 +70,7 @@ class Inputs:
     def runs(self) -> dict[str, object]:
         """The runs by name."""
         qrels = [*self.values["qrels"], *self.values.get("human", ())]
-        return read_runs(self.values["runs"], qrels, **{name: self.values[name] for name in RUN_PARAMETERS})
+        return read_runs(self.values["runs"], qrels)
 
     @property
     def given_values(self) -> pd.DataFrame | None:
@@ -158,8 +155,6 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
     """
     if {options.QRELS, options.QRELS_ONLY} & set(params):
         params = (*params[:1], options.CHECK, *params[1:])
-    if any(param.name == "runs" for param in params):
-        params = (*params, *options.RUN_FILES)
     names = {str(param.name) for param in params}
     formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
 

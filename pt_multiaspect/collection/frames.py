@@ -1,11 +1,10 @@
-"""Frames and columns of other libraries: Polars, PyArrow, narwhals, and any library with Arrow data."""
+"""Frames and columns of other libraries: Polars, PyArrow, and what has `to_pandas`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,11 @@ import pandas as pd
 
 from ..errors import MultiAspectError, choices
 
-#: Methods of objects that export their data as Arrow arrays.
-_ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
+#: Methods of objects that export their data to other libraries, of which pandas reads none.
+_EXPORTING = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
 #: Methods that compute the data of lazy frames, such as those of Spark, Polars and Dask.
 _COMPUTING = ("toPandas", "collect", "compute")
-
-#: Methods that export data as frames of pandas, and an attribute of their objects, which are no frames: datasets of
-#: Hugging Face; qrels and runs of ranx.
-_EXPORTING = {"to_pandas": "column_names", "to_dataframe": "to_typed_list"}
 
 
 def to_pandas(obj: object) -> pd.DataFrame | None:
@@ -30,9 +25,8 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     Parameters
     ----------
     obj : object
-        A DataFrame of pandas (returned unchanged, if no column is left out), Polars or narwhals, a Table of
-        PyArrow, any object with ``to_pandas()`` and columns, or an object with Arrow data, which is read once; see
-        `materialise`.
+        A DataFrame of pandas (returned unchanged, if no column is left out) or Polars, a Table of PyArrow, or any
+        object with columns and ``to_pandas()``, such as a dataset of Hugging Face.
 
     Returns
     -------
@@ -58,10 +52,7 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     if isinstance(obj, pd.DataFrame):
         frame = obj
     elif is_frame(obj):
-        read = materialise(obj)
-        if not hasattr(read, "columns"):
-            raise MultiAspectError(f"expected a data frame, got a single column ({_type_name(obj)})")
-        frame = _decode_columns(_convert_frame(read))
+        frame = _decode_columns(_convert_frame(obj))
     else:
         return None
     saved = [is_saved_index(name) for name in frame.columns]
@@ -83,7 +74,7 @@ def as_frame(obj: object, what: str) -> pd.DataFrame:
 
 
 def is_frame(obj: object) -> bool:
-    """Return whether an object is a data frame of any library, without reading it.
+    """Return whether an object is a data frame of any library.
 
     Parameters
     ----------
@@ -93,25 +84,43 @@ def is_frame(obj: object) -> bool:
     Returns
     -------
     bool
-        Also True for Arrow data of unknown type, which may be a frame or a single column.
+        False for single columns.
 
     Raises
     ------
     MultiAspectError
-        If `obj` is a data frame that is not in memory.
+        If `obj` has data that are not in memory, or that must be converted first.
     """
     if isinstance(obj, pd.DataFrame):
         return True
     if isinstance(obj, Mapping | np.ndarray | pd.Series | pd.Index | type):
         return False
     if hasattr(obj, "collect_schema") or hasattr(obj, "columns"):
-        computing = next((method for method in _COMPUTING if hasattr(obj, method)), None)
-        if computing is not None:
+        computing = [method for method in _COMPUTING if hasattr(obj, method)]
+        if computing:
             raise MultiAspectError(
-                f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result of .{computing}()"
+                f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result of "
+                f".{computing[0]}()"
             )
-        return any(hasattr(obj, method) for method in (*_ARROW, "__dataframe__", "to_pandas", "iter_columns"))
-    return _is_arrow(obj) or _export_method(obj) is not None
+    if hasattr(obj, "iter_columns"):  # Polars
+        return True
+    if hasattr(obj, "to_pandas"):
+        return hasattr(obj, "columns") or hasattr(obj, "column_names")
+    _refuse_other_frames(obj)
+    return False
+
+
+def _refuse_other_frames(obj: object) -> None:
+    """Raise an error for data of other libraries, which names a conversion."""
+    if hasattr(obj, "to_dataframe"):  # qrels and runs of ranx
+        raise MultiAspectError(f"{_EXPECTED}, got {_type_name(obj)}: pass the result of .to_dataframe()")
+    if any(hasattr(obj, method) for method in _EXPORTING):
+        raise MultiAspectError(
+            f"{_EXPECTED}, got {_type_name(obj)}: convert it first, for instance by pyarrow.table(data).to_pandas()"
+        )
+
+
+_EXPECTED = "expected a data frame of pandas, Polars or PyArrow"
 
 
 def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
@@ -129,62 +138,14 @@ def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
     MultiAspectError
         If a mapping of another class than dict has a data frame.
     """
-    split = next((key for key, value in data.items() if is_frame(value)), None) if type(data) is not dict else None
-    if split is not None:
+    if type(data) is dict:
+        return
+    splits = [key for key, value in data.items() if is_frame(value)]
+    if splits:
         raise MultiAspectError(
             f"{what}: expected {expected}, got a {type(data).__name__} of {choices(data)}: pass one of them, such "
-            f"as {what}[{split!r}]"
+            f"as {what}[{splits[0]!r}]"
         )
-
-
-def materialise(obj: Any) -> Any:
-    """Read Arrow data, tensors and structured arrays into frames or arrays that can be read again and again.
-
-    Arrow data are exported by the Arrow PyCapsule interface, for example by relations of DuckDB, tables of arro3,
-    arrays of nanoarrow, and readers of PyArrow and ADBC. Some can be read only once, after which they are empty: a
-    function that reads its argument several times must use the result of this function.
-
-    Parameters
-    ----------
-    obj : object
-        Any object.
-
-    Returns
-    -------
-    object
-        For datasets of Hugging Face, and qrels and runs of ranx, a DataFrame of pandas. For Arrow data, a DataFrame
-        or Series of Polars or, if it is not installed, a Table or ChunkedArray of PyArrow. For a tensor of PyTorch,
-        an array; for a structured array, a DataFrame of pandas. Frames and columns of pandas, Polars, PyArrow and
-        narwhals, and other objects, are returned unchanged.
-
-    Raises
-    ------
-    MultiAspectError
-        If the data cannot be read, or neither Polars nor PyArrow is installed.
-    """
-    if _is_tensor(obj):
-        return _tensor_array(obj)
-    if isinstance(obj, np.ndarray) and obj.dtype.names is not None and not isinstance(obj, np.ma.MaskedArray):
-        return pd.DataFrame(obj)
-    if (method := _export_method(obj)) is not None:
-        return getattr(obj, method)()
-    if not _is_arrow(obj):
-        return obj
-    for package, (reader, read) in _READERS.items():
-        try:
-            module = import_module(package)
-        except ImportError:
-            continue
-        if not hasattr(getattr(module, reader), "__arrow_c_stream__"):  # too old
-            continue
-        try:
-            return read(module, obj)
-        except Exception as error:  # Polars, PyArrow and the source of the data raise different errors
-            raise MultiAspectError(f"the Arrow data of {_type_name(obj)} cannot be read: {error}") from error
-    raise MultiAspectError(
-        f"reading the Arrow data of {_type_name(obj)} requires PyArrow 16 or newer, which is part of the extra "
-        "parquet: pip install 'pt-multiaspect[parquet]', or Polars 1.3 or newer. Otherwise pass a pandas DataFrame"
-    )
 
 
 def plain_column(values: Any) -> Any:
@@ -198,15 +159,33 @@ def plain_column(values: Any) -> Any:
     Returns
     -------
     object
-        An object of pandas or Polars for Arrow data; other objects are returned unchanged.
+        An object of pandas for data of PyArrow; other objects are returned unchanged.
+
+    Raises
+    ------
+    MultiAspectError
+        If the values are a tensor, a list of tensors or a structured array.
     """
-    values = values.to_native() if hasattr(values, "to_native") else materialise(values)
-    if isinstance(values, list | tuple) and any(map(_is_tensor, values)):
-        values = [materialise(value) for value in values]
+    _refuse_tensors(values)
+    if isinstance(values, np.ndarray) and values.dtype.names is not None:
+        raise MultiAspectError(
+            "expected an array or a data frame, got a structured array: pass pd.DataFrame(…) of it"
+        )
     # NumPy would read missing values of a dictionary-encoded column as its last distinct value.
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "to_pandas"):
         return values.to_pandas()
     return values
+
+
+def _refuse_tensors(values: Any) -> None:
+    """Raise an error for tensors of PyTorch, which NumPy reads only if they are on the CPU and have no gradient."""
+    items = values if isinstance(values, list | tuple) else [values]
+    for item in items:
+        if hasattr(item, "detach") and hasattr(item, "cpu"):
+            raise MultiAspectError(
+                f"expected an array or a data frame, got {_type_name(item)}: pass the result of "
+                ".detach().cpu().numpy()"
+            )
 
 
 def is_saved_index(column: object) -> bool:
@@ -215,27 +194,20 @@ def is_saved_index(column: object) -> bool:
 
 
 def _convert_frame(obj: Any) -> pd.DataFrame:
-    """Convert a frame with columns to pandas."""
-    if isinstance(obj, pd.DataFrame):
-        return obj
-    if hasattr(obj, "to_native"):  # narwhals
-        return _convert_frame(obj.to_native())
+    """Convert a frame of another library to pandas."""
     if hasattr(obj, "iter_columns"):  # Polars, whose own conversion needs PyArrow
         # By position, as names may repeat.
-        frame = pd.DataFrame(dict(enumerate(map(_column_values, obj.iter_columns()))))
+        columns = [_column_values(column) for column in obj.iter_columns()]
+        frame = pd.DataFrame(dict(enumerate(columns)))
         frame.columns = list(obj.columns)
         return frame
-    if hasattr(obj, "to_pandas"):
-        try:
-            converted = obj.to_pandas()
-        except Exception as error:  # a missing package, or values that pandas does not support
-            raise MultiAspectError(f"a {_type_name(obj)} cannot be converted to pandas: {error}") from error
-        if isinstance(converted, pd.DataFrame):
-            return converted
-    raise MultiAspectError(
-        f"expected a data frame of pandas, Polars or PyArrow, got {_type_name(obj)}: "
-        "convert it to a pandas DataFrame"
-    )
+    try:
+        converted = obj.to_pandas()
+    except Exception as error:  # a missing package, or values that pandas does not support
+        raise MultiAspectError(f"a {_type_name(obj)} cannot be converted to pandas: {error}") from error
+    if not isinstance(converted, pd.DataFrame):
+        raise MultiAspectError(f"{_EXPECTED}, got {_type_name(obj)}: convert it to a pandas DataFrame")
+    return converted
 
 
 def _decode_columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -259,60 +231,6 @@ def _column_values(column: Any) -> np.ndarray[Any, Any]:
     values = np.asarray(column.to_numpy())
     # Arrays of equal length would become a matrix.
     return values if values.ndim == 1 else pd.Series(list(values), dtype=object).to_numpy()
-
-
-def _is_tensor(obj: object) -> bool:
-    """Return whether an object is a tensor of PyTorch."""
-    return all(hasattr(obj, method) for method in ("detach", "cpu", "numpy"))
-
-
-def _tensor_array(tensor: Any) -> np.ndarray[Any, Any]:
-    """Return a tensor as an array, also if it requires a gradient or NumPy lacks its type."""
-    tensor = tensor.detach().cpu()
-    try:
-        return np.asarray(tensor.numpy())
-    except TypeError:  # bfloat16
-        return np.asarray(tensor.float().numpy())
-
-
-def _is_arrow(obj: object) -> bool:
-    """Return whether an object can only be read as Arrow data, unlike those of pandas, Polars and PyArrow."""
-    own = (pd.DataFrame, pd.Series, pd.Index, np.ndarray, Mapping, type)
-    if isinstance(obj, own) or hasattr(obj, "to_pandas") or hasattr(obj, "iter_columns"):
-        return False
-    return any(hasattr(obj, method) for method in _ARROW)
-
-
-def _export_method(obj: object) -> str | None:
-    """Return the method that exports the data of an object as a frame of pandas, None for other objects."""
-    if isinstance(obj, Mapping | type):
-        return None
-    methods = (method for method, mark in _EXPORTING.items() if hasattr(obj, method) and hasattr(obj, mark))
-    method = next(methods, None)
-    return None if method is None or hasattr(obj, "columns") else method
-
-
-def _read_by_polars(polars: Any, obj: Any) -> Any:
-    series = polars.Series(obj)
-    # A table is a column of structs.
-    return series.struct.unnest() if series.dtype == polars.Struct else series
-
-
-def _read_by_pyarrow(pyarrow: Any, obj: Any) -> Any:
-    column = pyarrow.chunked_array(obj if hasattr(obj, "__arrow_c_stream__") else [pyarrow.array(obj)])
-    if not pyarrow.types.is_struct(column.type):
-        return column
-    if not column.num_chunks:  # PyArrow 16 cannot convert it
-        return pyarrow.schema(list(column.type)).empty_table()
-    return pyarrow.Table.from_struct_array(column)
-
-
-#: Classes that export Arrow data in versions that also read them, and functions that read them. In order of
-#: preference: Polars passes strings to the join without an object per row.
-_READERS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "polars": ("Series", _read_by_polars),
-    "pyarrow": ("ChunkedArray", _read_by_pyarrow),
-}
 
 
 def _type_name(obj: object) -> str:

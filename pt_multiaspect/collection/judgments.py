@@ -72,7 +72,7 @@ class Judgments(Memo):
     ----------
     qrels : DataFrame, dict or iterable of namedtuples
         One row per judged (query, document) with one numeric column per aspect: a DataFrame (of pandas,
-        Polars, PyArrow, or any library that offers Arrow data, such as a relation of DuckDB) with ``qid docno
+        Polars or PyArrow, or anything with columns and ``to_pandas()``) with ``qid docno
         label …``, ``query_id doc_id relevance …`` or, with whole numbers as in BEIR and MTEB, ``query-id corpus-id
         score …``; a dict ``{qid: {docno: label}}`` whose labels are numbers, tuples, namedtuples or dicts; a dict
         ``{aspect: {qid: {docno: label}}}`` with relevance among the aspects; or namedtuples such as those of

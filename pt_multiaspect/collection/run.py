@@ -16,7 +16,7 @@ from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, show
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts, as_bytes
 from .columns import DOCUMENT_COLUMNS, RUN_QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
-from .frames import materialise, refuse_splits, to_pandas
+from .frames import refuse_splits, to_pandas
 from .inputs import check_strings, describe_row
 
 
@@ -54,7 +54,6 @@ class Run:
         """
         if isinstance(run, Run):
             return run
-        run = materialise(run)
         if not columns and (polars_run := _read_polars(run)) is not None:
             return polars_run
         with refuse_surrogates("the run"):

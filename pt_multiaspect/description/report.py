@@ -13,7 +13,7 @@ from .._cached import cached_property
 from ..aspects import Aspect, Aspects, AspectSpec, parse_aspects
 from ..aspects.aspect import _KEYS
 from ..collection import AspectView, Judgments
-from ..collection.frames import is_frame, materialise
+from ..collection.frames import is_frame
 from ..collection.judged_answers import is_judged_answers
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.parsing import Measures, parse_all
@@ -90,7 +90,6 @@ def describe(
     >>> description.aspects
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
-    qrels = materialise(qrels)
     if _is_answers(qrels):
         for name, given_too in {"runs": runs, "measures": measures, "topics": topics}.items():
             if given_too is not None:

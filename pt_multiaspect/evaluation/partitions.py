@@ -110,7 +110,7 @@ class Evaluator:
     """A callable that evaluates the runs of a table; see `evaluator`.
 
     It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
-    value`` of the same library (of pandas for Arrow data of other libraries), with one row per run, measure and
+    value`` of the same library, with one row per run, measure and
     query. For a frame without rows, the result has no rows. Rows may be in any order, but a run, or with
     ``by="query"`` a query of a run, must be in one frame.
     """
@@ -145,7 +145,7 @@ class Evaluator:
 
         Parameters
         ----------
-        frame : DataFrame of pandas or Polars, Table of PyArrow, or Arrow data
+        frame : DataFrame of pandas or Polars, or Table of PyArrow
             Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored. In
             ``groupby("name").apply``, the name is that of the group.
 

@@ -19,7 +19,7 @@ from ..errors import MultiAspectError, choices, number_of, parameter, shown
 from ..integration.parsing import UNIT_SCORE, parse_one, read_record, record_measures
 from ..io.file_contents import Text, as_text, load
 from ..io.json_files import is_json
-from ..io.table_files import first_line, read_arrow, read_delimited
+from ..io.table_files import first_line, read_delimited, read_parquet
 from ..strings.identifiers import identifiers
 from .long_frames import COLUMNS, KEYS, check_distinct
 
@@ -63,7 +63,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         definitions or one that is not a measure.
     """
     title, data = load(path)
-    table = read_arrow(title, data)
+    table = read_parquet(title, data)
     frame = as_frame(table, title) if table is not None else _text_table(as_text(title, data))
     _check_columns(title, frame)
     names = {column: identifiers(frame[column], title) for column in KEYS}

@@ -1,1 +1,1 @@
-"""Files of runs and qrels: TREC lines, JSON, Parquet and Arrow, plain or compressed."""
+"""Files of runs and qrels: TREC lines, JSON, Parquet, plain or compressed."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError
 
 #: Bytes decompressed at once.
 _BLOCK = 1 << 22
@@ -78,15 +78,11 @@ def load(source: Source) -> Content:
 
 
 def _content(name: str, data: bytes) -> Content:
-    if data.startswith(_LZ4):
-        raise MultiAspectError(
-            f"{name}: LZ4 files cannot be read; write a run of ranx by Run.save('run.json'), or decompress the file"
-        )
-    for form, magic in _UNREAD.items():
+    for form, (magic, remedy) in _UNREAD.items():
         if data.startswith(magic):
             raise MultiAspectError(
-                f"{name}: expected a plain file, or one compressed by gzip, bzip2 or Zstandard, got a file in the "
-                f"format {form}; decompress it"
+                f"{name}: expected text or Parquet, plain or compressed by {COMPRESSIONS}, got a file in the "
+                f"format {form}; {remedy}"
             )
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
@@ -125,7 +121,7 @@ def _check_encoding(name: str, data: bytes) -> None:
         line = data.count(b"\n", 0, error.start) + 1
         raise MultiAspectError(
             f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
-            "expected a TREC file in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
+            f"expected text in UTF-8, plain or compressed by {COMPRESSIONS}"
         ) from error
     if _BYTE_ORDER_MARK in data:
         line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
@@ -153,7 +149,7 @@ def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iter
             f"{name}: reading {form} files requires the package zstandard, which is part of the extra "
             "compressed: pip install 'pt-multiaspect[compressed]', or decompress the file"
         ) from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
     if size > most:
         raise MultiAspectError(
@@ -165,18 +161,14 @@ def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iter
 
 def _gunzip(data: bytes) -> Iterator[bytes]:
     # Faster than gzip.GzipFile: the library itself reads the headers and verifies the checksums.
-    library = _gzip_library()
     view, start = memoryview(data), 0
     while start < len(data):  # a file may have several members
-        member = library.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
         while not member.eof:
             if start == len(data):
                 raise EOFError(_ENDS_WITHIN)
             piece = view[start : start + _PIECE]
-            try:
-                yield member.decompress(piece, _BLOCK)
-            except library.error as error:
-                raise ValueError(error) from error
+            yield member.decompress(piece, _BLOCK)
             start += len(piece) - len(member.unconsumed_tail)
         start = _start_of_next(data, start - len(member.unused_data), _GZIP)
 
@@ -199,27 +191,27 @@ def _start_of_next(data: bytes, start: int, magic: bytes) -> int:
     return start
 
 
-def _gzip_library() -> Any:
-    """Return ISA-L, which is twice as fast, or zlib, which has the same interface."""
-    try:
-        from isal import isal_zlib
-    except ImportError:
-        return zlib
-    return isal_zlib
-
-
 def _bunzip(data: bytes) -> Iterator[bytes]:
     # Not by bz2.BZ2File, which drops without a word what is no stream after the first one.
+    return _decompress_streams(data, bz2.BZ2Decompressor, _BZIP2)
+
+
+def _unxz(data: bytes) -> Iterator[bytes]:
+    return _decompress_streams(data, lzma.LZMADecompressor, _XZ)
+
+
+def _decompress_streams(data: bytes, decompressor: Callable[[], Any], magic: bytes) -> Iterator[bytes]:
+    """Yield the content of a file of several streams, each of which begins with the same bytes."""
     view, start = memoryview(data), 0
     while start < len(data):  # a file may have several streams, as those of pbzip2
-        stream = bz2.BZ2Decompressor()
+        stream = decompressor()
         while not stream.eof:
             if start == len(data) and stream.needs_input:
                 raise EOFError(_ENDS_WITHIN)
             piece = view[start : start + _PIECE] if stream.needs_input else b""
             yield stream.decompress(piece, _BLOCK)
             start += len(piece)
-        start = _start_of_next(data, start - len(stream.unused_data), _BZIP2)
+        start = _start_of_next(data, start - len(stream.unused_data), magic)
 
 
 def _unzstd(data: bytes) -> Iterator[bytes]:
@@ -241,10 +233,16 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
 
 
 #: The first bytes of files and of their members.
-_GZIP, _BZIP2, _LZ4 = b"\x1f\x8b", b"BZh", b"\x04\x22\x4d\x18"
+_GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
 
-#: Forms that are named in errors, and their first bytes.
-_UNREAD = {"xz": b"\xfd7zXZ\0", "ZIP": b"PK\x03\x04"}
+#: Forms that are named in errors: their first bytes, and the remedy.
+_UNREAD = {
+    "LZ4": (b"\x04\x22\x4d\x18", "decompress it; ranx writes JSON by Run.save('run.json')"),
+    "ZIP": (b"PK\x03\x04", "decompress it"),
+    "Feather": (b"FEA1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
+    "Arrow IPC (Feather)": (b"ARROW1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
+    "Arrow stream": (b"\xff\xff\xff\xff", "write Parquet: pyarrow.ipc.open_stream(…).read_pandas().to_parquet(…)"),
+}
 
 _ENDS_WITHIN = "the file ends within a member; copy or download it again"
 
@@ -256,37 +254,15 @@ _ZSTD_PIECE = 1 << 8
 _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
     "gzip": (_GZIP, _gunzip),
     "bzip2": (_BZIP2, _bunzip),
+    "xz": (_XZ, _unxz),
     "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
 }
 
+#: The same in errors.
+COMPRESSIONS = "gzip, bzip2, xz or Zstandard"
+
 
 NO_SUCH_FILE = "no such file; check the path and the current directory"
-
-
-def dataset_files(folder: str) -> list[Path]:
-    """Return the files of a directory that ``save_to_disk`` of Hugging Face has written, none for other paths.
-
-    Raises
-    ------
-    MultiAspectError
-        If it is the directory of several datasets, or a file is missing.
-    """
-    path = Path(folder)
-    if (path / "dataset_dict.json").is_file():
-        splits = sorted(file.parent for file in path.glob("*/state.json"))
-        example = f", such as {splits[0]}" if splits else ""
-        raise MultiAspectError(
-            f"{name_in_utf8(folder)}: expected one dataset, got a directory of the datasets "
-            f"{choices(split.name for split in splits)}: give one of them{example}"
-        )
-    files = sorted(path.glob("data-*-of-*.arrow")) if (path / "state.json").is_file() else []
-    total = files[0].stem.rpartition("-")[2] if files else ""
-    if files and total != f"{len(files):05}":
-        raise MultiAspectError(
-            f"{name_in_utf8(folder)}: expected the {total.lstrip('0')} files of a dataset, got {len(files)}: copy "
-            "it again"
-        )
-    return files
 
 
 def _read_file(path: str) -> bytes:
@@ -304,10 +280,8 @@ def _read_bytes(source: Any) -> tuple[str, bytes]:
         name = name_in_utf8(path)
     else:
         raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
-    path = os.path.expanduser(path)
-    files = [str(file) for file in dataset_files(path)] if path else []
     try:
-        content = source.read() if hasattr(source, "read") else b"".join(map(_read_file, files or [path]))
+        content = source.read() if hasattr(source, "read") else _read_file(os.path.expanduser(path))
     except FileNotFoundError as error:
         raise MultiAspectError(f"{name}: {NO_SUCH_FILE}") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:

@@ -195,21 +195,19 @@ def model_in_file(path: str | os.PathLike[str]) -> str | None:
     return name
 
 
-def read_predictions(text: Text, subset: str | None = None, split: str | None = None) -> Predictions:
+def read_predictions(text: Text) -> Predictions:
     """Read a run in JSON.
 
     Parameters
     ----------
     text : Text
         The content of the file.
-    subset, split : str, optional
-        The part of predictions of MTEB, which may be left out if there is only one.
 
     Raises
     ------
     MultiAspectError
-        If the file is not valid JSON or no run, a key is repeated, or a score is not a finite number; if the subset
-        and split are not those of one part.
+        If the file is not valid JSON or no run, a key is repeated, a score is not a finite number, or predictions
+        of MTEB have several subsets or splits.
     """
     values = read_json(text)
     first = values[0][1] if isinstance(values[0][1], Mapping) else {}
@@ -222,7 +220,7 @@ def read_predictions(text: Text, subset: str | None = None, split: str | None = 
         )
     if isinstance(first.get(_META), Mapping):
         model = first[_META].get("model_name")
-        part = _select_part(text.name, first, subset, split)
+        part = _only_part(text.name, first)
         return Predictions(json_table(text.name, part), True, model if isinstance(model, str) else None)
     if "mteb_version" in first:
         raise MultiAspectError(
@@ -252,8 +250,8 @@ def _untie(run: Run) -> Run:
     return replace(run, score=score)
 
 
-def _select_part(name: str, content: Mapping[str, Any], subset: str | None, split: str | None) -> Any:
-    """Return the predictions of one subset and split of a file of MTEB."""
+def _only_part(name: str, content: Mapping[str, Any]) -> Any:
+    """Return the predictions of a file of MTEB, which has one subset and split."""
     parts: dict[tuple[str, str], Any] = {}
     for key, splits in [(_META, content), *content.items()]:
         if isinstance(splits, RepeatedKey):
@@ -264,16 +262,18 @@ def _select_part(name: str, content: Mapping[str, Any], subset: str | None, spli
             )
         if key != _META:
             parts |= {(key, own): predictions for own, predictions in splits.items()}
-    matching = [part for part in parts if subset in (None, part[0]) and split in (None, part[1])]
-    if len(matching) != 1:
-        wanted = [
-            f"{what} {value!r}" for what, value in (("subset", subset), ("split", split)) if value is not None
-        ]
+    if len(parts) != 1:
+        remedy = ""
+        if parts:
+            subset, split = next(iter(parts))
+            remedy = (
+                f"; evaluate one of them, as in json.load(open({name!r}))[{subset!r}][{split!r}], which is a run"
+            )
         raise MultiAspectError(
-            f"{name}: expected one subset and split, got {' and '.join(wanted) or 'none'}; choose one by subset= "
-            f"and split=. The file has (subset, split): {choices(f'({own}, {other})' for own, other in parts)}"
+            f"{name}: expected predictions of one subset and split, got (subset, split): "
+            f"{choices(f'({own}, {other})' for own, other in parts)}{remedy}"
         )
-    return parts[matching[0]]
+    return next(iter(parts.values()))
 
 
 def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str, Any]]:
@@ -323,8 +323,7 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
         warn_of_run(
             f"{n_own} of {number_of(n_queries, 'query')}{whose} the document with their own id{rank}, such as "
             f"{run.qids[run.query[np.argmax(is_own)]]}",
-            f"{remedy}: drop_identical_ids=True of read_run drops them here as well, and "
-            "drop_identical_ids=False keeps them without this warning",
+            f"{remedy}. To get their values, drop the rows whose docno is the qid",
             run=name,
             key=f"{name} {n_own} {len(run)}",
             group="identical ids",

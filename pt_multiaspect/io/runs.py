@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 
 from ..collection import Judgments, Rankings, Run, overlap
-from ..collection.frames import is_frame, materialise
+from ..collection.frames import is_frame
 from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, refuse_none
-from .file_contents import NO_SUCH_FILE, Content, dataset_files, name_in_utf8
+from .file_contents import NO_SUCH_FILE, Content, name_in_utf8
 from .json_files import model_in_file
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
 from .trec_files import load_run, read_run
@@ -216,8 +216,9 @@ def read_if_file(run: object) -> object:
 
 def as_repeatable(data: object) -> object:
     """Return a run or qrels in a form that can be read repeatedly."""
-    data = materialise(data)
-    return list(data) if isinstance(data, Iterator) else data
+    if isinstance(data, Iterator) and not is_frame(data):
+        return list(data)
+    return data
 
 
 def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
@@ -310,7 +311,7 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     """
     text = os.fspath(path)
     expanded = os.path.expanduser(text)
-    if os.path.isdir(expanded) and not dataset_files(expanded):
+    if os.path.isdir(expanded):
         inside = sorted(
             str(file)
             for file in Path(expanded).iterdir()
@@ -338,7 +339,7 @@ def _check_readable(path: str | os.PathLike[str]) -> None:
     file = os.path.expanduser(os.fspath(path))
     if not os.path.exists(file):
         raise MultiAspectError(f"{os.fspath(path)}: {NO_SUCH_FILE}")
-    if os.path.isdir(file) and not dataset_files(file):
+    if os.path.isdir(file):
         raise MultiAspectError(f"{os.fspath(path)}: expected a run file, got a directory")
     if not os.access(file, os.R_OK):
         raise MultiAspectError(f"{os.fspath(path)}: cannot be read: no permission")

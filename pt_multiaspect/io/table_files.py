@@ -1,4 +1,4 @@
-"""Tables in files: Parquet and Arrow, read by PyArrow, and text with a header and tabs or commas."""
+"""Tables in files: Parquet, read by PyArrow, and text with a header and tabs or commas."""
 
 from __future__ import annotations
 
@@ -19,15 +19,12 @@ from ..strings.identifiers import identifiers
 from .file_contents import Text
 from .trec_lines import WHOLE_NUMBER, LineFormat, excerpt, lookalike_hint, read_regular_lines
 
-#: The first bytes of files.
-_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Arrow stream": b"\xff\xff\xff\xff", "Feather 1": b"FEA1"}
-
-#: The last bytes of a stream.
-_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+#: The first bytes of Parquet files.
+_PARQUET = b"PAR1"
 
 
-def read_arrow(name: str, data: bytes) -> Any:
-    """Read a Parquet or Arrow (Feather) file, or an Arrow stream.
+def read_parquet(name: str, data: bytes) -> Any:
+    """Read a Parquet file.
 
     Parameters
     ----------
@@ -46,45 +43,24 @@ def read_arrow(name: str, data: bytes) -> Any:
     MultiAspectError
         If the file is damaged, or PyArrow is not installed.
     """
-    form = next((form for form, magic in _FORMS.items() if data.startswith(magic)), None)
-    if form is None:
+    if not data.startswith(_PARQUET):
         return None
-    if form == "Feather 1":
-        raise MultiAspectError(
-            f"{name}: expected a Feather file of version 2, got version 1: save it again, or as Parquet"
-        )
     try:
-        import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
         raise MultiAspectError(
-            f"{name}: reading {form} files requires PyArrow, which is part of the extra parquet: "
+            f"{name}: reading Parquet files requires PyArrow, which is part of the extra parquet: "
             "pip install 'pt-multiaspect[parquet]'"
         ) from error
     try:
-        if form == "Parquet":
-            table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False)
-        elif form == "Arrow":
-            table = pyarrow.ipc.open_file(data).read_all()
-        elif data.endswith(_END):
-            table = _read_streams(pyarrow, data)
-        else:
-            raise ValueError("it has no end; copy or download it again")
+        table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False)
         # Without this, damaged offsets cause a crash or remain unnoticed.
         table.validate(full=True)
-        kept = [position for position, column in enumerate(table.column_names) if not is_saved_index(column)]
-        # Without the metadata of pandas, which would restore a column as index. Saved indexes are not labels.
-        return table.replace_schema_metadata(None).select(kept)
     except Exception as error:  # PyArrow has several classes of errors
-        raise MultiAspectError(f"{name}: a damaged {form} file: {' '.join(str(error).split())}") from error
-
-
-def _read_streams(pyarrow: Any, data: bytes) -> Any:
-    """Read Arrow streams one after another, which are parts of one table."""
-    source, parts = io.BytesIO(data), []
-    while source.tell() < len(data):
-        parts.append(pyarrow.ipc.open_stream(source).read_all())
-    return pyarrow.concat_tables(parts)
+        raise MultiAspectError(f"{name}: a damaged Parquet file: {' '.join(str(error).split())}") from error
+    kept = [position for position, column in enumerate(table.column_names) if not is_saved_index(column)]
+    # Without the metadata of pandas, which would restore a column as index. Saved indexes are not labels.
+    return table.replace_schema_metadata(None).select(kept)
 
 
 def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:

@@ -20,7 +20,7 @@ from ..collection.frames import as_frame, is_frame, refuse_splits
 from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none, shown, warn_of_run, warn_once
 from .file_contents import Source, Text, as_text, load
 from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
-from .table_files import frame_of_run, labels_of_table, read_arrow, read_beir, run_of_table
+from .table_files import frame_of_run, labels_of_table, read_beir, read_parquet, run_of_table
 from .trec_lines import WHOLE_NUMBER, Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
 
 
@@ -36,18 +36,17 @@ def read_qrels(
         each aspect. A single file has one label column for each of `aspects`. Files of BEIR and MTEB, with tabs and
         a header ``query-id corpus-id score``, JSON ``{qid: {docno: label}}`` and JSON lines with the same columns
         are recognised by content; their labels are whole numbers.
-        Fields are separated by blanks or tabs; compression by gzip, bzip2 or
+        Fields are separated by blanks or tabs; compression by gzip, bzip2, xz or
         Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
-        missing. A Parquet or Arrow (Feather) file has the columns of a data frame, ``qid docno`` or ``query_id
+        missing. A Parquet file has the columns of a data frame, ``qid docno`` or ``query_id
         doc_id`` and one per aspect; a missing value is a missing label. Subtopics are kept for diversity measures
         and `from_subtopics`: the second field of lines, as a column ``iteration``, if a pair is repeated with
-        another one, and the columns ``iteration``, ``subtopic`` and ``subtopic_id`` of Parquet and Arrow files, if
-        a query (or, with `aspects`, a pair) has several values. A data frame, a dataset of Hugging Face, the
-        directory that its ``save_to_disk`` has written, and qrels of ranx are read like a Parquet file.
+        another one, and the columns ``iteration``, ``subtopic`` and ``subtopic_id`` of Parquet files, if
+        a query (or, with `aspects`, a pair) has several values. A data frame is read like a Parquet file.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not allowed with a mapping, whose keys name
-        the aspects. Of Parquet and Arrow files, the names of the columns to read; by default all.
+        the aspects. Of Parquet files, the names of the columns to read; by default all.
     check : bool, default True
         Whether to check that the files of a mapping belong together. Each file is compared with that of
         relevance, or else with the first one.
@@ -124,42 +123,33 @@ def read_qrels(
     return qrels
 
 
-def read_run(
-    source: Source, *, subset: str | None = None, split: str | None = None, drop_identical_ids: bool | None = None
-) -> pd.DataFrame:
+def read_run(source: Source) -> pd.DataFrame:
     r"""Read a run, ready to be a system in ``pt.Experiment``. The format is recognised by content.
 
     Parameters
     ----------
     source : path, open file or data frame
         Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
-        files compressed by gzip, bzip2 or Zstandard are recognised by content, text is
+        files compressed by gzip, bzip2, xz or Zstandard are recognised by content, text is
         UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before. Lines ``qid docno
         rank``, as ``pt.io.write_results(format="minimal")`` writes them, are read if the numbers of each topic are
         its ranks from 0 or 1, in any order; the score is -rank.
 
-        Or a Parquet or Arrow (Feather) file with the columns ``qid docno score``, ``query_id doc_id
-        score`` or, as ranx writes it, ``q_id doc_id score``. A data frame, a dataset of Hugging Face, the directory
-        that its ``save_to_disk`` has written, and a run of ranx are read like such a file.
+        Or a Parquet file with the columns ``qid docno score``, ``query_id doc_id score`` or, as ranx writes it,
+        ``q_id doc_id score``. A data frame is read like such a file.
 
         Or JSON: ``{qid: {docno: score}}``, as pytrec_eval, ranx and BEIR have it; predictions of MTEB
-        (``TASK_predictions.json``); lines ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``, which
-        evaluators of sentence-transformers write with ``write_predictions=True``; these keep their order, as the
-        later of equal scores are lowered by the least step of a 32-bit number. Scores are finite numbers; a query
-        without documents has no row.
-    subset, split : str, optional
-        The part of predictions of MTEB, which may be left out if the file has only one.
-    drop_identical_ids : bool, optional
-        Whether to drop a document whose id is that of the query, as MTEB does in some tasks before it scores a run,
-        but not before it writes predictions, and BEIR in all. By default, it is kept, with a warning if they are
-        predictions of MTEB, or if it is the first one of most queries.
+        (``TASK_predictions.json``) with one subset and split; lines
+        ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``, which evaluators of sentence-transformers
+        write with ``write_predictions=True``; these keep their order, as the later of equal scores are lowered
+        by the least step of a 32-bit number. Scores are finite numbers; a query without documents has no row.
 
     Returns
     -------
     pandas.DataFrame
         The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's order. Ids and
         ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
-        evaluation sorts by score. Of Parquet and Arrow files, all columns; they need not have ``rank`` and
+        evaluation sorts by score. Of Parquet files, all columns; they need not have ``rank`` and
         ``name``. Of JSON, ``qid docno score`` and, in predictions of MTEB, the model as ``name``.
         ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
 
@@ -169,14 +159,14 @@ def read_run(
         For a file that is missing, empty or not text, and for a malformed
         line: wrong number of fields, a rank that is not a whole number, a
         score that is not a number or is ``nan``; for a header without an end; for JSON that is no
-        run or repeats a query or document; if `subset` and `split` do not choose one part.
+        run, repeats a query or document, or has several subsets or splits of MTEB.
 
     Warns
     -----
     MultiAspectWarning
         If queries in predictions of MTEB retrieve the document with their own id, or most queries of another run
-        rank it first, and `drop_identical_ids` is not given. If the ranks of lines contradict the scores in most
-        rows, as negated scores do.
+        rank it first, as BEIR, and MTEB in some tasks, drop it before they score a run. If the ranks of lines
+        contradict the scores in most rows, as negated scores do.
 
     See Also
     --------
@@ -195,20 +185,16 @@ def read_run(
     0  q1    d7     1  12.500  bm25
     1  q1    d3     2   0.001  bm25
 
-    >>> read_run(StringIO('{"q1": {"q1": 2.0, "d3": 0.5}}'), drop_identical_ids=True)
+    >>> read_run(StringIO('{"q1": {"d7": 2.0, "d3": 0.5}}'))
       qid docno  score
-    0  q1    d3    0.5
+    0  q1    d7    2.0
+    1  q1    d3    0.5
     """
-    file = _RunFile(*_load(source), subset, split)
+    file = _RunFile(*_load(source))
     rows = file.read_rows()
-    if drop_identical_ids is None and (rows["qid"] == rows["docno"]).any():
+    if (rows["qid"] == rows["docno"]).any():
         warn_of_identical_ids(file.name, Run.of(rows), file.is_mteb)
-    if not file.is_mteb and not (subset is None and split is None):
-        raise MultiAspectError(
-            f"{file.name}: expected predictions of MTEB, as a subset or split is chosen, got another file; omit "
-            "both"
-        )
-    return rows[rows["qid"] != rows["docno"]].reset_index(drop=True) if drop_identical_ids else rows
+    return rows
 
 
 def load_run(source: Source) -> Run:
@@ -225,16 +211,13 @@ class _RunFile:
 
     name: str
     data: bytes
-    #: The table of a Parquet or Arrow file, or the frame; else None.
+    #: The table of a Parquet file, or the frame; else None.
     table: Any
-    #: The chosen part of predictions of MTEB.
-    subset: str | None = None
-    split: str | None = None
 
     @cached_property
     def predictions(self) -> Predictions:
         """The run of a JSON file."""
-        return read_predictions(as_text(self.name, self.data), self.subset, self.split)
+        return read_predictions(as_text(self.name, self.data))
 
     @property
     def is_mteb(self) -> bool:
@@ -275,7 +258,7 @@ def _load(source: Source | Any) -> tuple[str, bytes, Any]:
         name = type(source).__name__
         return name, b"", as_frame(source, name)
     name, data = load(source)
-    return name, data, read_arrow(name, data)
+    return name, data, read_parquet(name, data)
 
 
 def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
@@ -495,7 +478,7 @@ def _read_labels(
 ) -> tuple[str, pd.DataFrame]:
     """Read the name and the rows of a file with a label column for each aspect; labels are float64.
 
-    With `as_it_is`, a Parquet or Arrow file keeps all its columns. With `one_of_several`, judgments by subtopic
+    With `as_it_is`, a Parquet file keeps all its columns. With `one_of_several`, judgments by subtopic
     are an error.
     """
     layout = LineFormat(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints, Objects
 from ..errors import MultiAspectError, cut, in_shell, parameter
 from ..strings.texts import Texts
-from .file_contents import Text
+from .file_contents import COMPRESSIONS, Text
 
 #: Number of bytes above which pandas reads numbers faster than Python's `float`.
 _WORTHWHILE = 1 << 16
@@ -298,8 +298,8 @@ def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
 def _check_no_binary_data(text: Text) -> None:
     if b"\0" in text.data:
         raise MultiAspectError(
-            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); expected a TREC file "
-            "in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
+            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); expected text in "
+            f"UTF-8, plain or compressed by {COMPRESSIONS}"
         )
 
 

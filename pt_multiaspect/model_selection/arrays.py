@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from ..aspects import Aspects, AspectSpec, aspect_name, parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
-from ..collection.frames import materialise, plain_column, to_pandas
+from ..collection.frames import plain_column, to_pandas
 from ..errors import MultiAspectError, choices, number_of
 
 
@@ -96,7 +96,6 @@ def label_frame(
         Names of the columns of an array with as many columns, unless `aspects` are given.
     """
     declared = parse_aspects(aspects)
-    y = materialise(y)
     frame = to_pandas(y)
     if frame is not None:
         return _select_labels(frame, declared)

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, RUN_QUERY_COLUMNS, is_numeric
-from ..collection.frames import materialise, to_pandas
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, number_of, warn, warn_once
 from ..integration.parsing import MeasureLike
 from .arrays import label_frame
@@ -449,7 +449,6 @@ def metric_for(
     """
     choice("library", *_LIBRARIES)(library)
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
-    y, qid = materialise(y), materialise(qid)
     rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
     warn_of_single_rows(rows.judgments, "metric_for")
     columns = rows.frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)

@@ -17,7 +17,7 @@ from ..aspects import Aspects, AspectSpec, aspect_name, parse_aspects
 from ..bases.strings import measure_with_cutoff, similar_names
 from ..collection import Judgments
 from ..collection.columns import DOCUMENT_COLUMNS, beir_columns
-from ..collection.frames import materialise, plain_column, to_pandas
+from ..collection.frames import plain_column, to_pandas
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures
@@ -149,7 +149,7 @@ def aggregate_labels(
             if measure.accepts_aspects and measure["aspects"] is None:
                 measure = measure(aspects=declared)
     else:
-        y, qid, what = materialise(y), materialise(qid), "y"
+        what = "y"
         rows = label_frame(y, declared, measure)
         queries: NDArray[Any] | None
         if measure.statements().gain_per_query:

@@ -19,7 +19,7 @@ from .._typing import Ints, Objects
 from .._validation import proportion
 from ..aspects import Aspects, parse_aspects
 from ..collection import Judgments
-from ..collection.frames import materialise, to_pandas
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, number_of, shown, warn, warn_once
 from ..measures import TOMA, Measure
 from .arrays import check_length, fill_masked, label_frame, weight_per_query
@@ -347,7 +347,6 @@ class AspectRanker(Wrapper):
         self, X: Any, y: Any, qid: Any, sample_weight: Any, target: Measure, named: Any
     ) -> _Part:
         """Read the training set, and keep its queries and the names of its aspects."""
-        y, sample_weight = map(materialise, (y, sample_weight))
         train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
         check_aspect_target(self.target, list(train.labels.columns), has_names(y, self.aspects))
         if sample_weight is not None:
@@ -385,7 +384,6 @@ class AspectRanker(Wrapper):
         self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any
     ) -> _Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
-        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid, **others)
         features = self._features(X)
         frame = label_frame(y, self.aspects, named, self._columns if what else ())
@@ -467,7 +465,6 @@ class AspectRanker(Wrapper):
         return transformed
 
     def _features(self, X: Any) -> Any:
-        X = materialise(X)
         frame = to_pandas(X)
         if frame is not None:
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
@@ -538,7 +535,6 @@ class AspectRanker(Wrapper):
             message += f" {reason if searched else 'is not a measure'}"
             warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
             raise MultiAspectError(message)
-        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid)
         if to_pandas(y) is None:
             check_is_fitted(self)

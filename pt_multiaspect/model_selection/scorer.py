@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._validation import choice
 from ..collection import Judgments
-from ..collection.frames import materialise, to_pandas
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, number_of, warn_once
 from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query
@@ -145,7 +145,6 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
         """Score `estimator` on the rows of X with the labels y."""
-        X, y, qid = map(materialise, (X, y, qid))
         queries = find_queries(y, X, qid)
         if queries is None:
             message = (
@@ -160,6 +159,8 @@ class RankingScorer:
             )
             raise MultiAspectError(message)
         features = to_pandas(X)
+        if features is not None and not hasattr(X, "columns"):  # of a library that scikit-learn does not read
+            X = features
         if features is not None and "qid" in features.columns and not _drops_qid(estimator):
             warn_once(
                 f"X has a column qid, which {type(estimator).__name__} uses as a feature: pass qid with metadata "
@@ -332,7 +333,6 @@ def ranking_score(
     Name: CAM(aspects={'relevance': 2, 'credibility': 2})@10, dtype: float64
     """
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
-    y_true, y_score, qid, sample_weight = map(materialise, (y_true, y_score, qid, sample_weight))
     labels_shape: tuple[int, ...] = getattr(y_true, "shape", ())
     scores_shape: tuple[int, ...] = getattr(y_score, "shape", ())
     if len(labels_shape) == 1 and len(scores_shape) == 2 and scores_shape[1] > 1:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._typing import Ints
 from .._validation import boolean, count, proportion, real
-from ..collection.frames import as_pandas, materialise
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..evaluation.long_frames import find_measure
 from ..integration.aggregators import lower_is_better
@@ -105,7 +105,6 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         train, test : ndarray of int
             Indices of the rows.
         """
-        X, y, groups = map(materialise, (X, y, groups))
         queries = require_queries("RepeatedQueryKFold", y, X, groups, how="groups=qid")
         codes = pd.factorize(query_codes(check_length(queries, _num_samples(X), "groups"))[0])[0]
         n_queries = int(codes.max(initial=-1)) + 1
