@@ -26,8 +26,7 @@ from test_learning_page import cells
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CG, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, MultiAspectWarning, On
-from pt_multiaspect.collection.judgments import Judgments
-from pt_multiaspect.collection.rankings import Rankings
+from pt_multiaspect.evaluation.plan import Plan
 
 SIX = [f"{strict}{kind}_score" for kind in ("vital", "weighted", "all") for strict in ("strict_", "")]
 IMPORTANCE = {"v": "vital", "o": "okay", "x": "failed"}
@@ -1433,20 +1432,17 @@ def test_a_single_run_of_answers_as_documents_does_not_warn() -> None:
         ma.evaluate({"s0": runs["s0"]}, qrels, "nDCG@10", progress=False)
 
 
-@pytest.mark.parametrize(("measures", "times"), [(["nDCG@10", JUDGED_MEASURES[1]], 1), (["nDCG@10", "P@1"], 20)])
-def test_few_of_many_runs_are_compared_to_recognise_answers(
-    measures: list[Any], times: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each comparison reads the labels of all documents, so that that of every run would be quadratic."""
-    runs, qrels = answers_as_documents(n_systems=25)
-    compared: list[Judgments] = []
-    with_judgments = Rankings.with_judgments
+def test_no_run_is_evaluated_again_to_recognise_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bounded number of answers is evaluated alone."""
+    runs, qrels = answers_as_documents(n_systems=25, n_topics=30)
+    sizes: list[int] = []
+    values = Plan.values
     monkeypatch.setattr(
-        Rankings, "with_judgments", lambda self, alone: compared.append(alone) or with_judgments(self, alone)
+        Plan, "values", lambda self, rankings: sizes.append(len(self.judgments)) or values(self, rankings)
     )
-    with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
-        ma.evaluate(runs, qrels, measures, progress=False)
-    assert len(compared) == times
+    with pytest.warns(MultiAspectWarning, match=r"values of nDCG@10 do not tell"):
+        ma.evaluate(runs, qrels, ["nDCG@10", "P@1"], progress=False)
+    assert sizes == [len(qrels)] * 25 + [500]
 
 
 def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from .views import AspectView
 
 #: Minimum number of topics for warnings; smaller collections are examples.
 _MIN_TOPICS = 5
-
-#: Minimum number of topics that runs share to conclude that their documents are answers.
-_MIN_SHARED = 2
 
 #: Minimum number of retrieved and of judged documents to conclude that the ids do not match.
 _MIN_DOCUMENTS = 10
@@ -120,35 +116,6 @@ def single_documents(rankings: Rankings) -> dict[str, str]:
         return {}
     query, _, docnos = rankings.documents(None)
     return dict(zip(rankings.judgments.qids[query].tolist(), docnos.tolist(), strict=True))
-
-
-def warn_of_answers(documents: Collection[Mapping[str, str]], labels: Iterable[str]) -> None:
-    """Warn if the documents of all runs look like answers, which measures of rankings compare with each other.
-
-    Parameters
-    ----------
-    documents : collection of mapping of str to str
-        The `single_documents` of each run.
-    labels : iterable of str
-        The measures whose values depend on the documents of other runs; read if the documents look like answers.
-    """
-    if len(documents) < 2 or not all(documents):
-        return
-    distinct = [docno for run in documents for docno in {*run.values()}]
-    topics = Counter(qid for run in documents for qid in run)
-    n_shared = sum(times > 1 for times in topics.values())
-    if len(set(distinct)) < len(distinct) or n_shared < _MIN_SHARED or 2 * n_shared <= len(topics):
-        return
-    named = list(labels)
-    if not named:
-        return
-    warn_once(
-        f"each of the {len(documents)} runs has one document per topic, and no document is in two runs, as if the "
-        f"documents were generated answers. Then values of {choices(named)} do not tell how good an answer is: "
-        "they are divided by an ideal or by the number of relevant documents, which contain the answers of other "
-        "runs. Score answers with ma.answers, as in ma.answers.combine(ma.answers.from_criteria(judged, "
-        "aspects=…), 'CAM'), or choose measures without this division, such as CG@1 and P@1"
-    )
 
 
 def warn_if_swapped(rankings: Rankings, name: str) -> None:

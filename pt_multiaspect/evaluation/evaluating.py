@@ -8,12 +8,13 @@ from itertools import chain
 import pandas as pd
 
 from ..collection import Judgments
-from ..collection.overlap import warn_of_answers, warn_of_unlabelled_topics
+from ..collection.overlap import warn_of_unlabelled_topics
 from ..errors import Cause, reissue, warn_of_runs
 from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, run_title
+from .answers_as_documents import warn_of_answers
 from .plan import Outcome, Plan
 from .topics import check_average_over
 
@@ -115,8 +116,7 @@ def evaluate(
     if progress and topics is None:  # with topics, there is a bar of pipelines
         evaluations = _show_progress(evaluations, named.total)
     outcomes = _collect_outcomes(evaluations)
-    documents = [outcome.documents for outcome in outcomes]
-    warn_of_answers(documents, plan.relative_measures(documents))
+    warn_of_answers(plan, outcomes)
     result = plan.frame([outcome.name for outcome in outcomes], [outcome.values for outcome in outcomes])
     record_measures(result, labelled)
     return result

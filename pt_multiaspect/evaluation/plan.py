@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats
-from ..bases.delegated import (
-    check_functions,
-    first_fraction,
-    function_of,
-    qrels_inputs,
-    reads_relevance,
-    run_inputs,
-)
+from ..bases.delegated import check_functions, first_fraction, qrels_inputs, reads_relevance, run_inputs
 from ..bases.pickling import pickle_with_code
 from ..bases.standard import DiversityMeasures, StandardMeasures, is_diversity_measure
 from ..collection import Judgments, Rankings
@@ -31,9 +22,6 @@ from ..integration.provider import supports
 from ..io.runs import join
 from .long_frames import COLUMNS
 from .topics import TOPICS, counted_topics
-
-#: The maximum number of runs that are evaluated again, to tell whether measures depend on the documents of others.
-_MOST_COMPARED = 20
 
 #: Plans by key that this process has received.
 _plans: dict[str, Plan] = {}
@@ -107,41 +95,6 @@ class Plan:
             warn_of_missing_topics(self.judgments, rankings.hits.n_ret > 0, np.any(self.counted, axis=0))
             values = self.values(rankings)
         return Outcome(name, values, causes, single_documents(rankings))
-
-    def relative_measures(self, documents: Iterable[Mapping[str, str]]) -> Iterator[str]:
-        """Yield the measures whose values differ if only the documents of one run are judged.
-
-        These are divided by an ideal or by the number of relevant documents. Functions of users are not called,
-        and diversity measures read the qrels by subtopic.
-
-        Parameters
-        ----------
-        documents : iterable of mapping of str to str
-            The `single_documents` of each run, of which the first ones are evaluated.
-        """
-        judgments = self.judgments
-        labelled = {
-            label: measure
-            for label, measure in zip(self.labels, self.measures, strict=True)
-            if function_of(measure) is None and not is_diversity_measure(measure)
-        }
-        for run in islice(documents, _MOST_COMPARED):
-            if not labelled:
-                return
-            relative: list[str] = []
-            with silence_warnings(), suppress(MultiAspectError):  # a measure may not do without the other documents
-                rankings = Rankings({qid: {docno: 1.0} for qid, docno in run.items()}, judgments)
-                kept = np.zeros(len(judgments), dtype=np.bool_)
-                kept[rankings.hits.row] = True
-                labels = {name: np.where(kept, judgments.labels(name), np.nan) for name in judgments.label_names}
-                by_row = {name: judgments.row_values(values) for name, values in labels.items()}
-                alone = judgments.with_labels(by_row, scales=judgments)
-                values = Plan(judgments, labelled).values(rankings)
-                values_alone = Plan(alone, labelled).values(rankings.with_judgments(alone))
-                pairs = zip(labelled, values, values_alone, strict=True)
-                relative = [label for label, row, row_alone in pairs if not np.allclose(row, row_alone)]
-            yield from relative
-            labelled = {label: measure for label, measure in labelled.items() if label not in relative}
 
     def values(self, rankings: Rankings) -> Floats:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
