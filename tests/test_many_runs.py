@@ -232,5 +232,5 @@ def test_a_pickled_run_has_no_bytes_of_other_runs():
     """As the docnos of a file are within its lines, and some rows of a frame within all."""
     run = Run.of(pd.DataFrame({"qid": "q1", "docno": [f"d{n:06}" for n in range(10_000)], "score": 1.0}))
     some = Run(run.qids, run.query[:100], run.docnos.take(slice(0, 10_000, 100)), run.score[:100])
-    assert len(pickle.dumps(run)) < 20 * len(run)
-    assert len(pickle.dumps(some)) < 30 * len(some)
+    assert len(pickle.dumps(run)) < 30 * len(run)
+    assert len(pickle.dumps(some)) < 40 * len(some)

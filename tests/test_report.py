@@ -21,6 +21,7 @@ from pt_multiaspect.measures.definitions import sentence
 from pt_multiaspect.reporting import Report, payload
 from pt_multiaspect.reporting import page as pages
 from pt_multiaspect.reporting.payload import choose_extent, rankings_payload
+from pt_multiaspect.reporting.record import installed_versions
 
 BASELINE = NASTY[0]
 
@@ -296,6 +297,32 @@ def test_definitions_print_scales_in_one_table(page):
     assert "{" not in definitions
     assert "TOMA@5" in definitions
     assert "MM(base='P')@5" in definitions
+
+
+def test_versions_measures_and_options_are_recorded(page):
+    """Measures in full, as other programs do not know the names of scales."""
+    record = page.text.split("Versions, measures and options")[1]
+    for name, version in installed_versions().items():
+        assert f"{name}{version}" in record
+    scales = "{'relevance': 2, '<b>cred': 3}"
+    assert f"MM(base='P',aspects={scales})@5" in record
+    assert "testpaired t-test, Holm correction" in record
+    assert "significance level0.05" in record
+    assert "resamples" not in record  # which the t-test does not draw
+
+
+@pytest.mark.filterwarnings("ignore:.*someone's names no known measure:pt_multiaspect.MultiAspectWarning")
+def test_of_values_the_record_has_their_definitions_too():
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(n_topics=3)
+    measure = ma.MM(aspects=ma.Aspects(SCALES)) @ 5
+    values = ma.evaluate(runs, qrels, {"ours": measure, "AP": "AP"}, progress=False)
+    values["measure"] = values["measure"].replace("AP", "someone's")
+    text = Page(ma.report(values, test="bootstrap", n_resamples=1000, seed=3).to_html()).text
+    record = text.split("Versions, measures and options")[1]
+    assert str(measure) in record
+    assert "someone'svalues as given" in record
+    assert "resamples1000seed3" in record
 
 
 def test_a_heat_map_of_few_systems_is_not_drawn():

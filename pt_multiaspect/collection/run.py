@@ -14,7 +14,7 @@ import pandas as pd
 from .._typing import Floats, Ints, Objects
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown, tally
 from ..strings.identifiers import is_arrow
-from ..strings.texts import Texts, as_bytes
+from ..strings.texts import Texts
 from .columns import DOCUMENT_COLUMNS, RUN_QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
 from .frames import refuse_splits, to_pandas
 from .inputs import check_strings, describe_row
@@ -22,10 +22,7 @@ from .inputs import check_strings, describe_row
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The rows of a run, in their original order: queries as codes, documents as bytes, scores as floats.
-
-    Pickling takes little time, as there is no Python string per row.
-    """
+    """The rows of a run, in their original order: queries as codes, documents as bytes, scores as floats."""
 
     #: The distinct queries.
     qids: Objects
@@ -82,24 +79,6 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.score)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # As bytes: joblib would write arrays to files, and keep the files until all runs are evaluated.
-        heads = np.flatnonzero(np.diff(self.query, prepend=-1))
-        blocks = as_bytes(self.query[heads]), as_bytes(np.diff(heads, append=len(self)))
-        return _restore_run, (self.qids.tolist(), *blocks, self.docnos, self.score.tobytes(), self.others)
-
-
-def _restore_run(
-    qids: list[str],
-    block_query: tuple[bytes, str],
-    block_size: tuple[bytes, str],
-    docnos: Texts,
-    score: bytes,
-    others: pd.DataFrame | None,
-) -> Run:
-    query = np.repeat(np.frombuffer(*block_query).astype(np.intp), np.frombuffer(*block_size))
-    return Run(np.array(qids, dtype=object), query, docnos, np.frombuffer(score), others)
 
 
 @contextmanager

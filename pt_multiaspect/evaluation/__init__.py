@@ -1,4 +1,4 @@
-"""Evaluation of runs: sequential, parallel, resumable, or by engines such as Spark."""
+"""Evaluation of runs, here or by engines such as Spark; values per topic and their aggregation."""
 
 from .aggregation import aggregate, check_columns, interval_columns
 from .evaluating import evaluate

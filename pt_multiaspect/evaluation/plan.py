@@ -1,4 +1,4 @@
-"""Plan of an evaluation: judgments and measures, prepared once for any number of runs and processes."""
+"""Plan of an evaluation: judgments and measures, prepared once for any number of runs."""
 
 from __future__ import annotations
 
