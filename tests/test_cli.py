@@ -505,8 +505,9 @@ def test_the_tests_are_those_of_python(cli, trec_files, test):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("correction", ["holm", "none"])
-def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
-    options = ["--baseline", "runs/beta.run", "--correction", correction, "--alpha", "0.3", "runs"]
+def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correction):
+    monkeypatch.setattr("pt_multiaspect.cli.options.ALPHA", 0.3)  # some of few topics
+    options = ["--baseline", "runs/beta.run", "--correction", correction, "runs"]
     measures = ["CAM@3", "ESL(wanted=1)"]
     code, out, _ = cli("evaluate", "-m", " ".join(measures), *options, "--format", "json")
     assert code == 0
@@ -548,15 +549,15 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
     assert f"{interval} (Student’s t, not corrected, 6 topics)." in shown
 
 
-def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli):
+def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_files):
     code, out, _ = cli("evaluate", "-m", "AP", "NumRet", "--baseline", "beta", "runs", "--format", "json")
     assert code == 0
     fields = [key for key in json.loads(out)[0] if "difference" in key]
     assert fields == ["AP difference", "AP difference low", "AP difference high"]
     _, out, _ = cli("evaluate", "-m", "NumRet", "--baseline", "beta", "runs", "--format", "table")
     assert "[" not in out
-    _, out, _ = cli("compare", "-m", "AP", "NumRet", "runs/alpha.run", "runs/beta.run", "--format", "json")
-    of_ap, of_sum = json.loads(out)
+    cli("compare", "-m", "AP", "NumRet", "runs/alpha.run", "runs/beta.run", "-o", "table.json")
+    of_ap, of_sum = json.loads((trec_files / "table.json").read_text())
     assert of_ap["low"] < of_ap["difference"] < of_ap["high"]
     assert of_sum["low"] is of_sum["high"] is None
 
@@ -610,13 +611,12 @@ def test_a_faulty_run_is_an_error(cli, trec_files):
             ["--baseline", "beta", "--test", "tukey", "--correction", "fdr_bh"],
             "--test tukey corrects for the number of pairs itself: omit --correction fdr_bh",
         ),
-        (["--alpha", "0.01"], "--alpha requires --baseline"),
+        (["--correction", "holm"], "--correction requires --baseline"),
         (["-q", "--ci"], "--ci applies to means"),
         (["-q", "--baseline", "alpha.run"], "--baseline applies to means"),
         (["--baseline", "omega.run"], "expected one of the runs (alpha.run, beta.run, delta.run, gamma.run)"),
         (["--output", "table.doc"], ".csv, .tsv, .json"),
         (["--frmat", "csv"], "--format"),
-        (["--alpha", "2", "--baseline", "alpha.run"], "--alpha"),
     ],
 )
 def test_bad_options(cli, options, part):
@@ -681,13 +681,13 @@ def test_output_is_a_file_in_the_format_of_its_suffix(cli, trec_files, suffix):
 
 @pytest.mark.slow
 def test_latex_is_that_of_systems_table(cli, trec_files):
-    options = ["--baseline", "beta.run", "--ci", "--sort", "CAM@3", "--alpha", "0.3", "--format", "tex"]
+    options = ["--baseline", "beta.run", "--ci", "--sort", "CAM@3", "--format", "tex"]
     code, out, _ = cli("evaluate", "-m", "CAM@3 RR", *options, "runs")
     assert code == 0
     values = _values(trec_files, ["CAM@3", "RR"])
     order = aggregate(values).sort_values("CAM@3", ascending=False)["name"].tolist()
     values = values.sort_values("name", key=lambda column: column.map(order.index), kind="stable")
-    table = systems_table(values, baseline="beta.run", alpha=0.3, ci=0.95, interval="ends", decimals=4)
+    table = systems_table(values, baseline="beta.run", ci=0.95, interval="ends", decimals=4)
     expected = table.to_latex()
     assert out == expected
     assert out.index("alpha.run") < out.index("delta.run")
@@ -723,14 +723,15 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
     assert out.splitlines()[1].startswith("% For how these values can differ from official ones")
     others = [
         cli("evaluate", "-m", "AP", "-q", "--format", "tex", "runs"),
-        cli("compare", "-m", "AP", "--format", "tex", "runs/alpha.run", "runs/delta.run"),
     ]
-    for code, out, err in [(0, plain, ""), *others]:
+    assert cli("compare", "-m", "AP", "-o", "compared.tex", "runs/alpha.run", "runs/delta.run")[0] == 0
+    compared = (trec_files / "compared.tex").read_text(encoding="utf-8")
+    for code, out, err in [(0, plain, ""), (0, compared, ""), *others]:
         assert code == 0, err
         assert out.startswith("% requires \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\begin{tabular}{l")
         assert out.endswith("\\end{table}\n")
-    assert r"$-$" in others[1][1]
-    assert "\ndelta.run against alpha.run; 95 \\% interval by Student's t, verdict by" in others[1][1]
+    assert r"$-$" in compared
+    assert "\ndelta.run against alpha.run; 95 \\% interval by Student's t, verdict by" in compared
 
 
 def _rows(latex):

@@ -268,12 +268,10 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
     measures = ["mean=CAM(base=P@10)", "deep=On(base=RBP(p=0.5),aspect=a)"]
     options = ["--aspects", '{"a": 1, "b": 1, "c": 1}', *(part for text in measures for part in ("-m", text))]
     compared = ["--baseline", "first"] if command == "evaluate" else []
-    code = main(
-        [command, "--qrels", "a=a", "b=b", "c=c", *options, *compared, "--format", "json", "first", "second"]
-    )
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    rows = json.loads(captured.out)
+    qrels = ["--qrels", "a=a", "b=b", "c=c"]
+    code = main([command, *qrels, *options, *compared, "-o", "table.json", "first", "second"])
+    assert code == 0, capsys.readouterr().err
+    rows = json.loads((tmp_path / "table.json").read_text())
     values = evaluate(
         ["first", "second"], read_qrels({name: name for name in "abc"}),
         {"mean": CAM(base="P@10", aspects=dict.fromkeys("abc", 1))}, progress=False,
@@ -287,8 +285,9 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
         assert [(rows[1][f"{label} +"], rows[1][f"{label} -"]) for label in ("mean", "deep")] == [(0, 0), (1, 1)]
 
 
-def test_compare_shows_both_runs(cli):
-    code, out, err = cli("compare", *SCALED, "--alpha", "0.2", "runs/beta.run", "runs/delta.run")
+def test_compare_shows_both_runs(cli, monkeypatch):
+    monkeypatch.setattr("pt_multiaspect.cli.compare.ALPHA", 0.2)
+    code, out, err = cli("compare", *SCALED, "runs/beta.run", "runs/delta.run")
     assert (code, err) == (0, "")
     table = read(out).set_index("measure")
     values = perquery(["beta.run", "delta.run"])
@@ -313,11 +312,12 @@ def test_compare_shows_both_runs(cli):
     assert "worse" in set(table["verdict"])
 
 
-def test_compare_names_both_runs_of_the_difference(cli):
+def test_compare_names_both_runs_of_the_difference(cli, trec_files):
     """It was the second minus the first, and in Python the first minus the second, under one head."""
     runs = ["runs/beta.run", "new=runs/delta.run"]
     for options in ([], ["-q"]):
-        head, *_ = cli("compare", *SCALED, *options, "--format", "md", *runs)[1].splitlines()
+        assert cli("compare", *SCALED, *options, "-o", "table.md", *runs)[0] == 0
+        head, *_ = (trec_files / "table.md").read_text().splitlines()
         assert "| beta.run | new | new - beta.run |" in head
     table = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
     values = perquery(["beta.run", "delta.run"])
@@ -353,7 +353,6 @@ def test_compare_puts_the_largest_differences_first(cli):
         (["runs/beta.run", "runs"], "given twice"),
         (["runs/beta.run", "wins=runs/delta.run"], "the run name wins is also a column"),
         (["--top", "3", "runs/beta.run", "runs/delta.run"], "--top requires -q"),
-        (["-q", "--alpha", "0.1", "runs/beta.run", "runs/delta.run"], "apply to means"),
         (["-m", "measure=AP", "runs/beta.run", "runs/delta.run"], "label 'measure' of a measure"),
     ],
 )
@@ -363,7 +362,7 @@ def test_compare_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
-# -- correlate, bounds, axioms ------------------------------------------------------------------------------
+# -- correlate, axioms ------------------------------------------------------------------------------
 
 
 def test_correlate(cli):
@@ -397,11 +396,10 @@ def test_weightings(cli, trec_files):
     runs = {name.removesuffix(".gz"): path for name, path in runs.items()}
     on = [On(aspect=aspect, base="nDCG@5", aspects=scales) for aspect in scales]
     values = evaluate(runs, qrels, on, progress=False)
-    options = {"alpha": 0.1, "correction": "holm", "at_least": {"relevance": 0.25}}
-    arguments = ["--alpha", "0.1", "--correction", "holm", "--at-least", "relevance=0.25", "runs"]
-    code, out, err = cli("weightings", "-m", "CAM@5", "--aspects", "scales.json", *arguments)
+    arguments = ["-m", "CAM@5", "--aspects", "scales.json", "--at-least", "relevance=0.25", "runs"]
+    code, out, err = cli("weightings", *arguments)
     assert (code, err) == (0, "")
-    expected = analysis.weightings(values, CAM(aspects=scales) @ 5, **options).pairs
+    expected = analysis.weightings(values, CAM(aspects=scales) @ 5, at_least={"relevance": 0.25}).pairs
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
     code, out, err = cli(
         "weightings", "-m", "CAM(gate=relevance)@5", "--aspects", "scales.json", "--baseline", "beta", "runs"
@@ -412,24 +410,17 @@ def test_weightings(cli, trec_files):
     assert read(out)["fraction"].tolist() == expected["fraction"].tolist()
     assert set(read(out)["b"]) == {"beta.run"}
     # Several measures are weighted themselves; a file of them gives the same.
-    code, several, err = cli("weightings", "-m", "AP", "RR", "--format", "csv", "runs")
+    code, _, err = cli("weightings", "-m", "AP", "RR", "-o", "several.csv", "runs")
     assert (code, err) == (0, "")
     assert cli("evaluate", "-m", "AP", "RR", "-q", "--format", "tot", "-o", "values.txt", "runs")[0] == 0
     code, out, err = cli(
         "weightings", "--values", "tot=values.txt", "-m", "AP", "-m", "RR", "-o", "out.csv", qrels=()
     )
     assert (code, err, out) == (0, "", "")
-    assert Path("out.csv").read_text() == several
-    code, out, err = cli(
-        "weightings", "--values", "tot=values.txt", "-m", "AP", "RR", "--format", "table", qrels=()
-    )
+    assert Path("out.csv").read_text() == Path("several.csv").read_text()
+    code, _, err = cli("weightings", "--values", "tot=values.txt", "-m", "AP", "RR", "-o", "out.txt", qrels=())
     assert (code, err) == (0, "")
-    assert "of 6 pairs change" in out
-    groups = "\n".join(f"q{topic} {'even' if topic % 2 == 0 else 'odd'}" for topic in range(6))
-    Path("groups.txt").write_text(groups)
-    code, out, _ = cli("weightings", "-m", "CAM", "--aspects", "scales.json", "--by", "groups.txt", "runs")
-    assert code == 0
-    assert read(out)["group"].unique().tolist() == ["even", "odd", "all"]
+    assert "of 6 pairs change" in Path("out.txt").read_text()
 
 
 @pytest.mark.parametrize(
@@ -462,25 +453,24 @@ def test_weightings_says_what_is_wrong(cli, options, part):
 def test_robustness(cli, trec_files):
     scales = Aspects.from_file("scales.json")
     qrels, runs = read_qrels(QRELS), {f"{name}.run": f"runs/{name}.run" for name in ("alpha", "beta", "gamma")}
-    options = ["--aspects", "scales.json", "--baseline", "beta", "--alpha", "0.1", "--correction", "none"]
+    options = ["--aspects", "scales.json", "--baseline", "beta"]
     arguments = [*options, "-m", "CAM@5", "--variants", "MM@5 CAM@3"]
     code, out, err = cli("robustness", *arguments, *runs.values())
     assert (code, err) == (0, "")
     expected = ma.robustness(
-        runs, qrels, CAM(aspects=scales) @ 5, baseline="beta.run", alpha=0.1, correction=None,
+        runs, qrels, CAM(aspects=scales) @ 5, baseline="beta.run",
         variants={"MM@5": ma.MM(aspects=scales) @ 5, "CAM@3": CAM(aspects=scales) @ 3},
     )  # fmt: skip
     pd.testing.assert_frame_equal(read(out), expected.table, check_dtype=False)
     assert set(expected.table["question"]) == {"topics", "aspects", "weights", "variants", "labels"}
-    code, out, _ = cli("robustness", *arguments, "--format", "table", *runs.values())
-    assert (code, out.strip()) == (0, str(expected))
-    code, out, _ = cli("robustness", *arguments, "--format", "tex", *runs.values())
-    assert (code, out) == (0, expected.to_latex())
-    code, out, _ = cli("robustness", *arguments, "--format", "md", *runs.values())
-    assert code == 0
-    assert "| question | verdict | evidence |" in out
-    code, out, _ = cli("robustness", *arguments, "--format", "json", *runs.values())
-    assert [row["evidence"] for row in json.loads(out)] == expected.table["evidence"].tolist()
+    written = {}
+    for suffix in ("txt", "tex", "md", "json"):
+        assert cli("robustness", *arguments, "-o", f"table.{suffix}", *runs.values())[0] == 0
+        written[suffix] = (trec_files / f"table.{suffix}").read_text(encoding="utf-8")
+    assert written["txt"].strip() == str(expected)
+    assert written["tex"] == expected.to_latex()
+    assert "| question | verdict | evidence |" in written["md"]
+    assert [row["evidence"] for row in json.loads(written["json"])] == expected.table["evidence"].tolist()
 
 
 def test_robustness_of_the_first_measure_of_a_report_and_of_values(cli, trec_files):
@@ -896,16 +886,15 @@ def explanation(measure: str, qid: str):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("measure", ["TOMA@5", "MM(base='AP')", "AP", "NLRE"])
-def test_explain_prints_what_python_prints(cli, measure):
+def test_explain_prints_what_python_prints(cli, trec_files, measure):
     options = ["-m", measure, "--aspects", "scales.json", "--query", "q2", "runs/beta.run"]
     code, out, _ = cli("explain", *options)
     assert code == 0
     expected = explanation(measure, "q2")
     assert out == f"{expected}\n"
     assert max(map(len, out.splitlines())) <= 80
-    code, out, _ = cli("explain", *options, "--format", "json")
-    assert code == 0
-    rows = json.loads(out)
+    assert cli("explain", *options, "-o", "ranks.json")[0] == 0
+    rows = json.loads((trec_files / "ranks.json").read_text())
     assert [row["docno"] for row in rows if row["rank"] is not None] == expected.ranks["docno"].dropna().tolist()
     total = sum(row["contribution"] for row in rows) + expected.offset
     values = evaluate({"beta.run": "runs/beta.run"}, read_qrels(QRELS), [expected.measure], progress=False)
@@ -956,7 +945,7 @@ CONTROL = "\x1b[2J\x07\x9b2J\u202e"
         ("evaluate", "-m", "AP", "--format", "table", "--judged", "runs"),
         ("evaluate", "-m", "AP", "-q", "--format", "md", "runs"),
         ("evaluate", "-m", "AP", "--format", "tex", "runs"),
-        ("compare", "-m", "AP", "-q", "--format", "table", f"runs/alpha{CONTROL}.run", "runs/beta.run"),
+        ("compare", "-m", "AP", "-q", "-o", "t.txt", f"runs/alpha{CONTROL}.run", "runs/beta.run"),
         ("describe", "-m", "TOMA", "runs"),
         ("describe", "--contingency", "relevance", f"x{CONTROL}"),
         ("explain", "-m", "CAM", "--query", f"q0{CONTROL}", "runs/beta.run"),
@@ -971,5 +960,6 @@ def test_control_characters_do_not_reach_the_terminal(cli, trec_files, arguments
         path.write_text(re.sub(r"(?m)^q0", f"q0{CONTROL}", text), encoding="utf-8")
     (trec_files / "runs" / "alpha.run").rename(trec_files / "runs" / f"alpha{CONTROL}.run")
     _, out, err = cli(*arguments, qrels=("relevance=relevance.txt", f"x{CONTROL}=credibility.txt"))
-    assert out + err
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", out + err)
+    written = "".join(path.read_text(encoding="utf-8") for path in trec_files.glob("t.txt"))
+    assert out + err + written
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", out + err + written)

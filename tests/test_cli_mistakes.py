@@ -114,7 +114,7 @@ MISTAKES = [
     ),
     # options
     ("evaluate -m AP --ouput x.csv runs", "no such option --ouput. Did you mean --output?"),
-    ("evaluate -m AP --baseline beta.run --alpha 5% runs", "--alpha: expected a number, got '5%'"),
+    ("compare -m AP -q --top two runs/alpha.run runs/beta.run", "--top: expected a whole number, got 'two'"),
     (
         "evaluate -m AP --baseline beta.run --correction holms runs",
         "--correction: expected one of holm, bonferroni, fdr_bh, none",
@@ -124,10 +124,9 @@ MISTAKES = [
     ("evaluate -m NLRE --average-over positive runs", "use --average-over judged"),
     ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
     ("axioms -m TOMA --documents 9 --qrels x", "no such option --qrels"),
-    ("report --base nDGC -o x.html runs", "--base: On: unknown base 'nDGC'"),
     ("explain -m AP runs/beta.run", "missing --query: give the id of a query"),
     # output
-    ("evaluate -m AP -o x.pdf runs", "got x.pdf; write x.csv, or add --format"),
+    ("evaluate -m AP -o x.pdf runs", "got x.pdf; write x.csv"),
     ("report -o x.pdf runs", "got x.pdf; write x.html, which browsers print as PDF"),
     ("evaluate -m AP -o nowhere/x.csv runs", "--output: there is no directory nowhere; create it first"),
     ("evaluate -m AP -o runs runs", "--output: expected a file, got the directory runs"),
@@ -156,11 +155,7 @@ MISTAKES = [
     ("describe --qrels =relevance.txt a=b", "got '=relevance.txt'; write ASPECT=relevance.txt"),
     ("datasets health -o -", "--output: expected a directory, got -"),
     ("evaluate -m Precision runs", "P requires the parameter cutoff, as in P@10"),
-    ("report -o x.html --suite trec-misinfo-2021 runs", "add --average-over judged to evaluate its measures"),
-    (
-        "report -o x.html --average-over positive -m AP runs",
-        "--average-over: a report compares measures on the same",
-    ),
+    ("report -o x.html --suite trec-misinfo-2021 runs", "'pt-multiaspect evaluate' evaluates it"),
     (
         "evaluate -m TOMA --qrels relevance=relevance.txt credibility=other.txt runs",
         "read them anyway with --no-check",
@@ -246,8 +241,6 @@ def test_options_that_messages_advise_do_what_they_say(cli, faulty_files):
     other = ("relevance=relevance.txt", "credibility=other.txt")
     assert cli("evaluate", "-m", "AP", "runs", qrels=other)[0] == 2
     assert cli("evaluate", "-m", "AP", "--no-check", "runs", qrels=other)[0] == 0
-    topics = ("--average-over", "judged", "--base", "AP", "-o", "x.html", "runs")
-    assert cli("report", "-m", "AP", *topics)[0] == 0
 
 
 def test_a_file_of_earlier_results_is_replaced(cli, trec_files):
@@ -348,7 +341,6 @@ def test_messages_of_the_package_name_options(cli, trec_files, line, expected):
         ("evaluate -m NLRE --average-over positive runs", "--average-over positive: "),
         ("axioms -m TOMA --trials 0", "--trials: expected a whole number"),
         ("axioms -m TOMA --seed -1", "--seed: expected a whole number"),
-        ("report --base nDGC -o x.html runs", "--base: On: unknown base"),
     ],
 )
 def test_the_other_names_in_patterns(cli, faulty_files, line, option):

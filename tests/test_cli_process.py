@@ -15,7 +15,6 @@ from pt_multiaspect.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 EVALUATE = ["evaluate", "--qrels", "relevance=relevance.txt", "-m", "AP"]
-CORRELATE = ["correlate", "--qrels", "relevance=relevance.txt", "-m", "AP", "RR"]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and streams of POSIX")
 
@@ -38,8 +37,8 @@ def start(*arguments: str, paths: tuple[object, ...] = (ROOT,), **options: objec
 def test_nothing_but_the_result_is_printed_without_another_stream(trec_files, monkeypatch, capsys, stream):
     monkeypatch.chdir(trec_files)
     monkeypatch.setattr(sys, stream, None)
-    assert main([*CORRELATE, "--format", "json", "runs"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["measure"] == "AP"
+    assert main([*EVALUATE, "--format", "json", "runs"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "alpha.run"
 
 
 def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
@@ -60,7 +59,6 @@ def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
         (EVALUATE, "2>&-", 0, ""),
         (EVALUATE, ">&- 2>&-", 1, ""),
         (EVALUATE, "<&-", 0, ""),
-        (CORRELATE, "2>&-", 0, ""),
         ([*EVALUATE, "-m", "Nope"], "2>&-", 2, ""),
         (EVALUATE, "> /dev/full", 1, "pt-multiaspect: error: output: No space left on device\n"),
     ],

@@ -502,8 +502,6 @@ def test_best_values_of_a_table_are_those_of_each_group() -> None:
     text = str(ma.systems_table(long_frame(SCORES), by=GROUPS, decimals=2))
     best = [means.loc[rows["AP"].idxmax(), "name"] for _, rows in means.groupby("group", sort=False)]
     assert [line[0] for line in text.splitlines() if re.match(r"[abc] .*\*", line)] == best
-    with pytest.raises(MultiAspectError, match="groups= are sections of systems, by= of topics: omit one"):
-        ma.systems_table(long_frame(SCORES), by=GROUPS, groups={"x": ["a", "b", "c"]})
 
 
 def test_the_command_line_shows_groups(cli, trec_files) -> None:

@@ -585,11 +585,11 @@ def test_reports_show_the_estimates_below_the_values() -> None:
     runs, human, model = world()
     scales = {"relevance": 2, "credibility": 2}
     measures = {"TOMA": ma.TOMA(aspects=scales) @ 5, "NumRet": "NumRet"}
-    report = ma.report(runs, model, measures, human=human, aspects=scales, baseline="poor", ci=0.9, progress=False)
+    report = ma.report(runs, model, measures, human=human, aspects=scales, baseline="poor", progress=False)
     labels = [label for label in report.labels if label != "NumRet"]
     values = ma.evaluate(runs, human, report._figures.measures, progress=False)
     parts = [part[part["measure"].isin(labels)] for part in (values, report.perquery)]
-    expected = prediction_powered(*parts, baseline="poor", ci=0.9)
+    expected = prediction_powered(*parts, baseline="poor")
     pd.testing.assert_frame_equal(report.powered.table, expected.table)
     pd.testing.assert_frame_equal(report.powered.differences, expected.differences)
     by_measure = dict(zip(report.labels, report._data["powered"], strict=True))
@@ -671,7 +671,7 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
     ("line", "message"),
     [
         ([*LINE, "--ci", "good.run"], "--human shows estimates with intervals: omit --ci, or --human"),
-        ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --alpha, or --human"),
+        ([*LINE, "--baseline", "poor", "--test", "t", "good.run", "poor.run"], "omit --test, or --human"),
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
         (

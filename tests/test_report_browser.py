@@ -29,7 +29,7 @@ TOPICS = (
 def report() -> Report:
     pytest.importorskip("vl_convert")
     runs, qrels = world()
-    return ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", depth=4, progress=False)
+    return ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -193,8 +193,8 @@ def test_drilling_down(page, report):
             f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('tbody tr')]"
             ".map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
         )
-        top = explanation.ranks.head(4)
-        assert [row[1] for row in shown[:4]] == top["docno"].tolist()
+        top = explanation.ranks.head(10)
+        assert [row[1] for row in shown[: len(top)]] == top["docno"].tolist()
         for row, label in zip(shown, top["relevance"], strict=False):
             assert row[3] == ("–" if label != label else f"{label:g}")
         amounts = page(

@@ -110,7 +110,7 @@ def test_one_label_per_answer_and_criteria_without_grades() -> None:
     assert text == "faithful and complete: values in [0, 1], as given. 48 labels of 24 answers."
 
 
-@pytest.mark.filterwarnings("ignore:from_criteria. on 8 topics")
+@pytest.mark.filterwarnings("ignore:judged. on 8 topics")
 def test_a_judge_of_some_answers_only() -> None:
     judged = labels()
     kept = judged[(judged["judge"] == "a") | (judged["topic"] != "q0")]
@@ -121,7 +121,7 @@ def test_a_judge_of_some_answers_only() -> None:
     assert "b not all answers" in said(without, values)
 
 
-@pytest.mark.filterwarnings("ignore:from_criteria. on 8 topics")
+@pytest.mark.filterwarnings("ignore:judged. on 8 topics")
 def test_judges_of_different_answers_have_no_difference() -> None:
     """The means of a judge would be over other topics for each run."""
     judged = labels()
@@ -223,13 +223,13 @@ def test_the_agreement_of_judges_in_the_shell(tmp_path: Path, monkeypatch: Any, 
     monkeypatch.chdir(tmp_path)
     labels().to_csv("judged.csv", index=False)
     SCALES.to_file("scales.json")
-    assert main(["answers", "judged.csv", "--aspects", "scales.json", "--agreement", "--format", "json"]) == 0
-    found = pd.DataFrame(json.loads(capsys.readouterr().out))
+    assert main(["answers", "judged.csv", "--aspects", "scales.json", "--agreement", "-o", "a.json"]) == 0
+    found = pd.DataFrame(json.loads(Path("a.json").read_text()))
     expected = judge_agreement(labels(), aspects=SCALES, ci=0.95)
     expected = expected.rename(columns={"aspect": "criterion", "n_documents": "n_answers"})
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
     for options, message in (
-        (["--alpha", "0.1"], "--alpha applies to scores: omit it, or --agreement"),
+        (["--ci"], "--ci applies to scores: omit it, or --agreement"),
         (["--title", "x"], "--title applies to scores"),
         (["-o", "a.html"], "--agreement is a table: write a file such as agreement.csv"),
     ):

@@ -125,8 +125,6 @@ def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
     ends = ends_of(UP, [0.5, 0.55, 0.6, 0.57], " (not corrected)")
     change = f"(+0.0450, {ends}, p = {p:#.3g}, corrected for all pairs)"
     assert f"It is above b, the next {change}, but not significantly." in report.summary
-    lenient = ma.report(values, measures=HIGHER, alpha=0.3)
-    assert "It is significantly above b, the next (+0.0450, 70 % interval [0." in lenient.summary
 
 
 def test_one_system_states_its_value_and_interval() -> None:
@@ -171,13 +169,11 @@ WORLD = {
 }
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("baseline", ["c", None])
-@pytest.mark.parametrize("correction", ["holm", None])
-def test_how_far_it_holds_is_the_robustness_of_the_pair(baseline: str | None, correction: str | None) -> None:
+def test_how_far_it_holds_is_the_robustness_of_the_pair(baseline: str | None) -> None:
     values = ma.answers.combine(frame(WORLD).query("measure != 'cost'"), {"CAM": CAM(aspects="r,c")})
-    report = ma.report(values, baseline=baseline, correction=correction, alpha=0.1)
-    whole = ma.robustness(values, None, "CAM", baseline=baseline, correction=correction, alpha=0.1).table
+    report = ma.report(values, baseline=baseline)
+    whole = ma.robustness(values, None, "CAM", baseline=baseline).table
     means = values[values["measure"] == "CAM"].groupby("name")["value"].mean()
     first, second = means.sort_values(ascending=False).index[:2]
     pair = (first, second) if baseline is None else (means.drop(baseline).idxmax(), baseline)
@@ -242,7 +238,6 @@ def test_the_date(monkeypatch: pytest.MonkeyPatch) -> None:
     values = single(a=UP)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert ma.report(values, measures=HIGHER).date == "1970-01-02"
-    assert ma.report(values, measures=HIGHER, date=datetime.date(2026, 1, 31)).date == "2026-01-31"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
     with pytest.raises(MultiAspectError, match="SOURCE_DATE_EPOCH: expected seconds since 1970, got 'soon'"):
         ma.report(values, measures=HIGHER)

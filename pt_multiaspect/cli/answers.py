@@ -12,7 +12,7 @@ from ..analysis import judge_agreement
 from ..answers import argue_scores, combine, from_criteria, nugget_scores, rubric_scores
 from ..answers._frames import read_answers
 from ..aspects import Aspects
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
 from ..evaluation.topic_groups import read_topic_groups
 from ..integration.measure_lists import parse_list
@@ -49,7 +49,6 @@ from .verb import Inputs, verb
     options.BY,
     option("-q", "--perquery", is_flag=True, help="Show each topic instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
-    *options.SIGNIFICANCE,
     option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (a report always does)."),
     option(
         "--agreement",
@@ -57,11 +56,10 @@ from .verb import Inputs, verb
         help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 % intervals.",
     ),
     option("--title", metavar="TEXT", help="The title of a report. Default: Evaluation of answers."),
-    options.TABLE[0],
     output(
         {**SUFFIXES, ".html": "html", ".htm": "html"},
-        "Write to a file, in the format of its suffix: .html is a report with the answers, .csv, .tsv, .json, "
-        ".parquet, .tex or .md a table.",
+        f"Write to a file, in the format of its suffix: .html is a report with the answers, {choices(SUFFIXES)} "
+        "are tables.",
     ),
     click.Argument(["judged"], nargs=-1, required=True, metavar="JUDGED...", type=click.Path()),
 )
@@ -85,7 +83,7 @@ def answers(
     if agreement:
         of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, "--ci": ci}
         of_scores |= {"--by": inputs.values["by"] is not None, "--baseline": baseline is not None}
-        of_scores |= dict.fromkeys(inputs.tests_given, True) | {"--title": title is not None}
+        of_scores |= {"--title": title is not None}
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
         if inputs.format == "html":
             raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
@@ -97,19 +95,17 @@ def answers(
     by = None if file is None else read_topic_groups(file, values)
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
-    elif inputs.tests_given and inputs.format != "html":
-        raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     of_means = {"--ci": ci, "--by": by is not None}
     if inputs.format == "html":
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
         reporting.report(
-            values, aspects=inputs.aspects, human=human, baseline=baseline, **inputs.significance.options, by=by,
+            values, aspects=inputs.aspects, human=human, baseline=baseline, by=by,
             title=title or "Evaluation of answers", answers=list(judged), path=inputs.values["output"],
         )  # fmt: skip
         return None
     if human is not None:
-        without_human = {"-q": perquery, **of_means, **dict.fromkeys(inputs.tests_given, True)}
+        without_human = {"-q": perquery, **of_means}
         refuse_together(without_human, {"--human": True}, HUMAN_EXCLUDES)
         return estimates_sheet(human, values, baseline)
     means_only = {"--baseline": baseline is not None, **of_means}
@@ -117,7 +113,7 @@ def answers(
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if perquery:
         return per_query_sheet(values, means["name"])
-    return means_sheet(inputs, values, means, values["qid"].nunique(), ci=ci, baseline=baseline, by=by)
+    return means_sheet(values, means, values["qid"].nunique(), ci=ci, baseline=baseline, by=by)
 
 
 def _scores(files: Sequence[str], aspects: Aspects | None, combined: Sequence[str]) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from .verb import Incomplete, Inputs, verb
     option("--documents", type=int, default=5, metavar="N", help="Maximum documents per world, 1-6. Default: 5."),
     option("--seed", type=int, default=0, metavar="N", help="Seed of the sampled worlds. Default: 0."),
     option("--examples", is_flag=True, help="Show the smallest counterexample or tie of each property instead."),
-    *options.TABLE,
+    options.OUTPUT,
 )
 def axioms(
     inputs: Inputs, properties: tuple[str, ...], trials: int, documents: int, seed: int, examples: bool

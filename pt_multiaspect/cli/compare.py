@@ -13,14 +13,12 @@ from ..evaluation import aggregate
 from ..evaluation.long_frames import measures_by_label
 from ..integration.aggregators import aggregate_is_mean
 from . import options
-from .options import Significance, option
+from .options import ALPHA, option
 from .tables import Sheet, format_value
 from .verb import Inputs, verb
 
 #: The columns besides those of the runs.
 _COLUMNS = ("measure", "qid", "difference", "low", "high", "wins", "losses", "ties", "p-value", "verdict")
-
-_TEST, _, _ALPHA = options.SIGNIFICANCE
 
 
 @verb(
@@ -34,9 +32,7 @@ _TEST, _, _ALPHA = options.SIGNIFICANCE
     *options.EVALUATION,
     option("-q", "--perquery", is_flag=True, help="Show each query instead, largest differences first."),
     option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show only N queries per measure."),
-    _TEST,
-    _ALPHA,
-    *options.TABLE,
+    options.OUTPUT,
     click.Argument(["runs"], nargs=-1, metavar="RUN RUN [MEASURE...]", type=click.Path()),
 )
 def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
@@ -50,8 +46,6 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
         raise click.UsageError(f"expected two runs, got {len(inputs.values['runs'])}; give two files")
     if top is not None and not perquery:
         raise click.UsageError("--top requires -q")
-    if perquery and inputs.tests_given:
-        raise click.UsageError("--test and --alpha apply to means: omit them, or -q")
     names = list(inputs.runs)
     if len(names) != 2:
         raise click.UsageError(f"expected two runs, got {len(names)}: {choices(names)}; give two files")
@@ -64,12 +58,12 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
     values = inputs.evaluate()
     if perquery:
         return _per_query(values, first, second, top)
-    return _means(values, first, second, inputs.significance)
+    return _means(values, first, second)
 
 
-def _means(values: pd.DataFrame, first: str, second: str, significance: Significance) -> Sheet:
+def _means(values: pd.DataFrame, first: str, second: str) -> Sheet:
     """Return one row per measure."""
-    tests = compare_with_baseline(values, first, **significance.options | {"correction": None})
+    tests = compare_with_baseline(values, first, alpha=ALPHA, correction=None)
     means = aggregate(values).set_index("name")
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
     known = measures_by_label(values)
@@ -78,8 +72,11 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
     columns = {first: before, second: after, "difference": after - before, "p-value": tests["p"], **ends}
     frame = pd.DataFrame(dict(tests.items()) | columns)[["measure", first, second, *_COLUMNS[2:]]]
     shown = frame.assign(**{"p-value": ["<0.0001" if p < 0.0001 else format_value(p) for p in tests["p"].tolist()]})
-    level = f"{100 * (1 - significance.alpha):g} %"
-    note = f"{second} against {first}; {level} interval by Student’s t, verdict by a {significance}, not corrected"
+    level = f"{100 * (1 - ALPHA):g} %"
+    note = (
+        f"{second} against {first}; {level} interval by Student’s t, verdict by a two-sided paired t-test, "
+        f"p < {ALPHA:g}, not corrected"
+    )
     return _sheet(frame, shown, first, second, [note])
 
 

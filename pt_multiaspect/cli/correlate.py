@@ -41,7 +41,7 @@ from .verb import Inputs, verb
         help="Correlate only the N best runs by the measure of the row, and those tied with the last of them.",
     ),
     option("--ci", is_flag=True, help="Show 95 % bootstrap intervals, with one row per pair of measures."),
-    *options.TABLE,
+    options.OUTPUT,
     options.RUNS,
 )
 def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bool) -> Sheet:

@@ -8,9 +8,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import click
 import pandas as pd
 
 from ..analysis import prediction_powered
+from ..analysis._significance import TESTS
 from ..analysis.prediction_powered import estimates_table
 from ..aspects import Aspects
 from ..description.figures import run_figures
@@ -28,7 +30,7 @@ from ..views import Column, Row, Sentence, Table, latex_of
 from . import options
 from .inputs import pick_baseline
 from .options import option, refuse_together
-from .tables import DECIMALS, Sheet, format_value
+from .tables import DECIMALS, FORMATS, Sheet, format_value
 from .verb import Inputs, verb
 
 #: The number of ranks that --judged considers.
@@ -63,7 +65,12 @@ CONFIDENCE = 0.95
     options.BY,
     option("-q", "--perquery", is_flag=True, help="Show each query instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
-    *options.SIGNIFICANCE,
+    option("--test", type=click.Choice(TESTS), help="The paired test, two-sided. Default: t."),
+    option(
+        "--correction",
+        type=click.Choice(options.CORRECTIONS),
+        help="The correction for testing several runs, per measure. Default: holm.",
+    ),
     option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (Student's t)."),
     option(
         "--judged",
@@ -71,23 +78,28 @@ CONFIDENCE = 0.95
         help=f"Show the fraction of the first {JUDGED} documents that is judged, per aspect.",
     ),
     option("--sort", metavar="MEASURE", help="Sort the runs by a measure, best first, or by 'name'."),
-    *options.TABLE_OR_LINES,
+    option(
+        "--format",
+        type=click.Choice([*FORMATS, *VALUE_FORMATS]),
+        help=f"The format to print. {', '.join(VALUE_FORMATS)} are lines for other tools: aggregates or, with -q, "
+        "topics. Default: table in a terminal, tsv elsewhere.",
+    ),
+    options.OUTPUT,
     options.RUNS,
 )
 def evaluate(
     inputs: Inputs,
     perquery: bool,
     baseline: str | None,
+    test: str | None,
+    correction: str | None,
     ci: bool,
     judged: bool,
     sort: str | None,
 ) -> object:
-    """Evaluate TREC run files.
-
-    A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
-    names it in the table. Measures may follow the runs, where no file has such a name.
-    """
-    _check_options(inputs, perquery, baseline, ci, judged, sort)
+    """Evaluate TREC run files."""
+    tests = {"--test": test is not None, "--correction": correction is not None}
+    _check_options(inputs, perquery, baseline, tests, ci, judged, sort)
     by, labels = inputs.by, list(inputs.measures)
     if baseline is not None:
         baseline = pick_baseline(baseline, list(inputs.runs))
@@ -116,12 +128,13 @@ def evaluate(
     suite = inputs.requested.suite
     see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
     return means_sheet(
-        inputs,
         values,
         means,
         inputs.qrels["qid"].nunique(),
         ci=ci,
         baseline=baseline,
+        test=test or "t",
+        correction=None if correction == "none" else correction or "holm",
         by=by,
         judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
         advice=[] if suite is None else [see],
@@ -129,7 +142,13 @@ def evaluate(
 
 
 def _check_options(
-    inputs: Inputs, perquery: bool, baseline: str | None, ci: bool, judged: bool, sort: str | None
+    inputs: Inputs,
+    perquery: bool,
+    baseline: str | None,
+    tests: Mapping[str, bool],
+    ci: bool,
+    judged: bool,
+    sort: str | None,
 ) -> None:
     """Raise an error for options that exclude or require others."""
     has_groups = {"--by": inputs.by is not None}
@@ -138,15 +157,14 @@ def _check_options(
     means_only = {"--baseline": baseline is not None, **of_means}
     refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
     refuse_together({"--judged": judged}, has_groups, "{} is over all topics: omit it, or {}")
-    without_human = {**per_query, **of_means, "--sort": sort is not None, **dict.fromkeys(inputs.tests_given, True)}
+    without_human = {**per_query, **of_means, "--sort": sort is not None, **tests}
     refuse_together(without_human, {"--human": bool(inputs.values["human"])}, HUMAN_EXCLUDES)
     if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
         raise MultiAspectError(
             "--human estimates means over all judged topics: which topics are positive depends on who judges; use "
             "--average-over judged"
         )
-    if baseline is None and inputs.tests_given:
-        raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
+    refuse_together(tests, {"": baseline is None}, "{} requires --baseline RUN")
 
 
 def estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
@@ -190,13 +208,14 @@ def _judged_fractions(
 
 
 def means_sheet(
-    inputs: Inputs,
     values: pd.DataFrame,
     means: pd.DataFrame,
     n_judged: int,
     *,
     ci: bool,
     baseline: str | None,
+    test: str = "t",
+    correction: str | None = "holm",
     by: Mapping[str, str] | None,
     judged: Mapping[str, Sequence[float]] = MappingProxyType({}),
     advice: Sequence[str] = (),
@@ -205,8 +224,6 @@ def means_sheet(
 
     Parameters
     ----------
-    inputs : Inputs
-        The inputs, for the test.
     values : DataFrame
         The result of `pt_multiaspect.evaluate`.
     means : DataFrame
@@ -217,6 +234,10 @@ def means_sheet(
         Whether `means` contain intervals.
     baseline : str or None
         The run that the others are tested against.
+    test : str
+        The test, as for `compare_with_baseline`.
+    correction : str or None
+        The correction for several runs.
     by : mapping of str to str or None
         The groups of topics, as in `means`.
     judged : mapping of str to sequence of float
@@ -225,17 +246,18 @@ def means_sheet(
         Notes about the measures.
     """
     _check_new(judged, means, "--judged")
-    confidence, significance = CONFIDENCE if ci else None, inputs.significance
+    confidence = CONFIDENCE if ci else None
     known = measures_by_label(values)
     heads = column_heads(known)
-    comparisons = Comparisons.of(values, baseline, by, **significance.options)
+    comparisons = Comparisons.of(values, baseline, by, test, correction, options.ALPHA)
     keys = ["name"] if by is None else ["group", "name"]
     columns: dict[str, Any] = {key: means[key] for key in keys}
     for label in known:
         ends = () if confidence is None else interval_columns(label, confidence)
         columns |= {column: means[column] for column in (label, *ends)}
         if comparisons is not None:
-            corrected, averaged = significance.is_corrected, aggregate_is_mean(known[label])
+            corrected = correction is not None and test != "tukey"  # which corrects for all pairs itself
+            averaged = aggregate_is_mean(known[label])
             tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, corrected, averaged)
             _check_new(tests, [*means, *judged], "--baseline")
             columns |= tests

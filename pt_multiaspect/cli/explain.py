@@ -28,12 +28,11 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     options.STANCES,
     options.ASPECTS,
     option("--query", "qid", required=True, metavar="QID", help="The query."),
-    option(
-        "--format",
-        type=click.Choice(list(_SUFFIXES.values())),
-        help="csv, tsv and json contain the ranks in full precision. Default: text.",
+    output(
+        _SUFFIXES,
+        f"Write to a file, in the format of its suffix: {choices(_SUFFIXES)}. The last three have the ranks in "
+        "full precision.",
     ),
-    output(_SUFFIXES, "Write to a file, in the format of its suffix: .txt, .html, .csv, .tsv or .json."),
     options.RUN,
 )
 def explain(inputs: Inputs, qid: str) -> object:

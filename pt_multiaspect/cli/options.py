@@ -15,7 +15,6 @@ import click
 import ir_measures
 from click.shell_completion import CompletionItem
 
-from ..analysis._significance import TESTS
 from ..bases.strings import measure_with_cutoff
 from ..errors import MultiAspectError, choices
 from ..evaluation.topics import TOPICS
@@ -23,37 +22,14 @@ from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
 from ..io.runs import run_files
 from ..suites.catalogue import SUITES
-from ..tables.content import test_name
 from .messages import OPTIONS, explain_mixed_directory, name_option
-from .tables import FORMATS, SUFFIXES
+from .tables import SUFFIXES
 
-#: The default significance level.
+#: The significance level.
 ALPHA = 0.05
 
+#: The corrections of --correction; 'none' is None in Python.
 CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
-
-
-@dataclass(frozen=True)
-class Significance:
-    """The values of --test, --correction and --alpha."""
-
-    test: str = "t"
-    correction: str = "holm"
-    alpha: float = ALPHA
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The arguments of functions that test against a baseline."""
-        correction = None if self.correction == "none" else self.correction
-        return {"test": self.test, "correction": correction, "alpha": self.alpha}
-
-    @property
-    def is_corrected(self) -> bool:
-        """Whether a correction is applied; 'tukey' itself corrects for the number of pairs."""
-        return self.correction != "none" and self.test != "tukey"
-
-    def __str__(self) -> str:
-        return f"two-sided {test_name(self.test, None)}, p < {self.alpha:g}"
 
 
 #: The options with one file per aspect.
@@ -347,17 +323,13 @@ def measure_option(help: str, name: str = "measures") -> click.Option:
 
 def _measures() -> tuple[click.Option, ...]:
     return (
-        measure_option(
-            "One or more ir-measures or trec_eval names, as in -m nDCG@10 TOMA@10, or after the runs. "
-            "LABEL=MEASURE sets the column head. 'pt-multiaspect measures' lists the measures of this package."
-        ),
+        measure_option("One or more measures, as in -m nDCG@10 TOMA@10; LABEL=MEASURE sets the column head."),
         option(
             "--suite",
             metavar="NAME",
             shell_complete=_complete_suite,
-            help="The measures of a published track, or those recommended for a paper; with -m LABEL, some of "
-            "them. "
-            "'pt-multiaspect measures --suites' lists the suites.",
+            help="The measures of a track or for a paper ('pt-multiaspect measures --suites' lists them); with -m "
+            "LABEL, some of them.",
         ),
     )
 
@@ -367,52 +339,40 @@ def _files_by_aspect(*names: str, help: str) -> click.Option:
     return file_option(*names, multiple=True, metavar="ASPECT=FILE...", help=help)
 
 
-def _qrels(end: str = "") -> click.Option:
-    return _files_by_aspect(
-        _QRELS,
-        help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
-        f"ASPECT,ASPECT=FILE is one file with several label columns, - is standard input.{end}",
-    )
-
-
 #: The qrels, which commands of several runs also accept as their first argument.
-QRELS = _qrels(" Without this option, the first argument is a qrels file of relevance.")
-QRELS_ONLY = _qrels()
+QRELS = _files_by_aspect(
+    _QRELS, help="The qrels of each aspect. Default: the first argument is a qrels file of relevance."
+)
+QRELS_ONLY = _files_by_aspect(_QRELS, help="The qrels of each aspect.")
 #: Part of every command that reads qrels.
 CHECK = option("--no-check", is_flag=True, help="Accept qrels files of aspects that judge different documents.")
 HUMAN = _files_by_aspect(
     _HUMAN,
     help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
-    "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
+    "prediction-powered estimates.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 STANCES = file_option(
     "--stances",
     dir_okay=False,
-    help="Stances (2021: helpful or unhelpful) or answers (yes or no) of the topics of a TREC Health "
-    "Misinformation track, one line per topic: the query id, a blank or tab, and the stance. With them, the codes "
-    "supportiveness or answer of the qrels become the aspect correctness.",
+    help="The stance or answer of each topic of a TREC Health Misinformation track, which the aspect correctness "
+    "requires: the query id, a blank, and the stance per line.",
 )
 ASPECTS = file_option(
-    "--aspects",
-    metavar="FILE|JSON",
-    help='Label scales, for all measures that declare none: JSON such as \'{"relevance": 2, "effort": '
-    '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
-    "writes.",
+    "--aspects", metavar="FILE|JSON", help="The label scales of the aspects, for all measures that declare none."
 )
 VALUES = file_option(
     "--values",
     "values_file",
     metavar="[FORMAT=]FILE",
-    help="Values per query of the aspects or criteria, instead of qrels and runs; -m names those in FILE, and "
-    "-m LABEL=lower says that lower is better. It is a table that evaluate -q has written, or lines with a "
-    f"FORMAT, {choices(VALUE_FORMATS)}.",
+    help="Values per query instead of qrels and runs: a table that evaluate -q has written, or lines with a FORMAT "
+    f"({choices(VALUE_FORMATS)}). -m names the measures in it; -m LABEL=lower says that lower is better.",
 )
 AVERAGE_OVER = option(
     "--average-over",
     type=click.Choice(TOPICS),
-    help="The topics of each mean: all judged ones, or those with a positive document for the measure. Default: as "
-    "the suite has it, else judged.",
+    help="The topics of means: all judged ones, or those with a positive document. Default: as the suite has it, "
+    "else judged.",
 )
 #: What commands that evaluate all runs require besides qrels and runs.
 EVALUATION = (*MEASURES, STANCES, ASPECTS, AVERAGE_OVER)
@@ -420,39 +380,10 @@ BY = option(
     "--by",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),  # a text may be the name of a column
-    help="Groups of topics, one line per topic: the query id, a blank or tab, and the name of the group.",
+    help="Groups of topics: the query id, a blank or tab, and the name of the group per line.",
 )
-#: The test, the correction for several runs, and the significance level.
-SIGNIFICANCE = (
-    option("--test", type=click.Choice(TESTS), help="The test, two-sided and paired. Default: t."),
-    option(
-        "--correction",
-        type=click.Choice(CORRECTIONS),
-        help="The correction for testing several runs, per measure. Default: holm.",
-    ),
-    option("--alpha", type=click.FloatRange(0, 1, True, True), help=f"Significance level. Default: {ALPHA}."),
-)
-
-
-def _table(of_values: bool) -> tuple[click.Option, ...]:
-    lines = f"{', '.join(VALUE_FORMATS)} are lines for other tools: aggregates or, with -q, topics. "
-    return (
-        option(
-            "--format",
-            type=click.Choice([*FORMATS, *(VALUE_FORMATS if of_values else ())]),
-            help="table, md and tex have four decimals, the others full precision. "
-            f"{lines if of_values else ''}Default: table in a terminal, tsv elsewhere.",
-        ),
-        output(
-            SUFFIXES,
-            "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
-            "file is replaced.",
-        ),
-    )
-
-
-#: The options of commands that return a table, and of those that may also return lines of values.
-TABLE, TABLE_OR_LINES = _table(False), _table(True)
+#: The file of commands that return a table.
+OUTPUT = output(SUFFIXES, f"Write to a file, in the format of its suffix: {choices(SUFFIXES)}.")
 RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN... [MEASURE...]", type=click.Path())
 OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...] [MEASURE...]", type=click.Path())
 RUN = click.Argument(["runs"], metavar="RUN", type=click.Path(), callback=lambda ctx, param, value: (value,))

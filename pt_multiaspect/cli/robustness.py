@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from ..analysis.robustness import robustness as examine
 from ..answers._frames import read_answers
 from ..integration.declared import default_measures
@@ -44,10 +42,7 @@ from .verb import Inputs, verb
         help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, criterion, value and "
         "judge.",
     ),
-    option("--correction", type=click.Choice(["holm", "none"]), help="For several pairs. Default: holm."),
-    options.SIGNIFICANCE[2],
-    options.BY,
-    *options.TABLE,
+    options.OUTPUT,
     options.OPTIONAL_RUNS,
 )
 def robustness(inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None) -> object:
@@ -69,9 +64,6 @@ def robustness(inputs: Inputs, baseline: str | None, variants: tuple[str, ...], 
         baseline=pick_baseline(baseline, names),
         variants=chosen or None,
         judges=None if judges is None else read_answers([judges], "--judges"),
-        alpha=inputs.significance.alpha,
-        correction=inputs.significance.options["correction"],
-        by=inputs.values["by"],
     )
     return result if inputs.format == "table" else Sheet(result.table, result._as_table())
 

@@ -38,6 +38,22 @@ Start with your own files:
 or with files to try: pt-multiaspect datasets health --output health
 
 \b
+Files, measures and scales are given in the same way to all commands:
+  --qrels FILE                 TREC qrels with relevance, also compressed
+  --qrels ASPECT=FILE ...      one file per aspect; - is standard input
+  --qrels ASPECT,ASPECT=FILE   one file with several label columns
+  RUN ...                      run files, directories, patterns in quotes, or
+                               - for standard input; NAME=RUN names a run
+  -m MEASURE ...               names of ir-measures, trec_eval or ours, which
+                               'pt-multiaspect measures' lists, or
+                               LABEL=NAME; without -m, they follow the runs
+  --aspects FILE|JSON          the label scales, as in '{"relevance": 2,
+                               "effort": {"grades": 10, "threshold": 5}}';
+                               'pt-multiaspect describe --write-aspects FILE'
+                               writes them
+  -o FILE                      the suffix of the file decides the format
+
+\b
 'pt-multiaspect help COMMAND' shows the options and examples of a command.
 
 \b

@@ -24,7 +24,15 @@ from ..views import Column, Sentence, Table, fixed_point, latex_of, markdown_of,
 FORMATS = ("table", "csv", "tsv", "json", "md", "tex")
 
 #: The format of each file suffix.
-SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".tex": "tex", ".md": "md"}
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".tex": "tex",
+    ".md": "md",
+    ".txt": "table",
+}
 
 #: Decimals of the readable formats.
 DECIMALS = 4
@@ -97,10 +105,9 @@ def choose_format(name: str | None, output: str | None, formats: Mapping[str, st
     suffix = Path(output).suffix.lower()
     if suffix not in formats:
         kept, other = os.path.splitext(output)[0], next(iter(formats))
-        remedies = {".html": ", which browsers print as PDF", ".csv": ", or add --format"}
+        remedy = ", which browsers print as PDF" if other == ".html" else ""
         raise MultiAspectError(
-            f"--output: expected a file that ends in {choices(formats)}, got {output}; write {kept}{other}"
-            f"{remedies.get(other, '')}"
+            f"--output: expected a file that ends in {choices(formats)}, got {output}; write {kept}{other}{remedy}"
         )
     if formats[suffix] == "parquet" and find_spec("pyarrow") is None:
         raise MultiAspectError(

@@ -20,7 +20,7 @@ from ..evaluation.topic_groups import read_topic_groups
 from . import options
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
 from .messages import tell
-from .options import Command, OutputFile, Requested, Significance, explain_argument
+from .options import Command, OutputFile, Requested, explain_argument
 from .summaries import SUMMARIES
 from .tables import choose_format, write
 
@@ -92,16 +92,6 @@ class Inputs:
         file = self.values["by"]
         return None if file is None else read_topic_groups(file, self.qrels)
 
-    @property
-    def significance(self) -> Significance:
-        """The test, its correction and the significance level."""
-        return Significance(**{option.removeprefix("--"): self.values[option[2:]] for option in self.tests_given})
-
-    @property
-    def tests_given(self) -> list[str]:
-        """The given options of the test."""
-        return [f"--{name}" for name in ("test", "correction", "alpha") if self.values.get(name) is not None]
-
     def evaluate(self, qrels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the values of the runs, as a long frame; with --qrels unless other qrels are given."""
         judged = self.qrels if qrels is None else qrels
@@ -109,7 +99,7 @@ class Inputs:
             self.runs,
             judged,
             self.measures,
-            average_over=self.values["average_over"],
+            average_over=self.values.get("average_over"),
             progress=sys.stderr.isatty(),
         )
 

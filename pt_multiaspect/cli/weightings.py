@@ -28,16 +28,12 @@ from .verb import Inputs, verb
     options.QRELS,
     *options.OPTIONAL_MEASURES,
     options.ASPECTS,
-    options.AVERAGE_OVER,
     options.VALUES,
     option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
     option(
         "--at-least", multiple=True, metavar="ASPECT=WEIGHT", help="The least weight of an aspect. May be repeated."
     ),
-    option("--correction", type=click.Choice(["none", "holm"]), help="Within each weighting. Default: none."),
-    options.SIGNIFICANCE[2],
-    options.BY,
-    *options.TABLE,
+    options.OUTPUT,
     options.OPTIONAL_RUNS,
 )
 def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) -> object:
@@ -65,9 +61,6 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         measures=kept,
         baseline=pick_baseline(baseline, values["name"].unique().tolist()),
         at_least=_read_weights(at_least),
-        alpha=inputs.significance.alpha,
-        correction=None if inputs.values["correction"] == "none" else inputs.values["correction"],
-        by=inputs.values["by"],
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,
     )

@@ -32,7 +32,7 @@ def check_all_topics(measures: object, purpose: str) -> None:
     if check_average_over(None, measures) != TOPICS[0]:
         remedy = "pass dict(suite) to evaluate its measures over all judged topics"
         if in_shell():
-            remedy = f"add {parameter('average_over', TOPICS[0])} to evaluate its measures over all judged topics"
+            remedy = "'pt-multiaspect evaluate' evaluates it"
         raise MultiAspectError(
             f"expected measures over all judged topics, as {purpose}, got a suite over the topics with a positive "
             f"document; {remedy}"

@@ -13,9 +13,7 @@ from typing import Any
 import ir_measures
 import pandas as pd
 
-from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
-from ..analysis._significance import TESTS, check_correction
 from ..analysis.robustness import Robustness
 from ..aspects import parse_aspects
 from ..collection import Judgments
@@ -30,9 +28,10 @@ from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables.content import decimals_by_label, means_table
 from ..views import Block, Heading, Sentence, View
 from .answers import answers_blocks, answers_payload
-from .figures import Figures, Options, check_baseline, drop_copies, figures_of_values, read_columns
+from .figures import Figures, check_baseline, drop_copies, figures_of_values, read_columns
 from .page import page, vega
 from .payload import payload, rankings_payload
+from .settings import CI, DEPTH
 from .summary import robustness_of_pair, summary
 
 
@@ -48,19 +47,10 @@ def report(
     topics: object = None,
     aspects: object = None,
     human: object = None,
-    base: ir_measures.Measure | str = "nDCG@10",
     baseline: str | None = None,
-    test: str = "t",
-    correction: str | None = "holm",
-    alpha: float = 0.05,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-    ci: float = 0.95,
-    depth: int = 10,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
     answers: object = None,
     title: str = "Multi-aspect evaluation",
-    date: str | datetime.date | None = None,
     progress: bool = True,
     path: str | PathLike[str] | None = None,
 ) -> Report:
@@ -88,26 +78,10 @@ def report(
         by a model's judgments, the values by human judgments. Below each value,
         the page then shows the estimate and interval of `analysis.prediction_powered`. Everything else, including
         tests and marks, is based on `qrels`.
-    base : measure or str, default ``'nDCG@10'``
-        The measure that is added for each aspect alone.
     baseline : str, optional
-        The run that the others are tested against when the page opens. Readers can choose another.
-    test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
-        The paired two-sided test of means over topics; see `analysis.discriminative_power`.
-    correction : str or None, default 'holm'
-        Correction for multiple testing; the comparisons of one measure with one baseline form a family. See
-        `analysis.compare_with_baseline`. Discriminative power is not corrected.
-    alpha : float in (0, 1), default 0.05
-        The significance level.
-    n_resamples : int, default 10_000
-        Number of resamples. Not used by the test 't'.
-    seed : int, default 0
-        Random seed.
-    ci : float in (0, 1), default 0.95
-        Confidence level of intervals, as for `aggregate`.
-    depth : int, default 10
-        Number of ranks shown per ranking. With many runs, topics and measures, the page has fewer ranks, at least
-        5, and then only the topics on which the runs differ most; it says so.
+        The run that the others are tested against when the page opens. Readers can choose another. Tests are
+        paired t-tests at the level .05, with Holm's correction for the comparisons of one measure with one
+        baseline; discriminative power is not corrected. Intervals are at 95 %.
     by : str, path, mapping or Series, optional
         The group of each judged topic by query id, or a file of these, as for `aggregate`. Readers can choose the
         group whose topics are shown; the page opens with all topics.
@@ -118,8 +92,6 @@ def report(
         of an answer, such as one per question, are shown as a list.
     title : str, default 'Multi-aspect evaluation'
         The title of the page.
-    date : str or date, optional
-        The date below the title. By default today, or the day of the environment variable ``SOURCE_DATE_EPOCH``.
     progress : bool, default True
         Whether to show a progress bar over the runs.
     path : str or path, optional
@@ -156,7 +128,10 @@ def report(
 
     Notes
     -----
-    The page is one file of about 1 MB plus the data, which are embedded. It opens no connections. Tests against
+    The page is one file of about 1 MB plus the data, which are embedded. It opens no connections. Each aspect is
+    also evaluated on its own, by nDCG@10. The page shows the first 10 ranks of each ranking; with many runs, topics
+    and measures, it shows fewer, at least 5, and then only the topics on which the runs differ most; it says so.
+    The date below the title is that of today, or of the environment variable ``SOURCE_DATE_EPOCH``. Tests against
     each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
     looking at the results invalidates them.
 
@@ -179,18 +154,16 @@ def report(
     """
     if path is not None:
         _check_page(Path(path).expanduser().parent)
-    options = _options(test, correction, alpha, n_resamples, seed, ci)
-    day = _day(date)
+    date = _date()
     if is_long_frame(runs):
         _refuse_unused(qrels=qrels, topics=topics)
-        figures = figures_of_values(runs, measures, human, baseline, options, by, title, day, aspects)
+        figures = figures_of_values(runs, measures, human, baseline, by, title, date, aspects)
         return _finish(figures, robustness_of_pair(figures), {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or give values per "
             f"topic instead of runs, a frame with the columns {choices(COLUMNS)}"
         )
-    depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
     given_runs = NamedRuns.read(runs, topics, progress=progress)
@@ -198,19 +171,19 @@ def report(
     named = {name: as_repeatable(run) for name, run in given_runs}
     check_baseline(baseline, named)
     groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
-    given, columns, labels = read_columns(measures, base, spec, judgments)
-    check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
+    given, columns, labels = read_columns(measures, spec, judgments)
+    check_columns(columns, {label: interval_columns(label, CI) for label in columns})
     perquery = evaluate(named, judgments, columns, progress=progress)
-    perquery, labels = drop_copies(perquery, labels, base, given)
+    perquery, labels = drop_copies(perquery, labels, given)
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, human, columns, progress=progress)
     figures = Figures(
-        title, description, perquery, next(iter(given)), labels, baseline, options, groups, by_human, date=day,
+        title, description, perquery, next(iter(given)), labels, baseline, groups, by_human, date=date,
     )  # fmt: skip
     names_of_runs, _, values = figures.by_measure()
     in_order = {name: named[name] for name in names_of_runs}
-    rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, depth)
+    rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, DEPTH)
     return _finish(figures, robustness_of_pair(figures, named, judgments), rankings, answers, path)
 
 
@@ -241,13 +214,13 @@ def _finish(
     return result
 
 
-def _day(date: str | datetime.date | None) -> str:
-    """Return a date as text, by default that of SOURCE_DATE_EPOCH or today."""
+def _date() -> str:
+    """Return the day of SOURCE_DATE_EPOCH as text, by default today."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if date is not None or epoch is None:
-        return str(date or datetime.date.today())
+    if epoch is None:
+        return str(datetime.date.today())
     if not epoch.isdecimal():
-        raise MultiAspectError(f"SOURCE_DATE_EPOCH: expected seconds since 1970, got {epoch!r}; or give date=")
+        raise MultiAspectError(f"SOURCE_DATE_EPOCH: expected seconds since 1970, got {epoch!r}")
     return str(datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc).date())
 
 
@@ -256,21 +229,6 @@ def _check_page(folder: Path) -> None:
     vega()
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
-
-
-def _options(test: str, correction: str | None, alpha: float, n_resamples: int, seed: int, ci: float) -> Options:
-    """Check the options of tests, before runs are evaluated."""
-    choice("test", *TESTS)(test)
-    options = Options(
-        ci=proportion("ci")(ci),
-        test=test,
-        correction=correction,
-        alpha=proportion("alpha")(alpha),
-        n_resamples=count("n_resamples")(n_resamples),
-        seed=random_seed(seed),
-    )
-    check_correction(test, options.family_correction)
-    return options
 
 
 class Report(View):

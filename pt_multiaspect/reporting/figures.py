@@ -18,7 +18,7 @@ from ..analysis.baseline import add_verdicts
 from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..collection import Judgments
 from ..description import Description
-from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_unknown, silence_warnings
+from ..errors import MultiAspectError, choices, number_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, check_columns, interval_columns
 from ..evaluation.long_frames import is_combined, labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
@@ -27,26 +27,10 @@ from ..integration.declared import default_measures, with_aspects
 from ..integration.parsing import parse_all, record_measures
 from ..measures import On
 from ..tables.content import column_heads
+from .settings import ALPHA, BASE, CI, CORRECTION, TEST
 
 #: The minimum number of systems of a heat map of correlations: of fewer, they take few values.
 FEWEST_OF_HEAT_MAPS = 5
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of the comparison of systems; see `report`."""
-
-    ci: float
-    test: str
-    correction: str | None
-    alpha: float
-    n_resamples: int
-    seed: int
-
-    @property
-    def family_correction(self) -> str | None:
-        """The correction of the comparisons with one baseline; 'tukey' itself corrects for all pairs."""
-        return None if self.test == "tukey" and self.correction == "holm" else self.correction
 
 
 def check_baseline(baseline: str | None, names: Collection[str]) -> None:
@@ -81,7 +65,6 @@ class Figures:
     #: The label of the measure of each aspect alone.
     aspects: Mapping[str, str]
     baseline: str | None
-    options: Options
     #: The group of each topic; empty if there are no groups.
     groups: Mapping[str, str]
     #: The values by human judgments, None without human judgments.
@@ -102,12 +85,12 @@ class Figures:
         }
         self.heads = column_heads({**self.measures, **self.directions})
         #: The aggregates, with intervals if they are defined, also for groups; the omissions, with reasons.
-        self.systems, self.notes = _aggregate_measures(perquery, self.options.ci, self.groups)
+        self.systems, self.notes = _aggregate_measures(perquery, self.groups)
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         #: None with fewer than two systems or topics.
         self.tests: Tests | None = None
         if min(n_systems, n_topics) >= 2:
-            self.tests = _compare_all_pairs(perquery, self.options, self.groups, self.lower)
+            self.tests = _compare_all_pairs(perquery, self.groups, self.lower)
         else:
             few = "systems" if n_systems < 2 else "topics"
             self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
@@ -120,11 +103,11 @@ class Figures:
         """Return the estimates of the measures that are averaged over topics."""
         means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
         averaged = [rows_of_measures(values, means) for values in (human, self.perquery)]
-        powered = prediction_powered(*averaged, baseline=self.baseline, ci=self.options.ci)
+        powered = prediction_powered(*averaged, baseline=self.baseline, ci=CI)
         n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
         self.notes.append(
             f"Estimates combine human judgments of {n_human} topics and the model's labels of {n_topics}, with "
-            f"{100 * self.options.ci:g} % prediction-powered intervals. The human topics are assumed to be a "
+            f"{100 * CI:g} % prediction-powered intervals. The human topics are assumed to be a "
             "random sample of all topics."
         )
         self.notes.append("The summary, values, tests and marks are based on the model's labels.")
@@ -147,16 +130,14 @@ def rows_of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
     return table[table["group"] == group] if "group" in table else table
 
 
-def _aggregate_measures(
-    perquery: pd.DataFrame, ci: float, groups: Mapping[str, str]
-) -> tuple[pd.DataFrame, list[str]]:
+def _aggregate_measures(perquery: pd.DataFrame, groups: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates, with intervals if they are defined, and the reasons if they are not."""
     known = measures_by_label(perquery)
     parts, notes = [], []
     for label, values in perquery.groupby("measure", sort=False):
         measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
         try:
-            part = aggregate(values, measures, ci=ci, by=groups or None)
+            part = aggregate(values, measures, ci=CI, by=groups or None)
         except MultiAspectError as error:
             part = aggregate(values, measures, by=groups or None)
             notes.append(str(error))
@@ -165,31 +146,23 @@ def _aggregate_measures(
     return table, notes
 
 
-def _compare_all_pairs(
-    perquery: pd.DataFrame, options: Options, groups: Mapping[str, str], lower: Mapping[str, bool]
-) -> Tests:
+def _compare_all_pairs(perquery: pd.DataFrame, groups: Mapping[str, str], lower: Mapping[str, bool]) -> Tests:
     """Compare all pairs of at least two systems, and the measures on them."""
-
-    def power_on(topics: pd.DataFrame) -> DiscriminativePower:
-        return discriminative_power(
-            topics, options.test, n_resamples=options.n_resamples, alpha=options.alpha, seed=options.seed
-        )
-
-    power = power_on(perquery)
+    power = discriminative_power(perquery, TEST, alpha=ALPHA)
     with silence_warnings():  # undefined correlations are shown as such
         words = {label: "lower" if is_lower else "higher" for label, is_lower in lower.items()}
         correlations = correlation(perquery, measures=words)
     names = list(map(str, perquery["name"].unique()))
     pairs = {
-        group: power_on(topics).pairs
+        group: discriminative_power(topics, TEST, alpha=ALPHA).pairs
         for group, topics in rows_by_group(perquery, groups)
         if topics["qid"].nunique() > 1
     }
-    comparisons = add_verdicts(_compare_with_each({**pairs, ALL: power.pairs}, names, options), lower)
+    comparisons = add_verdicts(_compare_with_each({**pairs, ALL: power.pairs}, names), lower)
     return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
 
-def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str], options: Options) -> pd.DataFrame:
+def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str]) -> pd.DataFrame:
     """Return the comparisons with each system as the only baseline, given the levels of pairs by group."""
     tests = pd.concat(
         [
@@ -211,21 +184,21 @@ def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str], opti
 
     def correct(asl: pd.Series[float]) -> Floats:
         levels = np.asarray(asl, dtype=np.float64).reshape(len(pairs), -1)
-        return correct_groups(levels, options.test, options.correction, options.alpha).ravel()
+        return correct_groups(levels, TEST, CORRECTION, ALPHA).ravel()
 
     tests["p"] = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
-    tests["significant"] = tests["p"] < options.alpha
+    tests["significant"] = tests["p"] < ALPHA
     return tests[["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]]
 
 
-def interval_values(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:
+def interval_values(table: pd.DataFrame, label: str) -> tuple[list[float], list[float]] | None:
     """Return the lower and upper ends of the intervals of a measure, or None."""
-    low, high = interval_columns(label, ci)
+    low, high = interval_columns(label, CI)
     return (table[low].tolist(), table[high].tolist()) if low in table and table[low].notna().all() else None
 
 
 def read_columns(
-    measures: Any, base: Any, aspects: AspectSpec, judgments: Judgments
+    measures: Any, aspects: AspectSpec, judgments: Judgments
 ) -> tuple[dict[str, ir_measures.Measure], dict[str, ir_measures.Measure], dict[str, str]]:
     """Return the measures of a report, with those of the single aspects.
 
@@ -233,8 +206,6 @@ def read_columns(
     ----------
     measures : measure, str, sequence of these, mapping or None
         As in `pt_multiaspect.evaluate`. By default those of `default_measures`.
-    base : measure or str
-        The measure of single aspects.
     aspects : Aspects, tuple of str or None
         The scales of measures that declare none, or the columns of measures that name none.
     judgments : Judgments
@@ -253,11 +224,10 @@ def read_columns(
     given = with_aspects(given, aspects, names)
     columns, labels = dict(given), {}
     for name in chosen:
-        with errors_of("base"):
-            single = with_aspects({name: On(aspect=name, base=base)}, aspects, chosen)[name]
+        single = with_aspects({name: On(aspect=name, base=BASE)}, aspects, chosen)[name]
         label = next((label for label, measure in given.items() if measure == single), None)
         if label is None:
-            label = f"{base} {name}"
+            label = f"{BASE} {name}"
             while label in given:
                 label += " (aspect)"
             columns[label] = single
@@ -266,7 +236,7 @@ def read_columns(
 
 
 def drop_copies(
-    perquery: pd.DataFrame, labels: Mapping[str, str], base: Any, given: Mapping[str, ir_measures.Measure]
+    perquery: pd.DataFrame, labels: Mapping[str, str], given: Mapping[str, ir_measures.Measure]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Drop the base on relevance if the same measure of ir-measures is also given and has the same values.
 
@@ -276,8 +246,6 @@ def drop_copies(
         The result of `evaluate`.
     labels : mapping of str to str
         The label of each aspect.
-    base : measure or str
-        The measure of single aspects.
     given : mapping of str to Measure
         The given measures.
 
@@ -286,7 +254,7 @@ def drop_copies(
     perquery, labels
         The frame and the labels without the copy.
     """
-    (measure,) = parse_all(base).values()
+    (measure,) = parse_all(BASE).values()
     twin = next((label for label, candidate in given.items() if candidate == measure), None)
     own = labels.get("relevance")
     if twin is None or own is None or own in given:
@@ -304,7 +272,6 @@ def figures_of_values(
     measures: Any,
     human: object,
     baseline: str | None,
-    options: Options,
     by: object,
     title: str,
     date: str,
@@ -327,7 +294,7 @@ def figures_of_values(
     by_label = {main: by_label[main], **by_label}  # the first column, which is seen on narrow screens
     perquery = rows_of_measures(perquery, list(by_label)).reset_index(drop=True)
     record_measures(perquery, by_label)
-    check_columns(labels, {label: interval_columns(label, options.ci) for label in labels})
+    check_columns(labels, {label: interval_columns(label, CI) for label in labels})
     check_baseline(baseline, names)
     by_human = None
     if human is not None:
@@ -336,5 +303,5 @@ def figures_of_values(
     groups = {} if by is None else read_topic_groups(by, perquery)
     aspects = labels_of_aspects(by_label)
     return Figures(
-        title, None, perquery, main, aspects, baseline, options, groups, by_human, words, date, scales,
+        title, None, perquery, main, aspects, baseline, groups, by_human, words, date, scales,
     )  # fmt: skip

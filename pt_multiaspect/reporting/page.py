@@ -45,6 +45,7 @@ from ..views import (
 from .figures import FEWEST_OF_HEAT_MAPS, Figures
 from .payload import as_script
 from .record import record_rows
+from .settings import ALPHA, CI, CORRECTION, TEST
 
 _VIEWS = "pt_multiaspect.views"
 
@@ -93,7 +94,7 @@ def page(
         ("judgments", "Judgments", _judgments_section(figures)),
         ("answers", "Answers", {"view": html_of(answers)} if answers else None),
         ("systems", "Systems", _systems_section(figures, data)),
-        ("means", "Means", {"ci": f"{100 * figures.options.ci:g}"}),
+        ("means", "Means", {"ci": f"{100 * CI:g}"}),
         ("aspects", "Aspects" if figures.aspects else "Pairs of measures", _aspects_section(figures)),
         ("measures", "Measures", _measures_section(figures)),
         ("queries", "Topics", _topics_section(figures, data)),
@@ -141,7 +142,7 @@ def _judgments_section(figures: Figures) -> dict[str, Any] | None:
 
 def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     """Return the template variables of the section Systems: the table of means, and the choices of its reader."""
-    options, tested = figures.options, figures.tests is not None
+    tested = figures.tests is not None
     columns = []
     for row, (means, marks, ends) in enumerate(zip(data["means"], data["marks"], data["ends"], strict=True)):
         texts = [""] * len(means)
@@ -152,7 +153,7 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
             texts = [interval_text(low, high) for low, high in zip(*ends, strict=True)]
         columns.append(zip(map(decimals, means), marks, texts, strict=True))
     below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
-    below += [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
+    below += [("ends", f"{100 * CI:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
     second = ", the second best underlined" if len(data["runs"]) > 2 else ""
     notes = [f"Systems are in the order given; select a column head to sort. The best values are bold{second}."]
     against = []
@@ -160,7 +161,7 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         in_all, another = (" in all", "; those in all groups are another") if data["groups"] else ("", "")
         against.append(
             f"▲ significantly better, ▼ significantly worse than the baseline: "
-            f"{test_name(options.test, options.family_correction)}, p < {options.alpha:g}, "
+            f"{test_name(TEST, CORRECTION)}, p < {ALPHA:g}, "
             f"{number_of(len(data['queries']), 'topic')}{in_all}. "
             f"The comparisons of one measure form a family{another}."
         )
@@ -201,7 +202,7 @@ def _measures_section(figures: Figures) -> dict[str, Any] | None:
     """Return the template variables of the section Measures: correlations and discriminative power."""
     if figures.tests is None:
         return None
-    heads, options = figures.heads, figures.options
+    heads = figures.heads
     short = {head.label: head.short for head in heads}
     rows: list[Cells] = [
         [short[str(measure)], Bar(power), decimals(power), f"{n_different} of {n_pairs}", decimals(required)]
@@ -219,8 +220,8 @@ def _measures_section(figures: Figures) -> dict[str, Any] | None:
         else [list(map(_correlation_cell, row)) for row in correlations],
         "few": f"Correlations are shown for at least {FEWEST_OF_HEAT_MAPS} systems." if few else "",
         "power": html_of([Table(columns, rows, most=len(rows))]),
-        "about_power": f"Pairs of systems that differ significantly: {test_name(options.test, None)}, "
-        f"p < {options.alpha:g}, not corrected. The required difference of means is in the units of the measure.",
+        "about_power": f"Pairs of systems that differ significantly: {test_name(TEST, None)}, "
+        f"p < {ALPHA:g}, not corrected. The required difference of means is in the units of the measure.",
     }
 
 

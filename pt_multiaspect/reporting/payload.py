@@ -28,6 +28,7 @@ from ..integration.parsing import as_measure
 from ..io.runs import join
 from ..tables.content import shown_marks
 from .figures import Figures, interval_values, rows_of_group
+from .settings import ALPHA, CI
 
 
 def payload(
@@ -51,7 +52,6 @@ def payload(
         p-values have six significant digits, and verdicts follow from the p-values before rounding.
     """
     names, qids, values = figures.by_measure()
-    options = figures.options
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
     measures = [
         {
@@ -71,7 +71,7 @@ def payload(
         "queries": qids,
         "measures": measures,
         "aspects": list(figures.aspects),
-        "ci": options.ci,
+        "ci": CI,
         "values": values.tolist(),
         "baseline": None if figures.baseline is None else names.index(figures.baseline),
         **_topics_payload(figures, ALL, list(range(len(qids)))),
@@ -87,7 +87,7 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
     """Return the data that depend on the chosen topics: those of a group, or all topics."""
     table = rows_of_group(figures.systems, group)
     compared = None if figures.tests is None else rows_of_group(figures.tests.comparisons, group)
-    names, known, options = table["name"].tolist(), figures.measures, figures.options
+    names, known = table["name"].tolist(), figures.measures
     means = [table[label].tolist() for label in known]
     return {
         "group": group,
@@ -97,13 +97,13 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
             shown_marks(np.array(column, dtype=np.float64), head.lower_is_better)
             for column, head in zip(means, figures.heads, strict=True)
         ],
-        "ends": [interval_values(table, label, options.ci) for label in known],
+        "ends": [interval_values(table, label) for label in known],
         "powered": None
         if figures.powered is None or group != ALL
         else _estimates_payload(figures.powered, list(known)),
         "tests": None
         if compared is None or compared.empty
-        else _tests_payload(compared, names, list(known), options.alpha),
+        else _tests_payload(compared, names, list(known), ALPHA),
     }
 
 

@@ -10,6 +10,7 @@ from .._version import __version__
 from ..integration.parsing import definition_of
 from ..tables.content import test_name
 from .figures import Figures
+from .settings import ALPHA, CI, CORRECTION, TEST
 
 #: Packages that compute values, besides this one.
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
@@ -29,13 +30,9 @@ def record_rows(figures: Figures) -> list[tuple[str, str]]:
     rows = list(installed_versions().items())
     for label, measure in figures.measures.items():
         rows.append((label, "values as given" if measure is None else definition_of(measure)))
-    options = figures.options
     if figures.baseline is not None:
         rows.append(("baseline", figures.baseline))
-    rows.append(("test", test_name(options.test, options.family_correction)))
-    rows.append(("significance level", f"{options.alpha:g}"))
-    rows.append(("confidence level", f"{options.ci:g}"))
-    if options.test != "t":
-        rows.append(("resamples", str(options.n_resamples)))
-        rows.append(("seed", str(options.seed)))
+    rows.append(("test", test_name(TEST, CORRECTION)))
+    rows.append(("significance level", f"{ALPHA:g}"))
+    rows.append(("confidence level", f"{CI:g}"))
     return rows

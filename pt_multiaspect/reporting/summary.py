@@ -18,6 +18,7 @@ from ..integration.aggregators import aggregate_is_mean
 from ..tables.content import Head, best_marks
 from ..views import decimals, interval_text
 from .figures import Figures, interval_values, rows_of_group
+from .settings import ALPHA, CI, CORRECTION, TEST
 
 
 def summary(figures: Figures) -> str:
@@ -78,11 +79,11 @@ def _best(head: Head, means: Mapping[str, float]) -> list[str]:
 def _value(figures: Figures, row: int) -> str:
     """Return the value of a system on the main measure, with its confidence interval if there is one."""
     value = decimals(float(figures.overall[figures.main].iloc[row]))
-    ends = interval_values(figures.overall, figures.main, figures.options.ci)
+    ends = interval_values(figures.overall, figures.main)
     if ends is None:
         return value
     interval = interval_text(ends[0][row], ends[1][row])
-    return f"{value} ({100 * figures.options.ci:g} % confidence interval {interval})"
+    return f"{value} ({100 * CI:g} % confidence interval {interval})"
 
 
 def _against_next(figures: Figures, best: str, above: str) -> str:
@@ -90,7 +91,7 @@ def _against_next(figures: Figures, best: str, above: str) -> str:
     head, means = _main(figures)
     rival, *tied = _best(head, {name: mean for name, mean in means.items() if name != best})
     change, significantly, unless = _change(figures, best, rival)
-    if figures.options.family_correction is not None and len(means) > 2:
+    if len(means) > 2:
         change += ", corrected for all pairs"
     return (
         f"It is {significantly}{above} {rival}, the next ({change}){unless}{_ties(tied, rival)}."
@@ -136,9 +137,9 @@ def _test(figures: Figures, label: str, a: str, b: str) -> tuple[float, float]:
         tests = rows_of_group(figures.tests.comparisons)
         test = tests[(tests["measure"] == label) & (tests["baseline"] == b) & (tests["name"] == a)].iloc[0]
         return float(test["difference"]), float(test["p"])
-    pairs, options = figures.tests.power.pairs, figures.options
+    pairs = figures.tests.power.pairs
     pairs = pairs[pairs["measure"] == label]
-    levels = corrector(options.test, options.family_correction, options.alpha)(pairs["asl"].to_numpy(np.float64))
+    levels = corrector(TEST, CORRECTION, ALPHA)(pairs["asl"].to_numpy(np.float64))
     sides = list(zip(pairs["a"].map(str), pairs["b"].map(str), strict=True))
     row = next(row for row, pair in enumerate(sides) if set(pair) == {a, b})
     return float(pairs["difference"].iloc[row]) * (1 if sides[row][0] == a else -1), float(levels[row])
@@ -151,16 +152,15 @@ def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
     """
     _, means = _main(figures)
     _, p = _test(figures, figures.main, a, b)
-    alpha, rows = figures.options.alpha, figures.perquery
-    words = ("significantly ", "") if p < alpha else ("", ", but not significantly")
+    words = ("significantly ", "") if p < ALPHA else ("", ", but not significantly")
     level = "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
     if not aggregate_is_mean(figures.measures[figures.main]):
         return f"{decimals(means[a])} and {decimals(means[b])}, {level}", *words
+    rows = figures.perquery
     rows = rows[(rows["measure"] == figures.main) & rows["name"].isin([a, b])]
-    test = compare_with_baseline(rows, b, alpha=alpha, correction=None).iloc[0]
-    is_family = figures.options.family_correction is not None and len(means) > 2
-    interval = f"{100 * (1 - alpha):g} % interval {interval_text(test['low'], test['high'])}"
-    interval += " (not corrected)" if is_family else ""
+    test = compare_with_baseline(rows, b, alpha=ALPHA, correction=None).iloc[0]
+    interval = f"{100 * (1 - ALPHA):g} % interval {interval_text(test['low'], test['high'])}"
+    interval += " (not corrected)" if len(means) > 2 else ""
     return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}", *words
 
 
@@ -178,7 +178,7 @@ def _others(figures: Figures, a: str, b: str) -> str:
 def _verdict(figures: Figures, label: str, a: str, b: str) -> str:
     """Return 'better' or 'worse' if a system differs significantly from another on a measure, else ''."""
     difference, p = _test(figures, label, a, b)
-    if not difference or p >= figures.options.alpha:
+    if not difference or p >= ALPHA:
         return ""
     return "better" if (difference > 0) != figures.lower[label] else "worse"
 
@@ -209,7 +209,7 @@ def robustness_of_pair(
     runs, qrels : optional
         The runs and judgments; None for values.
     """
-    pair, measure, options = compared_pair(figures), figures.measures[figures.main], figures.options
+    pair, measure = compared_pair(figures), figures.measures[figures.main]
     if pair is None or not aggregate_is_mean(measure):
         return None
     values = figures.perquery
@@ -226,16 +226,9 @@ def robustness_of_pair(
                 qrels,
                 {figures.main: word if measure is None else measure},
                 baseline=figures.baseline,
-                alpha=options.alpha,
-                correction=None if options.correction is None else "holm",
-                seed=options.seed,
             )
     except MultiAspectError as error:
         figures.notes.append(f"How far the difference holds is not shown: {error}")
         return None
-    if options.test != "t" or options.correction not in (None, "holm"):
-        figures.notes.append(
-            "How far it holds is by paired t-tests with Holm's correction, the tables are by the test they name."
-        )
     rows = found.table[(found.table["a"] == pair[0]) & (found.table["b"] == pair[1])].reset_index(drop=True)
     return replace(found, table=rows) if len(rows) else None

@@ -17,7 +17,7 @@ from ..analysis._frames import Direction, by_measure, read_directions, topics_di
 from ..analysis._pairs import read_baselines
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
-from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, shown
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import check_labels, labels_of_answers, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_is_better
@@ -65,39 +65,23 @@ class Head:
     definition: str = ""
 
 
-def column_heads(
-    measures: Mapping[str, ir_measures.Measure | Direction | None], labels: Mapping[str, str] | None = None
-) -> list[Head]:
+def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None]) -> list[Head]:
     """Return the heads of columns.
 
     Parameters
     ----------
     measures : mapping of str to Measure, Direction or None
         The measures by label, None if unknown, or directions instead of them.
-    labels : mapping of str to str, optional
-        The heads of some of the labels. By default, labels that are printed measures are shortened to name and
-        cutoff, and numbered if they are equal.
 
     Returns
     -------
     list of Head
-        The heads, in the order of `measures`.
-
-    Raises
-    ------
-    MultiAspectError
-        If `labels` has a key that is not a label, a head that is not a text, or the same head twice.
+        The heads, in the order of `measures`. Labels that are printed measures are shortened to name and cutoff,
+        and numbered if they are equal.
     """
-    chosen = {} if labels is None else dict(labels)
     known = {label: None if isinstance(measure, Direction) else measure for label, measure in measures.items()}
-    refuse_unknown(chosen, measures, "labels of measures", "labels")
-    wrong = [head for head in chosen.values() if not isinstance(head, str) or not head.strip()]
-    if wrong:
-        raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
     of_answers = labels_of_answers(measures)
-    shorts = _number_equal_heads(
-        {label: chosen.get(label) or short_label(label, measure) for label, measure in known.items()}, chosen
-    )
+    shorts = _number_equal_heads({label: short_label(label, measure) for label, measure in known.items()})
     return [
         Head(
             label,
@@ -111,16 +95,14 @@ def column_heads(
     ]
 
 
-def _number_equal_heads(shorts: dict[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return heads, numbered if they are equal; heads given by the user must be distinct."""
+def _number_equal_heads(shorts: dict[str, str]) -> dict[str, str]:
+    """Return heads, numbered if they are equal."""
     result: dict[str, str] = {}
     for label, short in shorts.items():
         equal = [key for key, head in shorts.items() if head == short]
-        if len(equal) > 1 and any(key in chosen for key in equal):
-            raise MultiAspectError(f"labels: expected distinct heads, got {short!r} for {choices(equal)}")
         result[label] = short if len(equal) == 1 else f"{short} ({equal.index(label) + 1})"
     if len(set(result.values())) < len(result):  # another label looks like a numbered one
-        return {label: chosen.get(label, label) for label in shorts}
+        return {label: label for label in shorts}
     return result
 
 
@@ -206,17 +188,22 @@ class Comparisons:
 
     @classmethod
     def of(
-        cls, perquery: pd.DataFrame, baseline: str | Sequence[str] | None, by: object = None, **options: Any
+        cls,
+        perquery: pd.DataFrame,
+        baseline: str | Sequence[str] | None,
+        by: Mapping[str, str] | None,
+        test: str,
+        correction: str | None,
+        alpha: float,
     ) -> Comparisons | None:
-        """Compare systems with one or several baselines; `options` are those of `compare_with_baseline`."""
+        """Compare systems with one or several baselines, as `compare_with_baseline` does."""
         if baseline is None:
             return None
         names = read_baselines(baseline, perquery["name"].unique().tolist())
         if len(names) > len(_LETTERS):
             raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
         signs = {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
-        tests = compare_with_baseline(perquery, names, by=by, **options)  # type: ignore[arg-type]
-        test, correction, alpha = options["test"], options["correction"], options["alpha"]
+        tests = compare_with_baseline(perquery, names, test=test, correction=correction, alpha=alpha, by=by)
         # Tukey's test has a level of its own, for all pairs of systems.
         detectable = {} if test == "tukey" else _detectable_differences(perquery, names, correction, alpha)
         return cls(tests, signs, test, correction, alpha, detectable)
@@ -273,20 +260,6 @@ def _detectable_differences(
     return {label: float(median) for label, median in medians.items() if not np.isnan(median)}
 
 
-def systems_by_group(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[str | None, list[str]]:
-    """Return the systems of each group, after checking that every system is in one."""
-    if groups is None:
-        return {None: names}
-    if any(isinstance(members, str) for members in groups.values()):
-        raise MultiAspectError("groups: expected a mapping {group: names of systems}, got a string as names")
-    result: dict[str | None, list[str]] = {str(group): list(members) for group, members in groups.items()}
-    assigned = [name for members in result.values() for name in members]
-    refuse_unknown(assigned, names, "names of systems", "groups")
-    refuse_repeated(assigned, "systems", "groups")
-    refuse_unknown(names, assigned, "every system in one group", "groups")
-    return {group: members for group, members in result.items() if members}
-
-
 def _interval_ends(table: pd.DataFrame, columns: Sequence[str], digits: int) -> list[str]:
     """Return the ends of the intervals in two columns as text, '' where there are none."""
     return [
@@ -305,7 +278,6 @@ def means_table(
     half_widths: Mapping[str, Sequence[str]] | None = None,
     comparisons: Comparisons | None = None,
     differences: bool = False,
-    groups: Mapping[str | None, Sequence[str]] | None = None,
     n_judged: int | None = None,
     by: Mapping[str, str] | None = None,
     define: bool = False,
@@ -330,8 +302,6 @@ def means_table(
         The comparisons with baselines.
     differences : bool, default False
         Whether to show the intervals of the differences from the only baseline, of measures that are averaged.
-    groups : mapping of str or None to sequence of str, optional
-        The systems of each section, for means without groups of topics.
     n_judged : int, optional
         The number of judged topics, if a note states which means are over fewer. By default, it states where the
         topics of measures differ.
@@ -340,7 +310,7 @@ def means_table(
     define : bool, default False
         Whether notes say what measures of several aspects compute.
     """
-    sections = _sections(means, groups)
+    sections = _sections(means)
     keys = ["group", "name"] if "group" in means else ["name"]
     row_keys = list(means[keys].itertuples(index=False, name=None))
     columns = [Column("", left=True, shorten=12)]
@@ -351,7 +321,7 @@ def means_table(
     for head in heads:
         columns.append(Column(f"{head.short} ↓" if head.lower_is_better else head.short))
         values = means[head.label].to_numpy(dtype=np.float64)
-        marks = _marks_by_row(values, sections if "group" in means else _sections(means, None), head)
+        marks = _marks_by_row(values, sections, head)
         different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
         after: Sequence[str] = [""] * len(values)
         if half_widths:
@@ -397,16 +367,11 @@ def _marks_by_row(values: Floats, sections: Sequence[tuple[str | None, Ints]], h
     return marks
 
 
-def _sections(
-    means: pd.DataFrame, groups: Mapping[str | None, Sequence[str]] | None
-) -> list[tuple[str | None, Ints]]:
-    """Return the title and the rows of each section."""
-    if "group" in means:
-        return [(str(group), np.flatnonzero(means["group"] == group)) for group in means["group"].unique()]
-    if groups is None:
+def _sections(means: pd.DataFrame) -> list[tuple[str | None, Ints]]:
+    """Return the title and the rows of each group of topics; without groups, one section without title."""
+    if "group" not in means:
         return [(None, np.arange(len(means)))]
-    row_by_name = {name: row for row, name in enumerate(means["name"])}
-    return [(group, np.array([row_by_name[name] for name in names])) for group, names in groups.items()]
+    return [(str(group), np.flatnonzero(means["group"] == group)) for group in means["group"].unique()]
 
 
 def _topics(counts: Mapping[str, int]) -> str:

@@ -23,7 +23,7 @@ from ..evaluation.topic_groups import read_topic_groups, rows_by_group
 from ..integration.parsing import Measures, record_measures
 from ..kernels.intervals import half_width
 from ..views import Cell, Table, View, fixed_point, latex_of
-from .content import Comparisons, column_heads, decimals_by_label, known_measures, means_table, systems_by_group
+from .content import Comparisons, column_heads, decimals_by_label, known_measures, means_table
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -130,13 +130,9 @@ def systems_table(
     test: str = "t",
     correction: str | None = "holm",
     alpha: float = 0.05,
-    n_resamples: int = 10_000,
-    seed: int = 0,
     ci: float | None = None,
     interval: str = "half-width",
     decimals: int | Mapping[str, int] = 3,
-    labels: Mapping[str, str] | None = None,
-    groups: Mapping[str, Sequence[str]] | None = None,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
 ) -> SystemsTable:
     r"""Return a table of systems and measures, as in papers.
@@ -158,15 +154,12 @@ def systems_table(
         with a probability of .8, the median over the pairs of systems (see `analysis.detectable_difference`); not
         for the test 'tukey', and not for measures that are no means over topics.
     test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
-        The test; see `analysis.compare_with_baseline`, also for the next four parameters.
+        The test; see `analysis.compare_with_baseline`, also for the next two parameters. Tests other than 't' draw
+        10 000 resamples.
     correction : str or None, default 'holm'
         Correction for multiple testing, among all comparisons of one measure.
     alpha : float in (0, 1), default 0.05
         The significance level.
-    n_resamples : int, default 10_000
-        Number of resamples. Not used by the test 't'.
-    seed : int, default 0
-        Random seed.
     ci : float in (0, 1), optional
         Confidence level of intervals, as for `aggregate`. No intervals by default.
     interval : {'half-width', 'ends', 'difference'}, default 'half-width'
@@ -177,18 +170,10 @@ def systems_table(
     decimals : int or mapping of str to int, default 3
         Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
         have none unless a mapping says so.
-    labels : mapping of str to str, optional
-        Heads of columns, for some or all labels of the frame. By default, labels given to `evaluate` are kept, and
-        printed measures are shortened to name and cutoff, numbered if they are equal. Below the table, a legend
-        says what measures of several aspects compute, and states the measure of each head that is not its name,
-        and the scales of aspects that measures name.
-    groups : mapping of str to sequence of str, optional
-        The systems of each group, which are shown together, in this order. Every system must be in one group.
-        By default, one list in the order of the frame.
     by : str, path, mapping or Series, optional
         Groups of topics, as for `aggregate`. The table has a section for each group, then one for all topics, with
         best values of their own. Comparisons in all groups are corrected together, as by
-        `analysis.compare_with_baseline`. Cannot be combined with `groups`.
+        `analysis.compare_with_baseline`.
 
     Returns
     -------
@@ -214,6 +199,10 @@ def systems_table(
 
     Notes
     -----
+    Labels given to `evaluate` are the heads of columns. Printed measures are shortened to name and cutoff, numbered
+    if they are equal. Below the table, a legend says what measures of several aspects compute, and states the
+    measure of each head that is not its name, and the scales of aspects that measures name.
+
     Best and second best values are determined among all systems of the table by unrounded values, and by each
     measure's direction: of two values that print alike, only one may be bold. Systems tied for the best
     value are all bold, and of three or more systems, those with the next lower value are underlined. If all systems
@@ -272,17 +261,13 @@ def systems_table(
     known, words = known_measures(perquery, measures)
     names, values = list(map(str, systems)), {str(label): matrix for label, matrix in by_label.items()}
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
-    if groups is not None and by is not None:
-        raise MultiAspectError("groups= are sections of systems, by= of topics: omit one")
     topic_groups = None if by is None else read_topic_groups(by, perquery)
     if measures is not None:
         record_measures(perquery, known)
     lowest = np.array([[[matrix.min() for matrix in values.values()]]])
     check_directions(perquery, lowest, list(values), {**known, **words}, "systems_table")
-    heads = column_heads({label: words.get(label, known[label]) for label in values}, labels)
-    members = systems_by_group(groups, names)
+    heads = column_heads({label: words.get(label, known[label]) for label in values})
     digits = decimals_by_label(decimals, heads, known)
-    tests = {"test": test, "correction": correction, "alpha": alpha, "n_resamples": n_resamples, "seed": seed}
     means = aggregate(perquery, ci=ci, by=topic_groups)
     half_widths: dict[str, list[str]] = {}
     if ci is not None and interval == "half-width":
@@ -301,9 +286,8 @@ def systems_table(
         digits,
         ci=ci,
         half_widths=half_widths,
-        comparisons=Comparisons.of(perquery, baseline, topic_groups, **tests),
+        comparisons=Comparisons.of(perquery, baseline, topic_groups, test, correction, alpha),
         differences=interval == "difference",
-        groups=members,
         by=topic_groups,
         define=True,
     )
