@@ -252,7 +252,7 @@ def _ranking(explanation: Explanation) -> list[Block]:
         heads.append(Column("", left=True))
     n_hidden, total = sum(line.n_hidden for line in hidden), sum(line.contribution for line in hidden)
     together = Sentence(f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together.")
-    elsewhere = "`.ranks`, or --format csv of the command"
+    elsewhere = "`.ranks`, or -o FILE.csv of the command"
     return [Table(heads, rows, elsewhere=elsewhere, notes=[together] if len(hidden) > 1 else [])]
 
 

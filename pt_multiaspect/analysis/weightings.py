@@ -143,7 +143,7 @@ class Weightings(View):
                 row["reversal"] or "-",
             ],
             note,
-            elsewhere="`.pairs`, or --format csv of the command",
+            elsewhere="`.pairs`, or -o FILE.csv of the command",
         )
         return [Sentence(self.summary), *table]
 
