@@ -74,7 +74,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 # Pages show the warnings of this package, but not those of others about their installation and PyTerrier's calls.
 os.environ["PYTHONWARNINGS"] = ",".join(
-    f"ignore:{start}" for start in ("IProgress not found", "Failed to import numba", "The argument 'eval_set'")
+    f"ignore:{start}" for start in ("IProgress not found", "The argument 'eval_set'")
 )
 # They need data of others, and are executed by notebooks/execute.py.
 nb_execution_excludepatterns = ["notebooks/*", "reproductions/*"]

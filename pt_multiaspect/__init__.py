@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from .explanation import explain, largest_differences
     from .integration.accelerating import accelerate
     from .integration.variants import variants
-    from .model_selection.boosters import metric_for
     from .model_selection.labels import aggregate_labels
+    from .model_selection.metrics import metric_for
     from .model_selection.ranker import AspectRanker
     from .model_selection.scorer import ranking_score, ranking_scorer
     from .model_selection.searches import RepeatedQueryKFold, paired_interval, pareto_front

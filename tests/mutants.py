@@ -69,7 +69,8 @@ TESTS = {
     "io": "io fast_reading arrow_files runs_without_scores pipelines nul_ids fuzzing beir_files prediction_files "
     "json_files value_tables datasets",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
-    "early_stopping search_front recipes learning_documents learning_arrays library_metrics repeats",
+    "early_stopping library_stopping row_arguments search_front recipes learning_documents learning_arrays "
+    "library_metrics repeats",
     "orders": "values orders reference testing bounds",
     "strings": "join strings nul_ids",
 }

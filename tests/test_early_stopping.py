@@ -70,7 +70,6 @@ def catboost(kind: str = "Ranker", **params: Any) -> Any:
 
 
 LIBRARIES = [lightgbm, xgboost, catboost]
-pytestmark = pytest.mark.filterwarnings("ignore:Failed to import numba")
 
 
 @pytest.mark.every(2)
@@ -137,22 +136,6 @@ def test_a_ranker_of_one_aspect_stops_by_it(make: Any) -> None:
 def test_early_stopping_without_an_evaluation_set_names_the_remedy(make: Any, kind: str) -> None:
     with pytest.raises(ma.MultiAspectError, match=r"(LGBM|XGB).*got none; pass eval_fraction"):
         ma.AspectRanker(make(kind), target=CAM).fit(X, LABELS)
-
-
-@pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
-@pytest.mark.filterwarnings("ignore:.*`booster=(gblinear|dart)` is deprecated")
-@pytest.mark.parametrize("booster", ["gblinear", "dart"])
-def test_models_that_later_rounds_change_are_those_of_the_best_round(booster: str, kind: str) -> None:
-    # XGBoost predicted with the last round of gblinear, and with the last weights of dart's trees.
-    params: dict[str, Any] = {"gblinear": {"max_depth": None}, "dart": {"rate_drop": 0.5}}[booster]
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    ranker = ma.AspectRanker(xgboost(kind, booster=booster, learning_rate=0.5, **params), target=CAM)
-    ranker.fit(frame[TRAIN], LABELS[TRAIN], eval_set=[(frame[~TRAIN], LABELS[~TRAIN])])
-    ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
-    assert ranker.best_iteration_ == int(np.argmax(values)) + 1 < len(values)
-    for model in (ranker, pickle.loads(pickle.dumps(ranker))):
-        assert model.score(frame[~TRAIN], LABELS[~TRAIN]) == pytest.approx(max(values), abs=1e-9)
-        assert model.estimator_.best_iteration == ranker.best_iteration_ - 1
 
 
 @pytest.mark.every(3)
@@ -253,16 +236,6 @@ def test_declared_scales_and_unused_columns_do_not_warn() -> None:
         X[TRAIN], LABELS.loc[TRAIN, ["relevance"]]
     )
     partial.score(X[~TRAIN], LABELS[~TRAIN])
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("make", LIBRARIES)
-def test_fifty_rounds_unless_the_estimator_says_otherwise(make: Any) -> None:
-    name = "early_stopping_round" if make is lightgbm else "early_stopping_rounds"
-    length = {"iterations": 120} if make is catboost else {"n_estimators": 120}
-    ranker = ma.AspectRanker(make(**{name: None}, **length), target=CAM).fit(X, LABELS, eval_fraction=0.25)
-    ((values,),) = (list(history.values()) for history in ranker.evals_result_.values())
-    assert len(values) == min(ranker.best_iteration_ + 50, 120)
 
 
 @pytest.mark.every(2)

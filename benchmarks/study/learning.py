@@ -63,7 +63,7 @@ COMPARED = (*TARGETS, BY_MEAN, "fusion")
 
 #: Trained by LightGBM only: the linear form with other weights, and with early stopping of at most `LONGEST` trees.
 WEIGHTED, BY_MEASURE, BY_LABEL = "relevance counts twice", "stopped by CAM@10", "stopped by nDCG@10 of the label"
-LONGEST, HELD_OUT = 200, 0.25
+LONGEST, PATIENCE, HELD_OUT = 200, 50, 0.25
 
 #: Name of a measure -> the measure, given the scales.
 MEASURES: dict[str, Callable[[ma.Aspects], Any]] = {
@@ -113,7 +113,7 @@ class StoppedByLabel(BaseEstimator):  # type: ignore[misc]
         self.ranker_ = LGBMRanker(**{**PARAMS, "n_estimators": LONGEST}, **params)
         self.ranker_.fit(
             train, label, group=sizes, eval_X=(valid,), eval_y=(valid_label,), eval_group=[valid_sizes],
-            eval_at=[10], callbacks=[lightgbm.early_stopping(50, verbose=False)],
+            eval_at=[10], callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
         )  # fmt: skip
         return self
 
@@ -172,7 +172,8 @@ def estimator(name: str, learner: str, aspects: ma.Aspects) -> Any:
     if name == BY_LABEL:
         return StoppedByLabel(measure)
     if name == BY_MEASURE:
-        return ma.AspectRanker(LGBMRanker(**{**PARAMS, "n_estimators": LONGEST}), target=measure)
+        booster = LGBMRanker(**{**PARAMS, "n_estimators": LONGEST}, early_stopping_round=PATIENCE)
+        return ma.AspectRanker(booster, target=measure)
     if name == BY_MEAN:
         return DividedByMean(LEARNERS[learner](), aspects)
     if name == "fusion":

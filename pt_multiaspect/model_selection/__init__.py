@@ -10,8 +10,8 @@ from itertools import chain
 from .._lazy import lazy_attributes
 
 _NAMES = {
-    "boosters": ["metric_for"],
     "labels": ["aggregate_labels"],
+    "metrics": ["metric_for"],
     "ranker": ["AspectRanker"],
     "scorer": ["ranking_score", "ranking_scorer"],
     "searches": ["RepeatedQueryKFold", "paired_interval", "pareto_front"],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,32 +11,37 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Ints, Objects
+from .._typing import Ints
 from .._validation import proportion
 from ..aspects import Aspects, parse_aspects
 from ..collection import Judgments
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, number_of, shown, warn, warn_once
+from ..errors import MultiAspectError, choices, warn, warn_once
 from ..measures import TOMA, Measure
-from .arrays import check_length, fill_masked, label_frame, weight_per_query
+from .arrays import check_length, label_frame, weight_per_query
 from .boosters import (
     LIBRARY_OPTIONS,
-    Evaluation,
+    OFFSETS,
+    EvaluationRows,
     boosting_library,
+    check_evaluation,
+    fit_estimator,
     fit_with_evaluation,
     last_step,
     objective_labels,
     query_parameter,
     warn_of_classes,
-    warn_of_columns,
 )
+from .features import check_feature_names, feature_names, read_features, warn_of_features
 from .labels import check_aspect_target, has_names, nested_params, read_target, target_gains, with_params
+from .metrics import LibraryMetric
+from .parts import Part, read_evaluation_sets, values_of_rows, warn_of_shared_queries
 from .queries import ADD_QID, document_ids, find_queries, query_codes, rows_per_query
-from .rows import EvaluatedMeasure, LabelledRows, check_known, with_scales
+from .rows import EvaluatedMeasure, LabelledRows, check_known, warn_if_constant, with_scales
 from .scorer import RankingScorer
 
 #: Arguments of estimators' fit methods, and what to pass instead.
@@ -44,59 +49,17 @@ _INSTEAD = {
     "eval_metric": "measure= of AspectRanker",
     **dict.fromkeys(("group", "group_id"), "qid"),
     **dict.fromkeys(("eval_X", "eval_y", "eval_group", "eval_qid", "X_val", "y_val"), "eval_set=[(X, y, qid)]"),
+    **dict.fromkeys(("eval_init_score", "base_margin_eval_set"), "eval_fraction"),
+    **dict.fromkeys(("pairs", "pairs_weight"), "labels, of which CatBoost makes pairs,"),
 }
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The rows of the training set or of an evaluation set."""
-
-    X: Any
-    labels: pd.DataFrame
-    #: The queries of the rows as positions in `qids`; None without queries.
-    query: Ints | None
-    qids: Objects
-    weights: NDArray[Any] | None = None
-
-    @property
-    def codes(self) -> Ints:
-        """The queries, numbered by first occurrence, or the numbers of the rows."""
-        return np.arange(len(self.labels)) if self.query is None else pd.factorize(self.query)[0]
-
-    @property
-    def names(self) -> Objects:
-        """The query of each row, or the number of the row."""
-        return self.codes.astype(str).astype(object) if self.query is None else self.qids[self.query]
-
-    def take(self, rows: Ints) -> _Part:
-        """Return some rows in the given order."""
-        query = None if self.query is None else self.query[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        X, labels = _safe_indexing(self.X, rows), self.labels.iloc[rows]
-        return replace(self, X=X, labels=labels, query=query, weights=weights)
-
-    def by_query(self) -> _Part:
-        """Return the rows with those of each query together."""
-        codes = self.codes
-        return self if (np.diff(codes) >= 0).all() else self.take(np.argsort(codes, kind="stable"))
-
-
-class Wrapper(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator with the parameter `estimator`, which accepts the same features."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
-        return tags
-
-
-class AspectRanker(Wrapper):
+class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Train an estimator on a single target aggregated from the labels of several aspects.
 
     The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the
     labels in the form in which it uses them as the gains of the target, and the queries in the form it expects.
-    With an evaluation set, boosters stop early by `measure`.
+    With an evaluation set, boosters evaluate `measure`, and stop by it if their parameters say so.
 
     Parameters
     ----------
@@ -149,6 +112,11 @@ class AspectRanker(Wrapper):
     with ``label_gain`` set (for its objective ``rank_xendcg``, which supports only the gains 2^label - 1, at most
     31 levels of equal width), XGBoost the gains with ``ndcg_exp_gain=False``, CatBoost and regressors the gains.
 
+    *Early stopping* is that of the library, by its own parameters: LightGBM's ``early_stopping_round`` and
+    ``early_stopping_min_delta``, XGBoost's ``early_stopping_rounds`` or callback ``EarlyStopping``, CatBoost's
+    ``early_stopping_rounds`` and ``od_type``. By default, LightGBM and XGBoost train all iterations, and CatBoost
+    trains all and keeps those up to the best.
+
     *Ideal rankings* of `score` and early stopping are those of the rows of each query. To count relevant documents
     without a row, too, pass ``scoring=ranking_scorer(measure, qrels=qrels)`` to searches.
 
@@ -172,7 +140,7 @@ class AspectRanker(Wrapper):
 
     # Requested even if routing was disabled when the object was created; unused if nothing is passed.
     __metadata_request__fit = dict.fromkeys(
-        ("qid", "sample_weight", "eval_set", "eval_fraction", *LIBRARY_OPTIONS), True
+        ("qid", "sample_weight", "eval_set", "eval_fraction", *LIBRARY_OPTIONS, *OFFSETS), True
     )
     # Searches and pipelines also pass the sample_weight of fit to score, which ignores it, as without metadata
     # routing. There, it has another name, so that sample_weight passed to score itself is an error.
@@ -192,6 +160,12 @@ class AspectRanker(Wrapper):
         self.measure = measure
         self.aspects = aspects
         self.missing = missing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
 
     # -- parameters: a measure is not an estimator, but its parameters can be searched ---------------
 
@@ -265,16 +239,16 @@ class AspectRanker(Wrapper):
             Passed to the estimator. XGBoost's rankers use one weight per query, so weights must not vary
             within a query.
         eval_set : list of (X, y) or (X, y, qid), optional
-            Evaluation sets for early stopping by `measure`, with labels as in `y`: the columns of arrays are those
-            of `y`. Training stops by the last one, after as many iterations without improvement as the estimator
-            sets, else 50.
+            Evaluation sets, with labels as in `y`: the columns of arrays are those of `y`. The library stops by
+            the measure on the last one, as the estimator's parameters say (see Notes).
         eval_fraction : float, optional
             Fraction of the queries that are held out as an evaluation set, at random, seeded by the estimator's
             ``random_state`` (else 0).
         **fit_params
-            Passed to the estimator unchanged. With metadata routing, these reach it through searches and pipelines:
-            ``callbacks``, ``cat_features``, ``categorical_feature``, ``embedding_features``, ``text_features``,
-            ``init_model`` and ``xgb_model``.
+            Passed to the estimator. Arrays with one value per row, such as ``init_score``, ``base_margin`` and
+            ``baseline``, stay with their rows. With metadata routing, these and ``callbacks``, ``cat_features``,
+            ``categorical_feature``, ``embedding_features``, ``text_features``, ``init_model`` and ``xgb_model``
+            reach it through searches and pipelines.
 
         Returns
         -------
@@ -284,16 +258,16 @@ class AspectRanker(Wrapper):
         ------
         MultiAspectError
             If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, the estimator or the
-            target requires queries and none are given, the estimator does not accept evaluation sets, `y` is an
-            array of several columns without names, or a document has different labels for a query or, in an
-            evaluation set, several rows.
+            target requires queries and none are given, the estimator does not accept evaluation sets or cannot
+            keep its best iteration, `y` is an array of several columns without names, or a document has different
+            labels for a query or, in an evaluation set, several rows.
 
         Warns
         -----
         MultiAspectWarning
             If a feature equals the labels of an aspect or looks like the query, a query is in the training set and
             in the last evaluation set, every query has one row, undeclared labels contain -1 besides 0 and 1, or
-            the best predictions on the last evaluation set are constant within queries.
+            the predictions for the last evaluation set are constant within queries.
         """
         _refuse_replaced(fit_params)
         evaluated = self._evaluated_measure()
@@ -305,15 +279,16 @@ class AspectRanker(Wrapper):
         is_catboost = boosting_library(self.estimator) == "catboost"
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
-        train = self._read_training_set(X, y, qid, sample_weight, target, named)
-        sets = self._evaluation_sets(eval_set, target, named, _feature_names(train.X))
+        train = self._read_training_set(X, y, qid, {"sample_weight": sample_weight, **fit_params}, target, named)
+        sets = self._evaluation_sets(eval_set, target, named, train)
         if eval_fraction is not None:
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
             sets.append(train.take(held))
             train = train.take(kept)
         if sets:
-            self._check_early_stopping(last, evaluated)
-        _warn_of_shared_queries(train, sets)
+            check_evaluation(last)
+            self._check_measure(evaluated)
+        warn_of_shared_queries(train, sets)
         if query_parameter(last) is not None:
             train = train.by_query()
         sets = [part.by_query() for part in sets]
@@ -325,32 +300,33 @@ class AspectRanker(Wrapper):
         ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
         gains = joined.judgments.row_values(target_gains(joined.judgments, target))
         label, *others = objective_labels(last, np.split(gains, ends))
-        warn_of_columns(train.X, train.labels, train.names)
+        warn_of_features(train.X, train.labels, train.names)
         passed = {**fit_params, **_parameters_of_rows(last, train)}
-        features = self._transform_features(label, train.X, *(part.X for part in sets))
+        features, *held_features = self._transform_features(label, train.X, *(part.X for part in sets))
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if evaluated is not None and sets:
-            evaluation = _evaluation_on(sets, evaluated, joined.judgments)
-            data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
-            self.best_iteration_ = fit_with_evaluation(last, features[0], label, passed, data, evaluation)
-            self.evals_result_ = {
-                f"valid_{index}": {str(evaluated.measure): values}
-                for index, values in enumerate(evaluation.history)
-            }
+            rows = [
+                EvaluationRows(X_held, held_label, part.codes, part.offset)
+                for X_held, held_label, part in zip(held_features, others, sets, strict=True)
+            ]
+            labelled = _labelled_sets(sets, joined.judgments)
+            self._fit_with_evaluation(features, label, passed, rows, labelled, evaluated)
         else:
-            _fit_without_evaluation(last, features[0], label, passed)
+            fit_estimator(last, features, label, passed)
         self._record_fit(train.X, measure)
         return self
 
     def _read_training_set(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, target: Measure, named: Any
-    ) -> _Part:
+        self, X: Any, y: Any, qid: Any, fit_params: Mapping[str, Any], target: Measure, named: Any
+    ) -> Part:
         """Read the training set, and keep its queries and the names of its aspects."""
-        train = self._read_part(X, y, qid, target, named, sample_weight=sample_weight)
+        train = self._read_part(X, y, qid, target, named, fit_params=fit_params)
         check_aspect_target(self.target, list(train.labels.columns), has_names(y, self.aspects))
+        sample_weight = fit_params["sample_weight"]
         if sample_weight is not None:
-            train = replace(train, weights=check_length(sample_weight, len(train.labels), "sample_weight"))
+            weights = check_length(sample_weight, len(train.labels), "sample_weight")
+            train = replace(train, values={**train.values, "sample_weight": weights})
         # With these, `ranking_scorer` detects that it scores queries of the training set.
         self._trained_queries = {} if train.query is None else rows_per_query(train.names)
         self._columns = tuple(train.labels.columns)
@@ -362,59 +338,94 @@ class AspectRanker(Wrapper):
             )
         return train
 
+    def _fit_with_evaluation(
+        self,
+        X: Any,
+        label: NDArray[Any],
+        passed: dict[str, Any],
+        sets: list[EvaluationRows],
+        labelled: list[LabelledRows],
+        evaluated: EvaluatedMeasure,
+    ) -> None:
+        """Fit the last step, which is evaluated on sets, and keep the values of the measure."""
+        last = last_step(self.estimator_)
+        # The sets have the same columns, so that the measure is the same on all; each is checked.
+        measures = [evaluated.bind(rows) for rows in labelled]
+        library = str(boosting_library(last))
+        metric = LibraryMetric(library, measures[-1], labelled, [rows.frame for rows in labelled])
+        self.best_iteration_ = fit_with_evaluation(last, X, label, passed, sets, metric)
+        self.evals_result_ = {
+            f"valid_{index}": {str(evaluated.measure): values} for index, values in enumerate(metric.history)
+        }
+        metric.release()
+        warn_if_constant(labelled[-1].rankings(last.predict(sets[-1].X)), metric.name)
+
     def _record_fit(self, X: Any, measure: Measure | None) -> None:
         """Set the attributes that tell what the ranker was fitted with."""
         self.n_features_in_ = X.shape[1] if X.ndim == 2 else 1
-        names = _feature_names(X)
+        names = feature_names(X)
         if names is not None:
             self.feature_names_in_ = names
         self.measure_ = measure
         self._resolved = (self.measure, self.target)
 
-    def _check_early_stopping(self, last: Any, evaluated: EvaluatedMeasure | None) -> None:
-        """Raise an error if the estimator cannot stop early, or there is no measure by which it could."""
-        if boosting_library(last) is None or evaluated is None:
+    def _check_measure(self, evaluated: EvaluatedMeasure | None) -> None:
+        """Raise an error if there is no measure for evaluation sets."""
+        if evaluated is None:
             raise MultiAspectError(
                 f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
-                if evaluated is None
-                else f"{type(last).__name__} accepts no evaluation set; leave out eval_set and eval_fraction"
             )
 
     def _read_part(
-        self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any
-    ) -> _Part:
+        self,
+        X: Any,
+        y: Any,
+        qid: Any,
+        target: Measure,
+        named: Any,
+        what: str = "",
+        fit_params: Mapping[str, Any] | None = None,
+    ) -> Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
-        queries = find_queries(y, X, qid, **others)
-        features = self._features(X)
+        features = read_features(X)
+        values = values_of_rows(fit_params or {}, features.shape[0])
+        queries = find_queries(y, X, qid, **values)
         frame = label_frame(y, self.aspects, named, self._columns if what else ())
         if len(frame) != features.shape[0]:
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
         if queries is not None:
-            return _Part(features, frame, *query_codes(check_length(queries, len(frame), f"{what}qid")))
+            query, qids = query_codes(check_length(queries, len(frame), f"{what}qid"))
+            return Part(features, frame, query, qids, values)
         if query_parameter(self.estimator_) is not None:
             cause = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
         elif target.statements().gain_per_query:
             cause = f"the label of {target} is normalised per query"
         else:
-            return _Part(features, frame, None, np.empty(0, dtype=object))
+            return Part(features, frame, None, np.empty(0, dtype=object), values)
         raise MultiAspectError(f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}")
 
-    def _evaluation_sets(self, given: Any, target: Measure, named: Any, names: Any) -> list[_Part]:
+    def _evaluation_sets(self, given: Any, target: Measure, named: Any, train: Part) -> list[Part]:
         """Read the evaluation sets, which have the features of the training set if these have names."""
-        sets = [
-            self._read_part(*rows, target, named, f"eval_set[{index}]: ")
-            for index, rows in enumerate(evaluation_rows(given))
-        ]
-        for index, part in enumerate(sets):
-            _check_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
+        names = feature_names(train.X)
+        sets = []
+        for index, (X, y, qid) in enumerate(read_evaluation_sets(given)):
+            part = self._read_part(X, y, qid, target, named, f"eval_set[{index}]: ")
+            check_feature_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
+            sets.append(part)
+        offsets = [name for name in OFFSETS if name in train.values]
+        if sets and offsets:
+            raise MultiAspectError(
+                f"eval_set: expected no evaluation set beside {choices(offsets)}, as it has none; pass "
+                "eval_fraction, which holds out rows with theirs"
+            )
         return sets
 
-    def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
+    def _split(self, train: Part, fraction: float) -> tuple[Ints, Ints]:
         """Return the rows of the training set and of held-out queries."""
         if train.query is None:
             raise MultiAspectError(f"eval_fraction holds out whole queries: pass qid, or {ADD_QID}")
         params = last_step(self.estimator_).get_params()
-        seeds = [params.get(name) for name in ("random_state", "random_seed")]
+        seeds = [params.get(name) for name in ("random_state", "random_seed", "seed")]
         seed = next((seed for seed in seeds if isinstance(seed, int | np.integer)), 0)
         queries = np.unique(train.query)
         if len(queries) < 2:
@@ -423,7 +434,7 @@ class AspectRanker(Wrapper):
         held = np.isin(train.query, np.random.default_rng(seed).permutation(queries)[:n_held])
         return np.flatnonzero(~held), np.flatnonzero(held)
 
-    def _join_labels(self, parts: list[_Part], target: Measure) -> LabelledRows:
+    def _join_labels(self, parts: list[Part], target: Measure) -> LabelledRows:
         """Return the labels of all parts. They are aggregated together, so they have the same scales."""
         columns = list(parts[0].labels.columns)
         for index, part in enumerate(parts[1:]):
@@ -464,22 +475,13 @@ class AspectRanker(Wrapper):
         self.estimator_.steps[:-1] = head.steps
         return transformed
 
-    def _features(self, X: Any) -> Any:
-        frame = to_pandas(X)
-        if frame is not None:
-            return frame.drop(columns="qid") if "qid" in frame.columns else frame
-        rows = X if hasattr(X, "shape") else fill_masked(X)
-        if not rows.shape:
-            raise MultiAspectError(f"X: expected one row of features per document, got {shown(X)}")
-        return rows
-
     # -- predicting --------------------------------------------------------------------------
 
     def _check_features(self, X: Any) -> Any:
         """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
-        X = self._features(X)
-        _check_names(X, getattr(self, "feature_names_in_", None), "X", "ranker.feature_names_in_")
+        X = read_features(X)
+        check_feature_names(X, getattr(self, "feature_names_in_", None), "X", "ranker.feature_names_in_")
         return X
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -556,22 +558,6 @@ class AspectRanker(Wrapper):
         return all(fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs)
 
 
-def _feature_names(X: Any) -> Objects | None:
-    """Return the names of the features, if all have names."""
-    if isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X.columns):
-        return np.asarray(X.columns, dtype=object)
-    return None
-
-
-def _check_names(X: Any, known: Objects | None, what: str, remedy: str) -> None:
-    """Raise an error if a frame has other features than those known, or another order, which LightGBM accepts."""
-    if known is not None and isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
-        raise MultiAspectError(
-            f"{what}: expected the features of fit in the same order, {choices(known)}, got {choices(X.columns)}; "
-            f"select them as in X[{remedy}]"
-        )
-
-
 def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:
     """Raise an error for arguments of estimators that the ranker itself passes to them."""
     replaced = [name for name in fit_params if name in _INSTEAD]
@@ -582,69 +568,27 @@ def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:
         )
 
 
-def _parameters_of_rows(estimator: Any, train: _Part) -> dict[str, Any]:
-    """Return the queries and weights of the rows, as the estimator expects them."""
-    passed: dict[str, Any] = {}
+def _parameters_of_rows(estimator: Any, train: Part) -> dict[str, Any]:
+    """Return the queries and other values of the rows, as the estimator expects them."""
+    passed = dict(train.values)
     needed = query_parameter(estimator)
-    if needed is not None:
-        passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
-    if train.weights is not None:
-        passed["sample_weight"] = train.weights
-        if needed is not None and boosting_library(estimator) == "xgboost":
-            passed["sample_weight"] = weight_per_query(train.weights, train.codes, len(np.unique(train.codes)))
+    if needed is None:
+        return passed
+    passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
+    if "sample_weight" in passed and boosting_library(estimator) == "xgboost":
+        n_queries = len(np.unique(train.codes))
+        passed["sample_weight"] = weight_per_query(passed["sample_weight"], train.codes, n_queries)
     return passed
 
 
-def _evaluation_on(sets: list[_Part], evaluated: EvaluatedMeasure, judgments: Judgments) -> Evaluation:
-    """Return the evaluation on sets, on the scales of judgments that include the training set."""
+def _labelled_sets(sets: list[Part], judgments: Judgments) -> list[LabelledRows]:
+    """Return the labels of evaluation sets, on the scales of judgments that include the training set."""
     labelled = [LabelledRows(part.labels, part.names) for part in sets]
     for rows in labelled:
         rows.judgments.infer_scales_from(judgments)
-    # The sets have the same columns, so that the measure is the same on all; each is checked.
-    measures = [evaluated.bind(rows) for rows in labelled]
-    return Evaluation(measures[-1], labelled)
-
-
-def _fit_without_evaluation(estimator: Any, features: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:
-    try:
-        estimator.fit(features, label, **passed)
-    except ValueError as error:
-        if boosting_library(estimator) is None or "early stopping" not in str(error).lower():
-            raise
-        raise MultiAspectError(
-            f"{type(estimator).__name__}: expected an evaluation set, as it stops early, got none; pass "
-            "eval_fraction=0.2 to hold out queries, or eval_set"
-        ) from None
-
-
-def evaluation_rows(given: Any) -> list[tuple[Any, Any, Any]]:
-    """Return X, y and qid (or None) of each evaluation set."""
-    if given is None:
-        return []
-    is_one = isinstance(given, tuple) and not all(isinstance(part, tuple | list) for part in given)
-    sets = []
-    for part in [given] if is_one or not isinstance(given, Iterable) else given:
-        if not isinstance(part, tuple | list) or len(part) not in (2, 3):
-            raise MultiAspectError(
-                "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "
-                f"got {type(part).__name__}"
-            )
-        X, y, qid = (*part, None)[:3]
-        sets.append((X, y, qid))
-    return sets
+    return labelled
 
 
 def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
     """Return the target or the measure, whose aspects name the columns of arrays: the target if it declares any."""
     return target if isinstance(target.spec, Aspects) else measure
-
-
-def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
-    """Warn about queries in the training set and in the evaluation set by which training stops, the last one."""
-    queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets[-1:])]
-    shared = sorted(queries[0].intersection(*queries[1:])) if sets else []
-    if shared:
-        warn(
-            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in the evaluation "
-            "set by which training stops: early stopping will be too late. Split by query, or pass eval_fraction"
-        )

@@ -1,0 +1,374 @@
+"""Measures as evaluation metrics of LightGBM, XGBoost and CatBoost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._typing import Ints
+from .._validation import choice
+from ..collection.columns import NOT_ASPECTS, is_numeric
+from ..collection.frames import to_pandas
+from ..errors import MultiAspectError, choices, number_of
+from ..integration.parsing import MeasureLike
+from .arrays import label_frame
+from .queries import require_queries
+from .rows import EvaluatedMeasure, LabelledRows, warn_of_single_rows
+
+LIBRARIES = ("lightgbm", "xgboost", "catboost")
+
+
+class LibraryMetric:
+    """A measure on evaluation sets, as a metric of a boosting library, which stops by the last set.
+
+    Parameters
+    ----------
+    library : {'lightgbm', 'xgboost', 'catboost'}
+        The library.
+    measure : Measure
+        The measure.
+    sets : sequence of LabelledRows
+        The evaluation sets in the order of the library, or the rows of ``lgb.cv``.
+    columns : sequence of DataFrame
+        For each set, the columns on which the library's labels may depend.
+    """
+
+    #: CatBoost would replace the methods by ones that Numba compiles, which cannot be pickled.
+    no_jit = True
+
+    def __init__(
+        self, library: str, measure: Any, sets: Sequence[LabelledRows], columns: Sequence[pd.DataFrame]
+    ) -> None:
+        self._library = library
+        self._measure = measure
+        self._sets = list(sets)
+        self._columns = list(columns)
+        # XGBoost splits its logs at colons, and LightGBM < 4.6 splits names at blanks.
+        self.name = self.__name__ = "".join(str(measure).split()).replace(":", "=")
+        self.maximize = not measure.lower_is_better
+        self.history: list[list[float]] = []
+        #: The rows and the library's labels of each set, or of each fold of a set.
+        self._known: dict[tuple[int, bytes], tuple[LabelledRows, NDArray[Any]]] = {}
+        #: The values of each set or fold; CatBoost may have several sets with the same labels.
+        self._values: dict[tuple[int, bytes, int], list[float]] = {}
+        #: CatBoost's sets, in the order of their first calls, and the set of the previous call.
+        self._positions: dict[tuple[int | None, bytes], int] = {}
+        self._previous: int | None = None
+        self._n_calls = 0
+
+    def __deepcopy__(self, memo: object) -> LibraryMetric:
+        # CatBoost copies its parameters before it trains, and scikit-learn's clone requires the same objects.
+        self._positions, self._previous = {}, None
+        return self
+
+    def release(self) -> None:
+        """Drop the rows, as a fitted model keeps its metric."""
+        self._sets, self._columns = [], []
+        self._known, self._values, self._positions = {}, {}, {}
+
+    def early_stopping(self, rounds: int, **options: Any) -> Any:
+        """Create the library's callback for early stopping by this metric.
+
+        Parameters
+        ----------
+        rounds : int
+            The number of rounds without improvement after which training stops.
+        **options
+            Other arguments of ``lightgbm.early_stopping`` or ``xgboost.callback.EarlyStopping``.
+
+        Returns
+        -------
+        callable
+            The callback. That of XGBoost has ``maximize`` set: by default, XGBoost minimises metrics whose names
+            it does not know.
+
+        Raises
+        ------
+        MultiAspectError
+            For CatBoost, which has no such callback.
+        """
+        if self._library == "lightgbm":
+            import lightgbm
+
+            return lightgbm.early_stopping(rounds, **options)
+        if self._library == "xgboost":
+            import xgboost
+
+            return xgboost.callback.EarlyStopping(
+                rounds=rounds, metric_name=self.name, maximize=self.maximize, **options
+            )
+        raise MultiAspectError(
+            f"early_stopping: CatBoost has no callback for it; pass early_stopping_rounds={rounds} to fit"
+        )
+
+    def evaluate_set(self, scores: Any, index: int) -> float:
+        """Return the value for predictions of all rows of a set."""
+        return self._record(scores, self._sets[index], (index, b"", 0))
+
+    # -- LightGBM and XGBoost ------------------------------------------------------------------------
+
+    def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Any:
+        """Return name, value and direction for LightGBM, or name and value for XGBoost.
+
+        LightGBM's estimators pass (labels, predictions, weights, group sizes); ``lgb.train``, ``lgb.cv`` and
+        ``xgb.train`` pass (predictions, data).
+        """
+        if not hasattr(second, "get_label"):
+            return self._evaluate_estimator(first, second, group)
+        labels = second.get_label()
+        if hasattr(second, "num_row"):  # XGBoost
+            return self.name, self._evaluate_rows(first, labels, np.diff(second.get_uint_info("group_ptr")))
+        subset = getattr(second, "used_indices", None)
+        part = subset if subset is not None and second.reference.num_data() == len(self._sets[0]) else None
+        return self.name, self._evaluate_rows(first, labels, second.get_group(), part=part), self.maximize
+
+    def _evaluate_estimator(self, labels: Any, scores: Any, sizes: Any) -> Any:
+        """Return name, value and direction for an estimator of LightGBM, which has the sets in turn.
+
+        LightGBM would stop by any set, so that sets before the last one have no result.
+        """
+        if self._library == "xgboost":
+            raise MultiAspectError(
+                f"metric {self.name}: XGBoost's estimators evaluate a metric query by query, and minimise it; "
+                "pass the measure to AspectRanker, or the metric to xgb.train(custom_metric=…)"
+            )
+        index = self._n_calls % len(self._sets)
+        self._n_calls += 1
+        value = self._evaluate_rows(scores, labels, sizes, index=index)
+        if index < len(self._sets) - 1:
+            return []
+        return self.name, value, self.maximize
+
+    # -- CatBoost ------------------------------------------------------------------------------------
+
+    def _position(self, target: Any) -> int:
+        """Return the set of a call: 0 for the training set, which is evaluated first, then the evaluation sets.
+
+        Sets differ in their labels, or in the place of CatBoost's array of them. The order of calls alone does not
+        tell them apart: with ``metric_period``, the last set is evaluated more often than others.
+        """
+        labels = np.asarray(target, dtype=np.float32).tobytes()
+        is_view = isinstance(target, np.ndarray) and not target.flags.owndata
+        key = (target.ctypes.data if is_view else None), labels
+        if not is_view and self._previous == 0 == self._positions.get(key):
+            key = 0, labels  # the training set is not evaluated twice in a row
+        self._previous = self._positions.setdefault(key, len(self._positions))
+        return self._previous
+
+    def is_max_optimal(self) -> bool:
+        """Return whether higher values are better."""
+        return self.maximize
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        """Return the value; the weight is ignored."""
+        return error
+
+    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+        """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
+        (scores,) = approxes
+        is_repeated, position = bool(self._positions), self._position(target)
+        index = min(position, len(self._sets)) - 1
+        if position and len(scores) == len(self._sets[index]):
+            return self._evaluate_rows(scores, target, None, index=index, position=position), 1.0
+        n_rows = len(self._sets[0])
+        sizes = [len(labels) // 4 for _, labels in [*self._positions][1:]]
+        if is_repeated and not position and n_rows not in sizes:
+            raise MultiAspectError(
+                f"metric {self.name}: expected an evaluation set of {n_rows} rows, those of y, got "
+                f"{choices(sizes)}; pass the validation set as eval_set to fit"
+            )
+        return 0.0, 1.0
+
+    # -- values of rows ------------------------------------------------------------------------------
+
+    def _evaluate_rows(
+        self, scores: Any, labels: Any, sizes: Any, *, index: int = 0, part: Any = None, position: int = 0
+    ) -> float:
+        """Return the value for predictions of a set or a part of it, after checking that these are its rows.
+
+        Parameters
+        ----------
+        scores, labels : array-like
+            The predictions and the labels of the library.
+        sizes : array-like, optional
+            The sizes of the library's groups; none if it has no groups.
+        index : int, default 0
+            The number of the set.
+        part : sequence of int, optional
+            The rows of a fold of ``lgb.cv``.
+        position : int, default 0
+            The number of CatBoost's evaluation set.
+        """
+        labels = np.asarray(labels)
+        kept = np.arange(len(self._sets[index])) if part is None else np.asarray(part, dtype=np.intp)
+        self._check_number(len(scores), len(kept))
+        key = index, kept.tobytes()
+        if key not in self._known:
+            rows = self._sets[index] if part is None else self._take(kept)
+            self._check_groups(rows, sizes)
+            self._check_labels(rows, self._columns[index].iloc[kept], labels)
+            self._known[key] = rows, np.array(labels)
+        rows, expected = self._known[key]
+        if not np.array_equal(expected, labels):
+            raise MultiAspectError(
+                f"metric {self.name}: expected the predictions for one validation set, got those for two sets with "
+                "different labels; pass the validation set only, not the training set"
+            )
+        return self._record(scores, rows, (*key, position))
+
+    def _record(self, scores: Any, rows: LabelledRows, key: tuple[int, bytes, int]) -> float:
+        """Return the value for predictions, and add it to the history."""
+        value = rows.evaluate(self._measure, rows.rankings(scores))
+        if key not in self._values:
+            self._values[key] = []
+            self.history.append(self._values[key])
+        self._values[key].append(value)
+        return value
+
+    def _check_number(self, n_scores: int, n_rows: int) -> None:
+        """Raise an error if there are predictions for other rows than those of the validation set."""
+        if n_scores == n_rows:
+            return
+        message = (
+            f"metric {self.name}: expected predictions for its validation set of {n_rows} rows, got {n_scores}; "
+            "evaluate on that set only, not on the training set"
+        )
+        if self._library == "xgboost":
+            message += (
+                ", and not in xgb.cv, which does not tell which rows are in a fold: pass an AspectRanker to "
+                "scikit-learn's cross_validate"
+            )
+        raise MultiAspectError(message)
+
+    def _take(self, kept: Ints) -> LabelledRows:
+        """Return the rows of a fold of ``lgb.cv``, on the scales of all rows."""
+        (rows,) = self._sets
+        queries = rows.queries
+        divided = set(queries[kept]) & set(np.delete(queries, kept))
+        if divided:
+            raise MultiAspectError(
+                f"metric {self.name}: expected folds of whole queries, got {number_of(len(divided), 'query')}, "
+                f"such as {min(divided)}, divided between folds; pass the queries as group= of lgb.Dataset, or "
+                "folds= of whole queries"
+            )
+        return rows.take(kept)
+
+    def _check_groups(self, rows: LabelledRows, sizes: Any) -> None:
+        """Raise an error if the groups of the library are not the queries of the rows, in their order."""
+        if sizes is None or not len(sizes):
+            return
+        queries = rows.queries
+        begins = np.flatnonzero(np.append(True, queries[1:] != queries[:-1]))
+        expected = np.diff(np.append(begins, len(queries)))
+        for group, (known, size) in enumerate(zip_longest(expected.tolist(), sizes)):
+            if known != size:
+                in_y = "no rows" if known is None else f"{known} rows of query {queries[begins[group]]}"
+                in_set = "none" if size is None else size
+                raise MultiAspectError(
+                    f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
+                    f"group {group} (counted from 0) has {in_y} in y, but {in_set} in the set. Pass y and qid in "
+                    "the order of the rows of the set, sorted by query, and the validation set only"
+                )
+
+    def _check_labels(self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]) -> None:
+        """Raise an error if rows of a query with equal labels in y have different labels in the library."""
+        queries = rows.queries
+        keys = [queries, *(columns[name].to_numpy() for name in columns)]
+        kind = pd.DataFrame(dict(enumerate(keys))).groupby(list(range(len(keys))), dropna=False).ngroup().to_numpy()
+        _, first = np.unique(kind, return_index=True)
+        wrong = np.flatnonzero(labels != labels[first][kind])
+        if not len(wrong):
+            return
+        row, other = int(wrong[0]), int(first[kind[wrong[0]]])
+        raise MultiAspectError(
+            f"metric {self.name}: expected the labels of one validation set, made from y: rows {other} and {row} "
+            f"(counted from 0) of query {queries[row]} have equal labels in y, but {labels[other]:g} and "
+            f"{labels[row]:g} in the set. Pass y and qid in the order of the rows of the set, and the validation "
+            "set only. If its labels are made from more than y, add that as a column to y, and select with aspects="
+        )
+
+
+def metric_for(
+    library: str,
+    measure: MeasureLike,
+    y: object,
+    qid: object = None,
+    *,
+    aspects: object = None,
+    missing: str = "error",
+    qrels: object = None,
+) -> Any:
+    """Create an evaluation metric for a boosting library's own interface from a measure.
+
+    `AspectRanker` does not require it: pass it `measure` and an evaluation set. Use this function with
+    ``lgb.train``, ``xgb.train``, ``pt.ltr`` or a plain ranker.
+
+    Parameters
+    ----------
+    library : {'lightgbm', 'xgboost', 'catboost'}
+        The library. LightGBM: ``LGBMRanker.fit(eval_metric=...)``, ``lgb.train(feval=...)`` or
+        ``lgb.cv(feval=...)``, with the parameter ``metric="None"``. XGBoost: ``xgb.train(custom_metric=metric,
+        callbacks=[metric.early_stopping(rounds)])`` with the parameter ``disable_default_eval_metric=True``;
+        without that callback or ``maximize=metric.maximize``, XGBoost would stop at the minimum. It cannot be used
+        in XGBoost's estimators, which evaluate query by query, nor in ``xgb.cv``, whose folds do not tell their
+        rows.
+        CatBoost: ``CatBoostRanker(eval_metric=...)``; the value on the training set is 0.
+    measure : ir_measures.Measure or str
+        The measure, as in `ranking_scorer`.
+    y : DataFrame or array-like of shape (n_rows, n_aspects)
+        The labels of the validation rows, in the order in which they are passed to the library; for ``lgb.cv``, of
+        all rows. If the library's labels are made from further columns, they must be in `y`, too.
+    qid : array-like of shape (n_rows,), optional
+        The query of each validation row. By default, the index level or column ``qid`` of `y`.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names (and declared scales) of the columns of an array, or the columns to select from a frame.
+    missing : {'error', 'lowest'}, default 'error'
+        Whether a missing label (NaN) raises an error or counts as the lowest grade.
+    qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
+        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
+        y needs an index level or a column docno.
+
+    Returns
+    -------
+    callable
+        The metric of this validation set. Its attributes are ``name``, as in the library's logs, ``maximize``, and
+        ``history``, a list with the list of values (in ``lgb.cv``, one list per fold; with CatBoost, one per
+        evaluation set with these labels, of which the last one stops the training). The method
+        ``early_stopping(rounds)`` creates the library's callback. Ties are treated as in `ranking_scorer`.
+
+    Raises
+    ------
+    MultiAspectError
+        If queries or labels are missing, a document has several rows for a query (if `y` has a docno), or labels
+        differ from those of `qrels`. When called: for predictions with another number of rows, or of two sets; if
+        the library's groups are not the queries of `y` in their order; if rows of a query with equal labels in `y`
+        have different labels in the library; if CatBoost has no evaluation set of these rows.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If every query has one row.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> labels, aspects = [[2, 0], [0, 2]], {"relevance": 2, "credibility": 2}
+    >>> metric = ma.metric_for("lightgbm", "CAM@10", labels, ["q", "q"], aspects=aspects)
+    >>> name, value, greater_is_better = metric([2, 0], [0.3, 0.1])
+    >>> round(value, 4), greater_is_better
+    (0.8155, True)
+    """
+    choice("library", *LIBRARIES)(library)
+    evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
+    rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
+    warn_of_single_rows(rows.judgments, "metric_for")
+    columns = rows.frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
+    others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
+    names = [name for name in columns if name not in others and is_numeric(columns[name])]
+    return LibraryMetric(library, evaluated.bind(rows), [rows], [columns[names]])

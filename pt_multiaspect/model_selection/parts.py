@@ -1,0 +1,115 @@
+"""Parts of training data: the training set and the evaluation sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from .._typing import Ints, Objects
+from ..errors import MultiAspectError, number_of, warn
+from .boosters import LIBRARY_OPTIONS, OFFSETS
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows of the training set or of an evaluation set."""
+
+    X: Any
+    labels: pd.DataFrame
+    #: The queries of the rows as positions in `qids`; None without queries.
+    query: Ints | None
+    qids: Objects
+    #: Further arguments of fit with one value per row, such as sample_weight.
+    values: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def codes(self) -> Ints:
+        """The queries, numbered by first occurrence, or the numbers of the rows."""
+        return np.arange(len(self.labels)) if self.query is None else pd.factorize(self.query)[0]
+
+    @property
+    def names(self) -> Objects:
+        """The query of each row, or the number of the row."""
+        return self.codes.astype(str).astype(object) if self.query is None else self.qids[self.query]
+
+    @property
+    def offset(self) -> NDArray[Any] | None:
+        """The predictions that training starts from, if any."""
+        offsets = [np.asarray(self.values[name]) for name in OFFSETS if name in self.values]
+        return offsets[0] if offsets else None
+
+    def take(self, rows: Ints) -> Part:
+        """Return some rows in the given order."""
+        return replace(
+            self,
+            X=_safe_indexing(self.X, rows),
+            labels=self.labels.iloc[rows],
+            query=None if self.query is None else self.query[rows],
+            values={name: _safe_indexing(values, rows) for name, values in self.values.items()},
+        )
+
+    def by_query(self) -> Part:
+        """Return the rows with those of each query together."""
+        codes = self.codes
+        return self if (np.diff(codes) >= 0).all() else self.take(np.argsort(codes, kind="stable"))
+
+
+def values_of_rows(fit_params: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Return the arguments of fit that have one value per row, as scikit-learn's searches recognise them.
+
+    Arguments about features may have as many values by chance.
+    """
+    values = {}
+    for name, value in fit_params.items():
+        if name in LIBRARY_OPTIONS or name.startswith("feature_"):
+            continue
+        if _is_array(value) and _num_samples(value) == n_rows:
+            values[name] = value
+    return values
+
+
+def _is_array(value: Any) -> bool:
+    """Return whether a value has a length, other than text and mappings."""
+    if isinstance(value, str | Mapping):
+        return False
+    shape = getattr(value, "shape", None)
+    return hasattr(value, "__len__") if shape is None else len(shape) > 0
+
+
+def read_evaluation_sets(given: Any) -> list[tuple[Any, Any, Any]]:
+    """Return X, y and qid (or None) of each evaluation set."""
+    if given is None:
+        return []
+    is_single = isinstance(given, tuple) and not all(isinstance(part, tuple | list) for part in given)
+    sets = []
+    for part in [given] if is_single or not isinstance(given, Iterable) else given:
+        if not isinstance(part, tuple | list) or len(part) not in (2, 3):
+            raise MultiAspectError(
+                "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "
+                f"got {type(part).__name__}"
+            )
+        X, y, qid = (*part, None)[:3]
+        sets.append((X, y, qid))
+    return sets
+
+
+def warn_of_shared_queries(train: Part, sets: list[Part]) -> None:
+    """Warn about queries in the training set and in the evaluation set by which training stops, the last one."""
+    if not sets:
+        return
+    train_queries, last_queries = (
+        set() if part.query is None else set(part.names.tolist()) for part in (train, sets[-1])
+    )
+    shared = sorted(train_queries & last_queries)
+    if shared:
+        warn(
+            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in the evaluation "
+            "set by which training stops: early stopping will be too late. Split by query, or pass eval_fraction"
+        )
