@@ -243,11 +243,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "best >= 1",
     ): "in topics without relevant documents, negative labels count as 0",
     (
-        "evaluation/digests.py",
-        "super().__init__(SimpleNamespace(write=write), protocol=4)",
-        "super().__init__(SimpleNamespace(write=write), protocol=5)",
-    ): "other digests, as distinct as these",
-    (
         "evaluation/value_files.py",
         "values.groupby('name', sort=False)",
         "values.groupby('name', sort=True)",
@@ -262,11 +257,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "text.data.index(b'\\n') - 1",
         "text.data.index(b'\\n') - 0",
     ): "files with \\r\\n are read like irregular ones, which takes longer",
-    (
-        "evaluation/evaluating.py",
-        "len(task) >= _n_runs(done, runs.total, n_workers)",
-        "len(task) > _n_runs(done, runs.total, n_workers)",
-    ): "tasks of one run more",
     (
         "analysis/axioms/_worlds.py",
         "(rows, 0, aspect)",
