@@ -20,7 +20,7 @@ from strategies import no_warnings
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On
 from pt_multiaspect.bases.strings import read_measure
-from pt_multiaspect.integration.parsing import as_measure, parse, parse_all
+from pt_multiaspect.integration.parsing import MeasureName, as_measure, parse, parse_all
 from pt_multiaspect.integration.provider import literal_value
 from pt_multiaspect.measures import ALL
 
@@ -262,6 +262,17 @@ def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
     pd.testing.assert_frame_equal(ma.aggregate(named), expected)
     with pytest.raises(MultiAspectError, match=r"measures=.*relevant, mean"):
         ma.aggregate(values, {"returned": ir_measures.NumRet})
+
+
+def test_pandas_copies_the_record_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does in most of its operations, also in those on the groups of a frame."""
+    copies: list[MeasureName] = []
+    monkeypatch.setattr(MeasureName, "__deepcopy__", lambda self, memo: copies.append(self) or self)
+    values = evaluate_measures({"x": "map", "y": "nDCG@10"})
+    for call, most in ((ma.aggregate, 20), (lambda frame: ma.systems_table(frame, baseline="one"), 120)):
+        copies.clear()
+        call(values)
+        assert 0 < len(copies) / 2 <= most
 
 
 def test_a_record_that_cannot_be_read_is_reported() -> None:

@@ -13,7 +13,14 @@ import pandas as pd
 
 from .._typing import Floats
 from ..errors import MultiAspectError, choices, parameter, refuse_none, refuse_single, refuse_unknown, shown, tally
-from ..evaluation.long_frames import KEYS, check_filled, measures_by_label, read_long_frame, warn_of_unknown_labels
+from ..evaluation.long_frames import (
+    KEYS,
+    check_filled,
+    measures_by_label,
+    read_long_frame,
+    warn_of_unknown_labels,
+    without_attrs,
+)
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
@@ -68,7 +75,7 @@ def matrix(
     >>> names, qids, measures
     (['a', 'b'], ['q1', 'q2'], ['AP'])
     """
-    perquery = read_long_frame(perquery)
+    perquery = without_attrs(read_long_frame(perquery))
     refuse_none(perquery, "row in the long frame")
     codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
     values = _read_values(perquery)

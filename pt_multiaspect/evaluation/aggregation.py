@@ -31,6 +31,7 @@ from .long_frames import (
     measures_by_label,
     read_long_frame,
     warn_of_unknown_labels,
+    without_attrs,
 )
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
@@ -190,9 +191,10 @@ def aggregate(
     groups = None if by is None else read_topic_groups(by, perquery)
     perquery = drop_missing(perquery, "aggregate")
     known = measures_by_label(perquery, measures)
-    is_outside = ~perquery["value"].between(-_ROUNDING, 1 + _ROUNDING)
-    outside = perquery.loc[is_outside, "measure"].astype(str).unique().tolist()
-    warn_of_unknown_labels("aggregate", perquery, known, outside, "values are averaged")
+    unit_scores = {label for label in known if is_unit_score(perquery, label)}
+    bare = without_attrs(perquery)
+    warn_of_unknown_labels("aggregate", perquery, known, _labels_outside(bare), "values are averaged")
+    perquery = bare
     if confidence is not None and (weights is not None or over is not None):
         raise MultiAspectError(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and over="
@@ -204,7 +206,7 @@ def aggregate(
         _check_over(perquery, over)
     limits = {}
     for label, values in perquery.groupby("measure")["value"]:
-        limits[str(label)] = _limits(known[str(label)], values, is_unit_score(perquery, str(label)))
+        limits[str(label)] = _limits(known[str(label)], values, str(label) in unit_scores)
     if mean != "arithmetic":
         _check_mean(mean, perquery, known, limits, over)
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
@@ -333,6 +335,12 @@ def _from_scale(value: float, mean: str) -> float:
     if mean == "harmonic":
         return 1.0 / value
     return value
+
+
+def _labels_outside(perquery: pd.DataFrame) -> list[str]:
+    """Return the labels of the measures that have values outside [0, 1]."""
+    is_outside = ~perquery["value"].between(-_ROUNDING, 1 + _ROUNDING)
+    return perquery.loc[is_outside, "measure"].astype(str).unique().tolist()
 
 
 def check_one_value(perquery: pd.DataFrame) -> None:

@@ -54,10 +54,21 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
             "pt_multiaspect.evaluate"
         )
     check_distinct_columns(frame, "a long frame")
+    record = dict(frame.attrs)
+    frame = without_attrs(frame)
     check_filled(frame, KEYS)
     # Groups of categories include those without rows in pandas 2.
     names = {column: frame[column].astype(object) for column in KEYS}
-    return frame.assign(**names, value=_float_values(frame)).reset_index(drop=True)
+    result = frame.assign(**names, value=_float_values(frame)).reset_index(drop=True)
+    result.attrs = record
+    return result
+
+
+def without_attrs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame without its record of measures, which pandas copies in every operation."""
+    result = frame.copy(deep=False)
+    result.attrs = {}
+    return result
 
 
 def is_long_frame(runs: object) -> bool:
@@ -182,7 +193,7 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
         if measure is None and label in written:
             warn_once(
                 f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
-                "and higher values count as better; {declare_measures()}, or import or declare what the "
+                f"and higher values count as better; {declare_measures()}, or import or declare what the "
                 "measure requires"
             )
         known[label] = measure
