@@ -58,7 +58,6 @@ SHORT_METHODS = {
     "AspectRanker.set_params",
     "Aspects.spelled",
     "DistanceOrder.to_list",
-    "Judgments.with_sorted_documents",
     "Judgments.labels",
     "Judgments.of",
     "Judgments.row_values",

@@ -21,6 +21,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
+from pt_multiaspect.analysis.upper_bounds.upper_bound import sorted_judgments
 from pt_multiaspect.aspects.aspect import infer_grades
 from pt_multiaspect.aspects.parameter import parse_aspects
 from pt_multiaspect.collection.rankings import Rankings
@@ -340,14 +341,14 @@ def test_changing_the_qrels_afterwards_changes_nothing() -> None:
     qrels = one_topic(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
     expected = value(CAM, qrels)
     evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
-    sorted_judgments = Judgments(qrels).with_sorted_documents()
+    by_name = sorted_judgments(qrels)
     run = run_of(qrels)
     qrels.iloc[:] = qrels.sort_values("label").to_numpy()
     qrels["trust"] = 0
     qrels.loc[qrels["docno"] == "d000", "label"] = 0
     assert evaluator.calc_aggregate(run) == {CAM: expected}
     assert CAM.evaluate(Rankings(run, judgments)).tolist() == [expected]
-    assert CAM.evaluate(Rankings(run, sorted_judgments)).tolist() == [expected]
+    assert CAM.evaluate(Rankings(run, by_name)).tolist() == [expected]
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "Float32"])

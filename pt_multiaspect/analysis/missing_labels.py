@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
 from ..collection import Judgments, Rankings
-from ..collection.label_draws import draw_labels, join_universe, parse_labels
+from ..collection.label_draws import draw_labels, join_universe, matching_pairs, parse_labels
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
@@ -345,7 +345,7 @@ def _note_of_single_run(
     if len(joined) < 3:
         return []
     universe = search.universe
-    is_new = judgments.pairs_of(universe) < 0
+    is_new = matching_pairs(judgments, universe) < 0
     retrieved = np.array([np.bincount(run.hits.row, minlength=len(universe)) > 0 for run in search.rankings])
     retrieved &= is_new
     alone = (retrieved & (retrieved.sum(axis=0) == 1)).sum(axis=1)

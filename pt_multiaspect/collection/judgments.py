@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._cached import Memo
 from .._numbers import spell
-from .._typing import Bools, Floats, Ints, Objects
+from .._typing import Floats, Ints, Objects
 from ..aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name
 from ..aspects.aspect import infer_grades, unjudged_codes
 from ..errors import (
@@ -210,28 +210,20 @@ class Judgments(Memo):
         except ValueError:  # pandas 2 cannot compare arrays within lists
             return False
 
-    def with_sorted_documents(self) -> Judgments:
-        """Return the same judgments with the documents of each query sorted by name."""
-        position = inverse_permutation(np.lexsort((self.docno_codes, self.pool_query)))
-        # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
-        ordered = Judgments(self._frame.iloc[np.argsort(position[self._pair], kind="stable")])
-        ordered._positional = self._positional
-        return ordered
-
-    def select_queries(self, kept: Bools) -> Judgments:
-        """Return the judgments of some queries, whose scales are inferred from these alone.
+    def take_rows(self, rows: Ints) -> Judgments:
+        """Return the judgments of some rows of the qrels, whose scales are inferred from these alone.
 
         Parameters
         ----------
-        kept : ndarray of bool, shape (n_queries,)
-            A mask of the queries to keep.
+        rows : ndarray of int
+            The positions of the rows, in the order of `row_values`; the order of documents follows from theirs.
 
         Returns
         -------
         Judgments
             New judgments.
         """
-        result = Judgments(self._frame[kept[self.pool_query][self._pair]])
+        result = Judgments(self._frame.iloc[rows])
         result._positional, result.label_names = self._positional, self.label_names
         return result
 
@@ -320,11 +312,6 @@ class Judgments(Memo):
         self._origin = judgments
 
     @property
-    def docno_codes(self) -> Ints:
-        """One number per judged pair, in the order of the docnos, equal for equal docnos."""
-        return self.compute_once("docno codes", lambda: pd.factorize(self.docnos, sort=True)[0])
-
-    @property
     def n_queries(self) -> int:
         """The number of queries with judgments."""
         return len(self.qids)
@@ -377,49 +364,10 @@ class Judgments(Memo):
         """Return the position of each of `qids` among the judged queries, or -1."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
-    def query_position(self, qid: object) -> int:
-        """Return the position of a judged query.
-
-        Parameters
-        ----------
-        qid : str or int
-            The query.
-
-        Returns
-        -------
-        int
-            The position among `qids`.
-
-        Raises
-        ------
-        MultiAspectError
-            If the query is not judged.
-        """
-        (name,) = identifiers(pd.Series([qid], name="qid"), "qid") if np.isscalar(qid) else [qid]
-        refuse_unknown([name], self.qids, "a topic of the qrels", "qid")
-        return int(self.query_positions(np.array([name], dtype=object))[0])
-
     @property
     def pairs(self) -> PairTable:
         """The judged pairs as a hash table."""
         return self.compute_once("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
-
-    def pairs_of(self, judgments: Judgments) -> Ints:
-        """Look up the pairs of other judgments.
-
-        Parameters
-        ----------
-        judgments : Judgments
-            Other judgments, of any queries.
-
-        Returns
-        -------
-        ndarray of int, shape (n_pairs,)
-            The judged pair that equals each of the other pairs, -1 if there is none.
-        """
-        query = self.query_positions(judgments.qids)[judgments.pool_query]
-        row, _ = self.pairs.lookup(query, Texts.from_strings(judgments.docnos))
-        return np.where(query < 0, -1, row)
 
     # -- labels -----------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints
 from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, errors_of, refuse_none, tally
+from ..strings.texts import Texts
 from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
@@ -159,7 +160,7 @@ def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[Aspe
     scales = {view.name: view.aspect for view in views if view.name in model.label_names}
     if not scales:
         raise MultiAspectError(f"labels: expected a column of {choices(names)}, got {choices(model.label_names)}")
-    labels, pair = np.full((len(views), len(universe)), np.nan), model.pairs_of(universe)
+    labels, pair = np.full((len(views), len(universe)), np.nan), matching_pairs(model, universe)
     with errors_of("labels"):
         for view in model.views(Aspects(scales)):
             graded = np.where(view.known, view.scale.grades[view.grade], np.nan)
@@ -179,6 +180,13 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
+
+
+def matching_pairs(judgments: Judgments, others: Judgments) -> Ints:
+    """Return the judged pair that equals each pair of other judgments, of any queries; -1 if there is none."""
+    query = judgments.query_positions(others.qids)[others.pool_query]
+    pair, _ = judgments.pairs.lookup(query, Texts.from_strings(others.docnos))
+    return np.where(query < 0, -1, pair)
 
 
 def join_universe(

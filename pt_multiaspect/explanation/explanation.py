@@ -20,6 +20,7 @@ from ..explanation_view import Explanation, detail_columns, gain_name
 from ..integration.parsing import MeasureLike, as_measure, parse_one
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
+from ..strings.identifiers import identifiers
 from .contributions import Topic, split_value, tolerance
 from .frames import aspects_frame, label_columns, notes, ranks_frame, scale_positions, swaps_frame, values_by_rank
 
@@ -112,7 +113,7 @@ def explain(
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
     ((name, source),) = named.items()
     rankings = join(name, source, judgments)
-    query = judgments.query_position(qid)
+    query = _query_position(judgments, qid)
     docnos, scores = rankings.ranked_documents(query)
     title = "run" if name == "run 1" else name  # the default name
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
@@ -125,6 +126,15 @@ def explain(
     if explained is not parsed:  # a measure of ir-measures
         _compare_with_evaluation(explanation, parsed, rankings)
     return explanation
+
+
+def _query_position(judgments: Judgments, qid: object) -> int:
+    """Return the position of a judged query, given as text or as a number."""
+    name = qid
+    if np.isscalar(qid):
+        (name,) = identifiers(pd.Series([qid], name="qid"), "qid")
+    refuse_unknown([name], judgments.qids, "a topic of the qrels", "qid")
+    return int(judgments.query_positions(np.array([name], dtype=object))[0])
 
 
 def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..collection import Judgments
@@ -77,7 +78,8 @@ def select_topics(judgments: Judgments, topics: pd.DataFrame | None) -> Judgment
             f"{choices(qids[:3])}, the qrels have queries such as {choices(judgments.qids[:3])}. Check the "
             "query ids"
         )
-    return judgments.select_queries(kept)
+    rows = np.flatnonzero(judgments.row_values(kept[judgments.pool_query]))
+    return judgments.take_rows(rows)
 
 
 def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:

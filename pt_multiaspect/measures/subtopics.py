@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import ir_measures
 import numpy as np
+import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import boolean, fraction, real
@@ -210,7 +211,8 @@ class _Subtopics(BasedMeasure):
         judgments, cutoff = rankings.judgments, self._base.cutoff
 
         def make() -> Hits:
-            return subtopics.greedy_ideal(rankings.hits, members, alpha, judgments.docno_codes, cutoff)
+            docno_codes, _ = pd.factorize(judgments.docnos, sort=True)
+            return subtopics.greedy_ideal(rankings.hits, members, alpha, docno_codes, cutoff)
 
         return judgments.compute_once(("greedy", self.spec, self._base.rel, alpha, cutoff), make)
 

@@ -121,7 +121,7 @@ class Pool:
             )
         kept = np.zeros(qrels.n_queries, dtype=np.bool_)
         kept[position] = True
-        judgments = qrels.select_queries(kept)
+        judgments = qrels.take_rows(np.flatnonzero(qrels.row_values(kept[qrels.pool_query])))
         judgments.infer_scales_from(qrels)
         rows.infer_scales_from(qrels)
         if not qrels._positional:

@@ -36,7 +36,11 @@ MOST_ASPECTS = 6
 
 def sorted_judgments(qrels: object) -> Judgments:
     """Return sorted judgments, so that the choice among equally good rankings is independent of row order."""
-    return Judgments.of(qrels).with_sorted_documents()
+    judgments = Judgments.of(qrels)
+    docno_codes, _ = pd.factorize(judgments.docnos, sort=True)
+    # All rows of a pair that is judged more than once are kept, to detect conflicting labels.
+    rows = np.lexsort((judgments.row_values(docno_codes), judgments.row_values(judgments.pool_query)))
+    return judgments.take_rows(rows)
 
 
 def read_measure(measure: ir_measures.Measure | str) -> Measure:
