@@ -75,7 +75,6 @@ class LabelIntervals:
         self, measure: Measure, universe: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
     ) -> None:
         self.measure, self.universe, self.rankings = measure, universe, rankings
-        self.statements = measure.statements()
         self.first, self.second = first, second
         self.views = measure.views(universe)
         self.names = [view.name for view in self.views]
@@ -87,13 +86,13 @@ class LabelIntervals:
     @cached_property
     def ideal_documents(self) -> str:
         """The documents of the ideal rankings; all judged ones if the measure does not state them."""
-        stated = self.statements.ideal_documents
+        stated = self.measure.stated.ideal_documents
         check = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")
         return "judged" if stated is None else str(check(stated))
 
     def label_terms(self, judgments: Judgments) -> list[Term]:
         """Return the terms by which the value depends on labels; none if the measure does not state them."""
-        make_terms = self.statements.label_terms
+        make_terms = self.measure.stated.label_terms
         return [] if make_terms is None else make_terms(judgments)
 
     @cached_property
@@ -154,7 +153,7 @@ class LabelIntervals:
         values, pairs = (Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first)))
         certain = np.ones(n_topics, dtype=np.bool_)
         lowest = highest = self.at_lowest
-        never_falls = bool(self.statements.never_falls_with_labels)
+        never_falls = bool(self.measure.stated.never_falls_with_labels)
         if never_falls:
             highest = self._values(self.complete(np.where(np.isnan(self.labels), self.highest, self.labels)))
         values.fill(~self.is_open | never_falls, np.stack([lowest, highest]), certain)
@@ -195,8 +194,8 @@ class LabelIntervals:
         separate[self.universe.pool_query[(n_readers > 1).any(axis=0)]] = False
         of_values, of_pairs = zip(*(part.intervals() for part in parts), strict=True)
         for target, intervals, is_known in (
-            (values, of_values, self.statements.never_falls_with_terms),
-            (pairs, of_pairs, self.statements.is_weighted_sum),
+            (values, of_values, self.measure.stated.never_falls_with_terms),
+            (pairs, of_pairs, self.measure.stated.is_weighted_sum),
         ):
             if is_known and None not in intervals:
                 ends = np.stack([interval.ends for interval in intervals])
@@ -277,7 +276,7 @@ class _TermIntervals:
         form = self.base.additive(self.term.target)
         if not isinstance(form, Linear) or isinstance(form.depth, np.ndarray) or (self.gains < 0).any():
             return None
-        if form.ideal is None and form.norm is not None and not self.base.statements().has_constant_norm:
+        if form.ideal is None and form.norm is not None and not self.base.stated.has_constant_norm:
             return None
         return form
 
@@ -285,7 +284,7 @@ class _TermIntervals:
         """Return the intervals of the runs, and those of the pairs if the measure is a weighted sum."""
         if self.linear is not None:
             return self._intervals_of_sums(self.linear)
-        if self.base.statements().prefers_early:
+        if self.base.stated.prefers_early:
             return self._by_number(), None
         return None, None
 
@@ -295,7 +294,7 @@ class _TermIntervals:
         discounts = np.zeros((n_runs + 1, len(owner.universe)))
         for weights, run in zip(discounts, owner.rankings, strict=False):
             weights[run.hits.row] = form.discounts(run.hits.rank, run.hits.query)
-        n_pairs = len(owner.first) if owner.statements.is_weighted_sum else 0
+        n_pairs = len(owner.first) if owner.measure.stated.is_weighted_sum else 0
         first = np.append(np.arange(n_runs), owner.first[:n_pairs])
         second = np.append(np.full(n_runs, n_runs), owner.second[:n_pairs])
         ends, exact = np.full((2, len(first), n_topics), np.nan), np.zeros((len(first), n_topics), dtype=np.bool_)

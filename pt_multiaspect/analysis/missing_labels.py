@@ -309,7 +309,7 @@ def _notes(
     unknown = np.flatnonzero(np.isnan(of_runs.ends[0]).any(axis=0))
     if len(unknown):
         reason = "a missing label matters to several of its terms, or their extremes are unknown"
-        if search.measure.statements().label_terms is None:
+        if search.measure.stated.label_terms is None:
             reason = "how it depends on labels is not known"
         notes.append(
             f"{label} has no interval: {reason}, and {number_of(len(unknown), 'topic')}, such as "

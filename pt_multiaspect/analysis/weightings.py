@@ -428,7 +428,7 @@ def has_linear_weights(measure: object) -> bool:
     """Return whether a measure is a mean over aspects that is linear in their weights."""
     if not isinstance(measure, AspectMean) or _reads_rankings(measure):
         return False
-    return bool(measure.statements().is_weighted_sum)
+    return bool(measure.stated.is_weighted_sum)
 
 
 def _reads_rankings(mean: AspectMean) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 import numpy as np
 from ir_measures import Measure
 
+from .._cached import cached_property
 from .._typing import Bools, Floats
 from ..collection import Ranking, Rankings
 from ..errors import MultiAspectError, choices
@@ -79,6 +80,11 @@ class Base(ABC):
         """Return what is known about the measure with its parameters; by default, nothing."""
         return Statements()
 
+    @cached_property
+    def stated(self) -> Statements:
+        """What `statements` returns, computed once."""
+        return self.statements()
+
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document, as the measure uses it."""
         if self.BINARY:
@@ -123,13 +129,12 @@ class Base(ABC):
         MultiAspectError
             If the measure exponentiates gains itself.
         """
-        stated = self.statements()
-        if stated.exponentiates_gains:
+        if self.stated.exponentiates_gains:
             raise MultiAspectError(
                 f"the base {self.text} already exponentiates gains, so weighting='exponential' would do it twice; "
                 "use weighting='classes'"
             )
-        return self if self.BINARY or stated.is_ordinal else None
+        return self if self.BINARY or self.stated.is_ordinal else None
 
     # -- derived properties -------------------------------------------------------------------------
 
@@ -145,9 +150,9 @@ class Base(ABC):
         return values
 
     def _values(self, rankings: Rankings, target: Target) -> Floats:
-        if target.unjudged and not self.statements().reads_unjudged:
+        if target.unjudged and not self.stated.reads_unjudged:
             raise MultiAspectError(f"the base {self.text} does not support gains of unjudged documents")
-        if self.reads_gains and not self.statements().accepts_negative_gains:
+        if self.reads_gains and not self.stated.accepts_negative_gains:
             target.source.check_gains(self.text)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.score(rankings.top(self.depth), target)

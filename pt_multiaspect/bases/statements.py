@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Statements:
-    """What is known about a measure or a base, as `Measure.statements` and `Base.statements` return it.
+    """What is known about a measure or a base: its method `statements` returns it, analyses read it as `stated`.
 
     Each field is None by default: unknown. Analyses then take a more general road, or raise an error. A class
-    states more with ``dataclasses.replace(super().statements(), sorting_is_optimal=True)``.
+    states more with ``return replace(super().statements(), sorting_is_optimal=True)`` in its method.
     `pt_multiaspect.testing.check_measure` compares what is stated with brute force.
 
     Parameters

@@ -90,6 +90,6 @@ def _topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
     if not terms:
         raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")
     positive = np.stack([term.base.has_positive(term.target) for term in terms])
-    if measure.statements().every_term_counts:
+    if measure.stated.every_term_counts:
         return np.asarray(positive.all(axis=0), dtype=np.bool_)
     return np.asarray(positive.any(axis=0), dtype=np.bool_)

@@ -151,7 +151,7 @@ class Topic:
                 return None
             return ranks_within_queries(judgments.pool_query, gain)
         forms = forms_of(terms)
-        sorts = len(terms) == 1 and terms[0].base.statements().sorting_is_optimal
+        sorts = len(terms) == 1 and terms[0].base.stated.sorting_is_optimal
         if forms and not sorts and not is_by_sorting(forms) and len(judgments) > _MOST_ASSIGNED:
             return None
         try:

@@ -185,7 +185,7 @@ def _contributions(topic: Topic, parts: Sequence[TopicPart], gain: str) -> Itera
 def _aspects(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) -> Iterator[str]:
     measure = topic.measure
     counts = aspects[aspects["weight"] > 0]
-    stated = measure.statements()
+    stated = measure.stated
     if len(counts) < 2 or stated.is_weighted_sum or not stated.never_falls_with_terms:
         return
     zero = counts.loc[counts["value"] == 0, "aspect"].tolist()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
-    stated = measure.statements()
-    if len(terms) == 1 and stated.never_falls_with_terms and terms[0].base.statements().sorting_is_optimal:
+    stated = measure.stated
+    if len(terms) == 1 and stated.never_falls_with_terms and terms[0].base.stated.sorting_is_optimal:
         return best_alone(terms[0], judgments)
     forms = forms_of(terms)
     if not stated.is_weighted_sum or not forms:
@@ -36,7 +36,7 @@ def best_alone(term: Term, judgments: Judgments) -> Ints | None:
     if isinstance(form, Linear):
         form.check_sorting()
         return ranks_within_queries(judgments.pool_query, np.asarray(form.gain, dtype=np.float64))
-    if term.base.statements().sorting_is_optimal:
+    if term.base.stated.sorting_is_optimal:
         return ranks_within_queries(judgments.pool_query, term.base.gain(term.target))
     if form is None:
         return None

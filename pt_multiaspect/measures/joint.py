@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import ir_measures
 import numpy as np
 
+from .._cached import cached_property
 from .._typing import Bools, Floats
 from ..bases import Base, Term, as_base
 from ..collection import AspectView, Judgments
@@ -198,4 +199,9 @@ class JointMeasure(TermMeasure):
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base on the combined gains as the only term."""
-        return [Term.alone(as_base(self.base()), self.target(judgments))]
+        return [Term.alone(self._base_of_gains, self.target(judgments))]
+
+    @cached_property
+    def _base_of_gains(self) -> Base:
+        """The base that evaluates the gains, the same object for all runs."""
+        return as_base(self.base())

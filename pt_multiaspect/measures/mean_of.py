@@ -110,7 +110,7 @@ class MeasureMean(TermMean):
         total = sum(weight for _, weight in self.members)
         for name, (member, weight) in zip(self._names(), self.members, strict=True):
             parts = member.terms(judgments)
-            if not parts or not member.statements().is_weighted_sum or member.params.get("normalized"):
+            if not parts or not member.stated.is_weighted_sum or member.params.get("normalized"):
                 return []
             terms += [
                 replace(part, weight=part.weight * (weight / total), name=f"{name} {part.name}".strip())

@@ -154,7 +154,7 @@ class AspectMean(TermMean, BasedMeasure):
         weighted = weighted_views(self["weights"], views)
         parts = [(view, self.bases.of(view.name), weight) for view, weight in weighted]
         normalized = "(normalized=True)" if self.params.get("normalized") else ""
-        refuses_negative_gains = normalized or not self.statements().is_weighted_sum
+        refuses_negative_gains = normalized or not self.stated.is_weighted_sum
         for view, base, _ in parts:
             if base.reads_gains and refuses_negative_gains:
                 view.check_gains(f"{self.NAME}{normalized} over {base.text}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import ir_measures
 import numpy as np
 
+from .._cached import cached_property
 from .._typing import Floats
 from ..aspects import Aspects, AspectSpec
 from ..bases import Statements, Term
@@ -439,6 +440,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """
         return Statements()
 
+    @cached_property
+    def stated(self) -> Statements:
+        """What `statements` returns, computed once."""
+        return self.statements()
+
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the terms of the measure: the bases it combines, with their targets and weights.
 
@@ -485,7 +491,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         ndarray of float, shape (n_terms, n_queries), or None
             The gradient; None if unknown.
         """
-        return weights if self.statements().is_weighted_sum else None
+        return weights if self.stated.is_weighted_sum else None
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder | None:
         """Return the order of label tuples that the measure evaluates.

@@ -119,7 +119,7 @@ class _On(BasedMeasure):
         return graded_gain(self.bases.one, view.target)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        return not self.bases.one.statements().sorting_is_optimal
+        return not self.bases.one.stated.sorting_is_optimal
 
 
 On = register(_On)

@@ -21,7 +21,7 @@ from .measure import Measure, hashable, warn_if_inferred
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
     """Return whether the value of `base` could change if the scale of `view` were inferred from other judgments."""
-    if base.statements().needs_top or not view.scale.greater_is_better:
+    if base.stated.needs_top or not view.scale.greater_is_better:
         return True
     return view.scale.is_fractional and base.BINARY and base.rel is None
 
@@ -34,7 +34,7 @@ def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
 def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]) -> tuple[float, float]:
     """Return a range without minimum if a base accepts the negative gains that its aspect declares."""
     for base, aspect in parts:
-        if aspect.has_negative_gains and base.statements().accepts_negative_gains:
+        if aspect.has_negative_gains and base.stated.accepts_negative_gains:
             return -np.inf, limits[1]
     return limits
 
@@ -67,7 +67,7 @@ def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[fl
 def graded_gain(base: Base, target: Target) -> Floats:
     """Return the gain of each document as a training label; for binary measures, the gain of its grade."""
     gain = target.gain if base.BINARY else base.gain(target)
-    if base.statements().exponentiates_gains and is_sum_over_ranks(base):
+    if base.stated.exponentiates_gains and is_sum_over_ranks(base):
         return power_gain(gain, "the gain", "choose another weighting")
     return gain
 
@@ -98,7 +98,7 @@ def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
     if isinstance(form, Linear):
         depth = form.depth.tobytes() if isinstance(form.depth, np.ndarray) else form.depth
         key = (base.NAME, form.discount, depth)
-        if base.statements().has_constant_norm:  # a constant norm does not change the order
+        if base.stated.has_constant_norm:  # a constant norm does not change the order
             return np.asarray(form.gain, dtype=np.float64), key
         return form.normalised_gain, key
     if base.BINARY:
@@ -124,6 +124,9 @@ class TermMeasure(Measure):
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         terms = self.terms(rankings.judgments)
+        if len(terms) == 1 and self.stated.is_weighted_sum:
+            (term,) = terms
+            return term.weight * term.base.values(rankings, term.target)
         values = np.stack([term.base.values(rankings, term.target) for term in terms])
         return self.combine(values, np.stack([term.weight for term in terms]))
 
@@ -170,7 +173,7 @@ class TermMean(TermMeasure):
         keys = {gain_share(term.base, term.target)[1] for term in terms}
         if None in keys or len(keys) > 1:
             return True
-        return len(terms) > 1 and not self.statements().is_weighted_sum
+        return len(terms) > 1 and not self.stated.is_weighted_sum
 
 
 class BasedMeasure(TermMeasure):
@@ -209,7 +212,7 @@ class BasedMeasure(TermMeasure):
 
     def _bases_never_fall(self) -> bool:
         """Return whether no base falls when a label rises."""
-        return all(base.statements().never_falls_with_labels for base in self.bases.each())
+        return all(base.stated.never_falls_with_labels for base in self.bases.each())
 
     def validate_params(self) -> None:
         """Raise an error if a base lacks a required parameter."""

@@ -223,7 +223,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     def _check(self) -> None:
         super()._check()
         base = self.bases.one
-        if base.statements().reads_labels:
+        if base.stated.reads_labels:
             raise MultiAspectError(
                 f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of label tuples; "
                 "declare the gains of the aspects instead"
@@ -261,7 +261,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         """State that gains depend on the labels of a document only, and whether a better label is never worse."""
         order = self["order"]
         gains_never_fall = order is None or not (order.allow_violations or order.lower_is_better)
-        never_falls = gains_never_fall and self._base.statements().never_falls_with_labels
+        never_falls = gains_never_fall and self._base.stated.never_falls_with_labels
         return replace(super().statements(), label_terms=self.terms, never_falls_with_labels=never_falls)
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
@@ -363,7 +363,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return power_gain(gain, "the class", "choose another weighting")
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        return not self._base.statements().sorting_is_optimal
+        return not self._base.stated.sorting_is_optimal
 
 
 TOMA = register(_TOMA)

@@ -28,7 +28,7 @@ class _Understandability(JointMeasure):
     CITATION = "Zuccon 2016, §4"
 
     def statements(self) -> Statements:
-        base_never_falls = as_base(self.base()).statements().never_falls_with_labels
+        base_never_falls = self._base_of_gains.stated.never_falls_with_labels
         return replace(super().statements(), label_terms=self.terms, never_falls_with_labels=base_never_falls)
 
     def document_gain(self, judgments: Judgments) -> Floats:

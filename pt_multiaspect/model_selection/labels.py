@@ -152,7 +152,7 @@ def aggregate_labels(
         what = "y"
         rows = label_frame(y, declared, measure)
         queries: NDArray[Any] | None
-        if measure.statements().gain_per_query:
+        if measure.stated.gain_per_query:
             queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
         else:
             queries = find_queries(y, None, qid)

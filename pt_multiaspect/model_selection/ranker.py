@@ -398,7 +398,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return Part(features, frame, query, qids, values)
         if query_parameter(self.estimator_) is not None:
             cause = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
-        elif target.statements().gain_per_query:
+        elif target.stated.gain_per_query:
             cause = f"the label of {target} is normalised per query"
         else:
             return Part(features, frame, None, np.empty(0, dtype=object), values)

@@ -345,7 +345,7 @@ def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
 
 def _has_linear_terms(measure: Measure, judgments: Judgments) -> bool:
     """Return whether a measure is a weighted sum of bases that are discounted sums of gains."""
-    terms = measure.terms(judgments) if measure.statements().is_weighted_sum else []
+    terms = measure.terms(judgments) if measure.stated.is_weighted_sum else []
     return bool(terms) and all(isinstance(term.base.additive(term.target), Linear) for term in terms)
 
 

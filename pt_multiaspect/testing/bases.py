@@ -39,7 +39,7 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
     yield from _parameters(base)
     yield from _invariances(base, world, ranking, target, values)
     yield from _sorting(base, world, rankings, gain, values)
-    if base.statements().prefers_early:
+    if base.stated.prefers_early:
         yield from _early_documents(base, world, target, values)
     if base.empty(target).any() and not base.LOWER_IS_BETTER and values.max() > 0:
         yield "`empty`: without a gain no value is above 0", world.show(int(np.argmax(values)))
@@ -52,7 +52,7 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
     progression = base.progression(target)
     if progression is not None:
         yield from _progression(progression, world, rankings, values)
-    if base.statements().accepts_negative_gains:
+    if base.stated.accepts_negative_gains:
         yield from _negative_gains(base, world)
 
 
@@ -111,7 +111,7 @@ def _invariances(base: Base, world: World, ranking: Ranking, target: Target, val
     if base.BINARY:
         changed = score(3 * target.gain + 2 * (target.gain > 0), target.top)
         yield from differences("BINARY: gains make no difference", world, changed, values)
-    stated = base.statements()
+    stated = base.stated
     max_gain = np.inf if stated.max_gain is None else stated.max_gain
     if stated.is_ordinal and target.top**2 <= max_gain:
         changed = score(target.gain**2, target.top**2)
@@ -128,7 +128,7 @@ def _invariances(base: Base, world: World, ranking: Ranking, target: Target, val
 
 
 def _sorting(base: Base, world: World, rankings: Rankings, gain: Floats, values: Floats) -> Iterator[Failure]:
-    if not base.statements().sorting_is_optimal:
+    if not base.stated.sorting_is_optimal:
         return
     complete = values[world.complete]
     best = complete.min() if base.LOWER_IS_BETTER else complete.max()
@@ -180,7 +180,7 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
     discounts = np.asarray(form.discount(np.arange(1, 21)), dtype=np.float64)
     if discounts.shape != (20,) or (discounts < 0).any() or (np.diff(discounts) > 0).any():
         yield "a discount is at least 0 and does not increase with the rank", f"ranks 1, 2, ...: {discounts[:5]}"
-    if base.statements().has_constant_norm and (form.norm is None or len(set(form.norm.tolist())) > 1):
+    if base.stated.has_constant_norm and (form.norm is None or len(set(form.norm.tolist())) > 1):
         yield "has_constant_norm: all queries have one norm", f"{world.show(0)}: {form.norm}"
     if form.ideal is not None and form.norm is not None:
         ideal = form.ideal.norm(form.target, form.gain)

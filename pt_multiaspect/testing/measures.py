@@ -245,11 +245,11 @@ def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
         weights = np.stack([term.weight for term in terms])
         combined = np.asarray(measure.combine(parts, weights), dtype=np.float64)
         yield from differences("`combine` of the terms is the value", world, combined, values)
-        if measure.statements().is_weighted_sum:
+        if measure.stated.is_weighted_sum:
             summed = (parts * weights).sum(axis=0)
             yield from differences("is_weighted_sum: values are the sum of the terms", world, summed, values)
     yield from _document_gain(measure, world, judgments, values)
-    if measure.statements().never_falls_with_labels:
+    if measure.stated.never_falls_with_labels:
         yield from _rising_labels(measure, world, values)
 
 
@@ -273,7 +273,7 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
 def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     """Compare the extremes over missing labels that follow from `label_terms` with those of all completions."""
     world = World({**world.judged, "unjudged": dict.fromkeys(_scales(measure), np.nan)}, world.ranked)
-    label_terms = measure.statements().label_terms
+    label_terms = measure.stated.label_terms
     if label_terms is None or not label_terms(world.judgments):
         return
     following = World(world.judged, (*world.ranked[1:], world.ranked[0]))
@@ -388,7 +388,7 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
         yield "`combine` has one value per query", f"the shape is {combined.shape}"
         return
     raised = np.asarray(measure.combine(np.maximum(values, others), weights))
-    if measure.statements().never_falls_with_terms:
+    if measure.stated.never_falls_with_terms:
         for index in np.flatnonzero(raised < combined - TOLERANCE)[:1].tolist():
             yield (
                 "never_falls_with_terms: `combine` never falls when a value rises",

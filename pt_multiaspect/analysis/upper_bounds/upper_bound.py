@@ -218,7 +218,7 @@ def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
         form = term.base.additive(term.target)
         if isinstance(form, Linear):
             total += term.weight * form.beyond()
-    if total.any() and not measure.statements().is_weighted_sum:
+    if total.any() and not measure.stated.is_weighted_sum:
         raise _unknown(f"{measure} with gains of unjudged documents")
     return total
 
@@ -249,7 +249,7 @@ def _best_alone(term: Term, judgments: Judgments) -> Ints:
 def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     """Return the value of the measure if each term had its own best ranking."""
     terms = measure.terms(judgments)
-    if len(terms) <= 1 or not measure.statements().never_falls_with_terms:
+    if len(terms) <= 1 or not measure.stated.never_falls_with_terms:
         return _exact(measure, judgments)
     rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
     values = np.stack([term.base.values(best, term.target) for term, best in zip(terms, rankings, strict=True)])
@@ -260,7 +260,7 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
 def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> tuple[Floats, Floats]:
     """Return the best value found, and an upper bound."""
     terms = measure.terms(judgments)
-    if not measure.statements().never_falls_with_terms:
+    if not measure.stated.never_falls_with_terms:
         raise _unknown(str(measure))
     if measure.params.get("normalized"):
         raise MultiAspectError(
@@ -274,7 +274,7 @@ def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> 
             candidates.add(rank)
     best_alone = np.stack([values[index] for index, values in enumerate(alone)])
     bound = measure.combine(best_alone, candidates.weights)
-    if measure.statements().is_weighted_sum:
+    if measure.stated.is_weighted_sum:
         bound = np.minimum(bound, candidates.search(terms, candidates.value))
         return candidates.value, bound
     if measure.slope(np.ones_like(best_alone), candidates.weights) is not None:
