@@ -34,6 +34,7 @@ from pt_multiaspect import (
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.program import program
 from pt_multiaspect.datasets import load_health
+from pt_multiaspect.errors import messages_for_shell
 from pt_multiaspect.integration.measure_lists import parse_list
 from pt_multiaspect.measures import ALL
 
@@ -67,8 +68,8 @@ def test_describe_prints_the_report(cli, trec_files):
     assert (code, err) == (0, "")
     runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
     expected = describe(read_qrels(QRELS), runs=runs, measures=["TOMA", "AP"])
-    expected.in_shell = True
-    assert out == f"{expected}\n"
+    with messages_for_shell({}):
+        assert out == f"{expected}\n"
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = cli("describe", "--aspects", "scales.json", "--contingency", "relevance", "credibility")
     assert code == 0

@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
 import pt_multiaspect_shell
@@ -136,3 +137,15 @@ def test_help_of_a_command_is_what_it_prints_itself(name, capsys):
 def test_help_of_an_unknown_command(capsys):
     assert main(["help", "evalute"]) == 2
     assert "unknown command 'evalute'; did you mean evaluate?" in capsys.readouterr().err
+
+
+def test_help_is_short():
+    """Two screens for the longest one, and options that a person can take in."""
+    printed, _ = run_program("evaluate", "--help", COLUMNS="80")
+    assert len(printed.splitlines()) <= 100
+    options = {
+        name: sum(isinstance(param, click.Option) for param in command.params)
+        for name, command in program.commands.items()
+    }
+    assert max(options.values()) == options["evaluate"] <= 19
+    assert sum(options.values()) <= 130

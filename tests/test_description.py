@@ -28,6 +28,7 @@ from pt_multiaspect.description import Description, rules
 from pt_multiaspect.description.alike import mending_calls, simplify, simplify_all
 from pt_multiaspect.description.between import Cells, association, kendall
 from pt_multiaspect.description.figures import declaration
+from pt_multiaspect.errors import messages_for_shell
 
 NAN = float("nan")
 
@@ -1625,11 +1626,11 @@ def test_remedies_of_answers_work(form: str) -> None:
 def test_remedies_in_the_shell_are_not_python() -> None:
     description = ma.describe(spoilt_answers()["words"][0], GRADES)
     assert "ma.describe" in str(description)
-    description.in_shell = True
-    assert "ma.describe" not in str(description)
-    assert "look at the labels below" in str(description)
+    with messages_for_shell({}):
+        assert "ma.describe" not in str(description)
+        assert "look at the labels below" in str(description)
     qrels = {f"q{i}": {f"d{j}": {"relevance": j % 3, "trust": (2 - j) % 3} for j in range(9)} for i in range(2)}
     description = ma.describe(qrels)
     assert "ma.describe(qrels).contingency('relevance', 'trust')" in str(description)
-    description.in_shell = True
-    assert "--contingency relevance trust" in str(description)
+    with messages_for_shell({}):
+        assert "--contingency relevance trust" in str(description)

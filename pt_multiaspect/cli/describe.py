@@ -68,7 +68,6 @@ def describe(
         runs=inputs.runs if inputs.values["runs"] else None,
         measures=inputs.measures if inputs.requested else None,
     )
-    result.in_shell = True
     if write_aspects is not None:
         _name_scales(result.proposed, write_aspects, result.aspects).to_file(write_aspects)
         left_out = [name for name in result.aspects if name not in result.proposed]

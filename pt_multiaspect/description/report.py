@@ -242,8 +242,6 @@ class Description(View):
         shares: pd.DataFrame,
         name: str | None,
     ) -> None:
-        #: Whether the report shows the proposed declaration as a command-line option.
-        self.in_shell = False
         self._figures = figures
         self._name = name
         self.proposed = self.aspects if scales == dict(self.aspects) else Aspects(scales)
@@ -319,7 +317,7 @@ class Description(View):
         return f"<Description: {self._counts()}>"
 
     def _blocks(self) -> list[Block]:
-        return blocks(self._figures, self.findings, self.proposed, self.distance_shares, self.in_shell)
+        return blocks(self._figures, self.findings, self.proposed, self.distance_shares)
 
     def _title(self) -> str:
         return "Judgments"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._numbers import spell
 from ..aspects import Aspects
-from ..errors import choices, number_of
+from ..errors import choices, in_shell, number_of
 from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, fixed_point, percent
 from .figures import AGREEMENT, Figures, declaration
 from .scales import records
@@ -24,14 +24,12 @@ _MOST_BARS = 12
 _NAME = 12
 
 
-def blocks(
-    figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame, in_shell: bool
-) -> list[Block]:
-    """Return the whole report, findings first; with `in_shell`, declarations are command-line options."""
+def blocks(figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame) -> list[Block]:
+    """Return the whole report, findings first."""
     counts = [*_judged(figures), number_of(figures.n_topics, "topic"), number_of(len(figures.per_aspect), "aspect")]
     return [
         Sentence(choices(counts)),
-        *_findings(findings, proposed, in_shell),
+        *_findings(findings, proposed),
         *(block for row in records(figures.per_aspect) for block in _aspect(figures, row)),
         *_pairs(figures.between, figures.noun),
         *_shares(shares),
@@ -49,7 +47,7 @@ def _judged(figures: Figures) -> list[str]:
     return [number_of(len(given.answers), "judged answer"), f"{judgments} by {given.n_judges} judges"]
 
 
-def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list[Block]:
+def _findings(findings: pd.DataFrame, proposed: Aspects) -> list[Block]:
     if findings.empty:
         return [Heading("Findings"), Sentence("none")]
     declared = declaration(proposed)
@@ -57,22 +55,24 @@ def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list
     for row in records(findings):
         about = f"{row.aspects}: " if row.aspects else ""
         # Findings resolved by one declaration share it.
-        remedy = Sentence("declare the scales as below") if row.remedy == declared else _code(row.remedy, in_shell)
+        remedy = Sentence("declare the scales as below") if row.remedy == declared else _code(row.remedy)
         items.append([Sentence(f"{about}{row.finding}", tag=row.severity), remedy])
     declaring = [number for number, remedy in enumerate(findings["remedy"], 1) if remedy == declared]
     listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
     if declaring:
         noun = "finding" if len(declaring) == 1 else "findings"
         title = f"Declaration for {noun} {choices(declaring)}; check it before use:"
-        listed += [Sentence(title), _option(proposed) if in_shell else Code(declared)]
+        listed += [Sentence(title), _option(proposed) if in_shell() else Code(declared)]
     return listed
 
 
-def _code(remedy: str, in_shell: bool) -> Sentence | Code:
-    """Return a remedy; with `in_shell`, without calls of `describe`, which the report is the result of."""
-    if in_shell and remedy == AGREEMENT:
+def _code(remedy: str) -> Sentence | Code:
+    """Return a remedy; in the shell, without calls of `describe`, which the report is the result of."""
+    if not in_shell():
+        return Code(remedy)
+    if remedy == AGREEMENT:
         return Code("pt-multiaspect answers JUDGED --agreement")
-    call = re.fullmatch(r"ma\.describe\(\w+\)\.(labels|contingency)(.*)", remedy) if in_shell else None
+    call = re.fullmatch(r"ma\.describe\(\w+\)\.(labels|contingency)(.*)", remedy)
     if call is None:
         return Code(remedy)
     if call[1] == "labels":
