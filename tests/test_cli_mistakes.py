@@ -22,7 +22,7 @@ RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
 
 #: What is in the files of the mistakes.
 FILES = {
-    "header.csv": "qid,docno,rank,score\nq0,d00,1,9.5\n",
+    "header.csv": "query,doc,rank,score\nq0,d00,1,9.5\n",
     "headed.run": f"qid Q0 docno rank score tag\n{RUN}",
     "comma.run": RUN.replace(".", ","),
     "empty.run": "",
@@ -60,7 +60,10 @@ MISTAKES = [
     ("evaluate --qrels relevance.txt --suite touche-2021 runs", "or a further --qrels ASPECT=FILE"),
     # runs
     ("evaluate -m AP mixed", "If mixed also contains other files, give a pattern in quotes, such as 'mixed/*.run'"),
-    ("evaluate -m AP header.csv", "fields are separated by blanks or tabs, not by commas"),
+    (
+        "evaluate -m AP header.csv",
+        "commas between the fields, the first line is a header, such as qid,docno,score",
+    ),
     ("evaluate -m AP headed.run", "if this is a header, delete the line: TREC files have none"),
     ("evaluate -m AP comma.run", "write decimals with a point, not with a comma"),
     ("evaluate -m AP cut.run.gz", "the file ends within a member; copy or download it again"),

@@ -153,7 +153,7 @@ def labels(source: Any) -> pd.DataFrame:
 QRELS = trec_lines.LineFormat(
     fields=("qid", "iteration", "docno", "relevance"),
     ids={0: "qid", 2: "docno"},
-    numbers={3: ("relevance", trec_files._LABEL)},
+    numbers={3: ("relevance", trec_lines.LABEL)},
 )
 
 

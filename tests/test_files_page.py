@@ -73,7 +73,7 @@ def test_three_commands_give_table_p_values_and_report(page: Any) -> None:
 
 def test_every_line_of_the_tables_is_valid(page: Any) -> None:
     lines = re.findall(r"\| `(ma\.[^`]*)` \|$", PAGE, re.M)
-    assert len(lines) == 16
+    assert len(lines) == 18
     for line in lines:
         result = eval(line, page[0] | {"ma": ma})
         assert len(result) > 0, line

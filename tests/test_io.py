@@ -725,8 +725,8 @@ def test_frames_with_ranks_of_another_order() -> None:
 @pytest.mark.parametrize(("mark", "word"), [(";", "semicolons"), (",", "commas")])
 def test_other_separators_are_named(mark: str, word: str) -> None:
     for reader in (read_run, read_qrels):
-        with pytest.raises(MultiAspectError, match=f"separated by blanks or tabs, not by {word}"):
-            reader(io.StringIO(mark.join(("query-id", "corpus-id", "score"))))
+        with pytest.raises(MultiAspectError, match=f"with {word} between the fields, the first line is a header"):
+            reader(io.StringIO(mark.join(("q1", "d1", "2.5"))))
 
 
 def test_directories_that_pyterrier_writes(tmp_path: Path) -> None:

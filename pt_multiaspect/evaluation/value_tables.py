@@ -17,9 +17,10 @@ from ..collection.frames import as_frame
 from ..collection.judged_answers import is_judged_answers
 from ..errors import MultiAspectError, choices, number_of, parameter, shown
 from ..integration.parsing import UNIT_SCORE, parse_one, read_record, record_measures
+from ..io.delimited_files import first_line, read_delimited
 from ..io.file_contents import Text, as_text, load
 from ..io.json_files import is_json
-from ..io.table_files import first_line, read_delimited, read_parquet
+from ..io.table_files import read_parquet
 from ..strings.identifiers import identifiers
 from .long_frames import COLUMNS, KEYS, check_distinct
 

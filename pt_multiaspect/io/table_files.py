@@ -1,10 +1,8 @@
-"""Tables in files: Parquet, read by PyArrow, and text with a header and tabs or commas."""
+"""Tables in files: Parquet, read by PyArrow, and the runs and judgments of tables."""
 
 from __future__ import annotations
 
-import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,8 +14,7 @@ from ..collection.frames import as_frame, is_saved_index
 from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
-from .file_contents import Text
-from .trec_lines import WHOLE_NUMBER, LineFormat, excerpt, lookalike_hint, read_regular_lines
+from .trec_lines import lookalike_hint
 
 #: The first bytes of Parquet files.
 _PARQUET = b"PAR1"
@@ -119,18 +116,7 @@ def labels_of_table(
     if not len(frame):
         raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and labels")
     rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
-    if by_aspect is None:
-        names = [column for column in frame.columns if column not in columns.NOT_ASPECTS]
-        label_columns = {column: "label" if column == "relevance" else column for column in names}
-    else:
-        label_columns = {
-            _column_of(name, frame, aspect, len(by_aspect) == 1): column for aspect, column in by_aspect.items()
-        }
-    if not label_columns or len(set(label_columns.values())) < len(label_columns):
-        raise MultiAspectError(
-            f"{name}: expected label columns, at most one of them label or relevance, got the columns "
-            f"{choices(frame.columns)}"
-        )
+    label_columns = _label_columns(name, frame, by_aspect)
     for source, column in label_columns.items():
         if by_aspect is not None or columns.is_numeric(frame[source]):
             rows[column] = _read_finite_labels(name, frame[source], rows)
@@ -163,6 +149,26 @@ def labels_of_table(
     return rows
 
 
+def _label_columns(name: str, frame: pd.DataFrame, by_aspect: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the column of the result for each label column of a file; see `labels_of_table`."""
+    if by_aspect is None:
+        names = [column for column in frame.columns if column not in columns.NOT_ASPECTS]
+        label_columns = {column: "label" if column == "relevance" else column for column in names}
+    else:
+        is_alone = len(by_aspect) == 1
+        label_columns = {_column_of(name, frame, aspect, is_alone): column for aspect, column in by_aspect.items()}
+    if "score" in label_columns and set(label_columns) <= {"score", "rank"}:
+        raise MultiAspectError(
+            f"{name}: expected label columns, got the columns {choices(frame.columns)}{lookalike_hint('a run')}"
+        )
+    if not label_columns or len(set(label_columns.values())) < len(label_columns):
+        raise MultiAspectError(
+            f"{name}: expected label columns, at most one of them label or relevance, got the columns "
+            f"{choices(frame.columns)}"
+        )
+    return label_columns
+
+
 def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> str:
     """Return the column of a file that has the labels of an aspect."""
     usual = ("label", "relevance") if is_alone or aspect in ("label", "relevance") else ()
@@ -184,98 +190,3 @@ def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -
             f"{column.iloc[int(faulty[0])]} (query {qid}, document {docno})"
         )
     return values
-
-
-def first_line(text: Text) -> str:
-    """Return the first line that is not empty."""
-    return re.match(rb"[\r\n]*([^\r\n]*)", text.data)[1].decode()  # type: ignore[index]  # matches any text
-
-
-def read_beir(text: Text) -> pd.DataFrame | None:
-    """Read judgments as in BEIR: a header with query-id and corpus-id, and tabs; None for other files."""
-    ids = columns.beir_columns([re.sub(r'^"(.*)"$', r"\1", name) for name in first_line(text).split("\t")])
-    if ids is None:
-        return None
-    frame = _read_plain_beir(text, *ids)
-    if frame is not None:
-        return frame
-    frame = read_delimited(text, "\t")
-    for column in ids:
-        if (empty := frame[column] == "").any():
-            row = "\t".join(frame[empty].iloc[0])
-            raise MultiAspectError(f"{text.name}: expected a {column} in every line, got none in {row!r}")
-    return frame
-
-
-def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | None:
-    """Read judgments without quotes and further columns fast; None if there are any, or a line is malformed."""
-    end = text.data.index(b"\n") + 1
-    fields = text.data[:end].decode().rstrip("\r\n").split("\t")
-    if sorted(fields) != sorted((query, document, "score")) or fields[0] == "score" or b'"' in text.data:
-        return None
-    ids = {fields.index(query): "qid", fields.index(document): "docno"}
-    layout = LineFormat(tuple(fields), ids, {fields.index("score"): ("score", WHOLE_NUMBER)})
-    lines = read_regular_lines(text.rest(end), layout)
-    return None if lines is None else lines.frame().rename(columns={"qid": query, "docno": document})
-
-
-def read_delimited(text: Text, separator: str, *, drop_index: bool = False) -> pd.DataFrame:
-    """Read a table whose fields may be in quotes, as Python's module csv writes them.
-
-    Parameters
-    ----------
-    text : Text
-        The content of the file.
-    separator : str
-        The character between fields.
-    drop_index : bool, default False
-        Whether to leave out a first column without a name, by which pandas writes the index of a frame.
-
-    Returns
-    -------
-    DataFrame
-        Columns of strings, named by the header.
-
-    Raises
-    ------
-    MultiAspectError
-        If a line has more or fewer fields than the header, quotes do not surround a whole field, a field spans
-        several lines, a column has no name, or semicolons separate the fields.
-    """
-    header_line = first_line(text)
-    if ";" in header_line and separator not in header_line:
-        raise MultiAspectError(
-            f"{text.name}: expected commas or tabs between fields, got semicolons in the header "
-            f"{excerpt(header_line.encode())}; write the table with commas, and decimals with points"
-        )
-    lines = csv.reader(io.StringIO(text.data.decode(), newline=""), delimiter=separator, strict=True)
-    rows: list[list[str]] = []
-    end, fault = 0, ""
-    try:
-        for fields in lines:
-            begin, end = end + 1, lines.line_num
-            if begin != end:
-                fault = "a field in quotes that spans several lines"
-            elif rows and len(fields) not in (0, len(rows[0])):
-                fault = f"{len(fields)} fields"
-            if fault:
-                break
-            if fields:
-                rows.append(fields)
-    except csv.Error as error:
-        fault = f"quotes that do not surround a whole field ({error})"
-    if fault:
-        line = text.data.split(b"\n", lines.line_num)[lines.line_num - 1]
-        expected = f"{len(rows[0])} fields, as in the header" if rows else "a header"
-        raise MultiAspectError(f"{text.name}:{lines.line_num}: expected {expected}, got {fault}: {excerpt(line)}")
-    if not rows:
-        raise MultiAspectError(f"{text.name}: the file is empty; expected a header and rows")
-    header, *rows = rows
-    if drop_index and not header[0]:
-        header, rows = header[1:], [row[1:] for row in rows]
-    if not all(header):
-        raise MultiAspectError(
-            f"{text.name}: expected a name for each column, got none for column {header.index('') + 1}; without "
-            "index=False, pandas writes the index of a frame so"
-        )
-    return pd.DataFrame(rows, columns=header, dtype=object)

@@ -18,10 +18,11 @@ from ..collection import Run
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.frames import as_frame, is_frame, refuse_splits
 from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none, shown, warn_of_run, warn_once
+from .delimited_files import find_separator, read_beir, read_judgment_table, read_plain_run, read_run_table
 from .file_contents import Source, Text, as_text, load
 from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
-from .table_files import frame_of_run, labels_of_table, read_beir, read_parquet, run_of_table
-from .trec_lines import WHOLE_NUMBER, Columns, LineFormat, NumberField, excerpt, is_whole, read_lines
+from .table_files import frame_of_run, labels_of_table, read_parquet, run_of_table
+from .trec_lines import LABEL, SCORE, WHOLE_NUMBER, Columns, LineFormat, excerpt, is_whole, read_lines
 
 
 def read_qrels(
@@ -33,7 +34,9 @@ def read_qrels(
     ----------
     source : path, open file, data frame, or mapping of aspect name to one of these
         A mapping gives one TREC qrels file (``qid iteration docno label``) for
-        each aspect. A single file has one label column for each of `aspects`. Files of BEIR and MTEB, with tabs and
+        each aspect. A single file has one label column for each of `aspects`. Tables have a header with ``qid
+        docno`` or ``query_id doc_id`` and one column per aspect, and commas, semicolons or tabs between the fields;
+        an empty cell is a missing label. Files of BEIR and MTEB, with tabs and
         a header ``query-id corpus-id score``, JSON ``{qid: {docno: label}}`` and JSON lines with the same columns
         are recognised by content; their labels are whole numbers.
         Fields are separated by blanks or tabs; compression by gzip, bzip2, xz or
@@ -46,7 +49,7 @@ def read_qrels(
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not allowed with a mapping, whose keys name
-        the aspects. Of Parquet files, the names of the columns to read; by default all.
+        the aspects. Of tables and Parquet files, the names of the columns to read; by default all.
     check : bool, default True
         Whether to check that the files of a mapping belong together. Each file is compared with that of
         relevance, or else with the first one.
@@ -135,6 +138,9 @@ def read_run(source: Source) -> pd.DataFrame:
         rank``, as ``pt.io.write_results(format="minimal")`` writes them, are read if the numbers of each topic are
         its ranks from 0 or 1, in any order; the score is -rank.
 
+        Or a table with the header ``qid,docno,score`` (``query_id doc_id score`` or ``q_id doc_id score``), a
+        ``rank`` if any, and commas, semicolons or tabs between the fields.
+
         Or a Parquet file with the columns ``qid docno score``, ``query_id doc_id score`` or, as ranx writes it,
         ``q_id doc_id score``. A data frame is read like such a file.
 
@@ -149,7 +155,7 @@ def read_run(source: Source) -> pd.DataFrame:
     pandas.DataFrame
         The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's order. Ids and
         ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
-        evaluation sorts by score. Of Parquet files, all columns; they need not have ``rank`` and
+        evaluation sorts by score. Of tables and Parquet files, all columns; they need not have ``rank`` and
         ``name``. Of JSON, ``qid docno score`` and, in predictions of MTEB, the model as ``name``.
         ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
 
@@ -233,8 +239,14 @@ class _RunFile:
             rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
             return rows.assign(name=model) if model else rows
         metadata, text = split_metadata(as_text(self.name, self.data))
-        rows = _read_run_lines(text).frame().astype({"rank": np.int64})
-        rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
+        separator = find_separator(text)
+        if separator is None:
+            rows = _read_run_lines(text).frame().astype({"rank": np.int64})
+            rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
+        else:
+            rows = frame_of_run(text.name, read_run_table(text, separator))
+            if "rank" in rows.columns:
+                _warn_of_ranks(text.name, Run.of(rows), rows["rank"].to_numpy(dtype=np.float64))
         if metadata is not None:
             rows.attrs["ir_metadata"] = metadata
         return rows
@@ -245,9 +257,23 @@ class _RunFile:
             return run_of_table(self.name, self.table)
         if is_json(self.data):
             return self.predictions.run
-        columns = _read_run_lines(split_metadata(as_text(self.name, self.data))[1], ("qid", "docno"))
-        query, qids = columns.codes["qid"]
-        return Run(qids, query, columns.docnos, columns.numbers["score"])
+        _, text = split_metadata(as_text(self.name, self.data))
+        separator = find_separator(text)
+        if separator is None:
+            return _run_of_columns(_read_run_lines(text, ("qid", "docno")))
+        columns = read_plain_run(text, separator)
+        if columns is None:
+            return Run.of(self.read_rows())
+        run = _run_of_columns(columns)
+        if "rank" in columns.numbers:
+            _warn_of_ranks(text.name, run, columns.numbers["rank"])
+        return run
+
+
+def _run_of_columns(columns: Columns) -> Run:
+    """Return the run of lines."""
+    query, qids = columns.codes["qid"]
+    return Run(qids, query, columns.docnos, columns.numbers["score"])
 
 
 def _load(source: Source | Any) -> tuple[str, bytes, Any]:
@@ -268,7 +294,7 @@ def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
     if ranking is not None:
         return ranking
     columns = read_lines(text, _RUN, ids)
-    _warn_of_ranks(text.name, columns)
+    _warn_of_ranks(text.name, _run_of_columns(columns), columns.numbers["rank"])
     return columns
 
 
@@ -292,17 +318,16 @@ def _read_ranking(text: Text) -> Columns | None:
 _MIN_ROWS, _CONTRADICTORY = 10, 0.75
 
 
-def _warn_of_ranks(name: str, columns: Columns) -> None:
+def _warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
     """Warn if most rows of a file with another rank than the row before have the opposite order of scores."""
-    query, qids = columns.codes["qid"]
-    rank, score = columns.numbers["rank"], columns.numbers["score"]
+    query, score = run.query, run.score
     differs = np.flatnonzero((query[1:] == query[:-1]) & (rank[1:] != rank[:-1])) + 1
     is_after, is_above = rank[differs] > rank[differs - 1], score[differs] > score[differs - 1]
     contradicts = (score[differs] != score[differs - 1]) & (is_after == is_above)
     n_rows = int(contradicts.sum())
     if len(differs) >= _MIN_ROWS and n_rows >= _CONTRADICTORY * len(differs):
         row = differs[np.argmax(contradicts)]
-        pair = f"query {qids[query[row]]}, document {columns.docnos.take([row]).decode()[0]}"
+        pair = f"query {run.qids[query[row]]}, document {run.docnos.take([row]).decode()[0]}"
         warn_of_run(
             f"ranks contradict scores in {n_rows} of {len(differs)} rows, such as that of {pair}",
             "The order is by descending score, as in trec_eval; if the ranks are right, replace the scores, for "
@@ -336,15 +361,12 @@ def split_metadata(text: Text) -> tuple[str | None, Text]:
 _START, _END = (re.compile(rb"^# ?ir_metadata\.%s[ \t\r]*\n" % mark, re.MULTILINE) for mark in (b"start", b"end"))
 
 
-_LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))
-
-
 _RUN = LineFormat(
     fields=("qid", "Q0", "docno", "rank", "score", "tag"),
     ids={0: "qid", 2: "docno", 5: "name"},
     numbers={
         3: ("rank", WHOLE_NUMBER),
-        4: ("score", NumberField("a number other than nan", lambda values: ~np.isnan(values))),
+        4: ("score", SCORE),
     },
     lookalike=(4, "qrels"),
 )
@@ -484,14 +506,14 @@ def _read_labels(
     layout = LineFormat(
         fields=("qid", "iteration", "docno", *(["label"] if len(columns) == 1 else columns)),
         ids={0: "qid", 1: "iteration", 2: "docno"},
-        numbers={position: (aspect, _LABEL) for position, aspect in enumerate(columns, 3)},
+        numbers={position: (aspect, LABEL) for position, aspect in enumerate(columns, 3)},
         hint=_name_columns() if len(columns) == 1 else "",
         lookalike=(6, "a run") if len(columns) == 1 else (0, ""),
     )
     name, data, table = _load(source)
     if table is None:
         text = as_text(name, data)
-        table = read_json_judgments(text) if is_json(data) else read_beir(text)
+        table = _read_text_table(text)
     if table is not None:
         return name, labels_of_table(name, table, None if as_it_is else columns, one_of_several=one_of_several)
     rows = read_lines(text, layout, ("qid", "docno")).frame()[["qid", "docno", *columns]]
@@ -499,6 +521,20 @@ def _read_labels(
         # Only now is the second field needed.
         rows = _distinct_judgments(text, read_lines(text, layout).frame(), list(columns), one_of_several)
     return text.name, rows.rename(columns=dict(columns))
+
+
+def _read_text_table(text: Text) -> pd.DataFrame | None:
+    """Read judgments in JSON, or with a header; None for lines."""
+    if is_json(text.data):
+        return read_json_judgments(text)
+    separator = find_separator(text)
+    if separator is None:
+        return None
+    if separator == "\t":
+        beir = read_beir(text)
+        if beir is not None:
+            return beir
+    return read_judgment_table(text, separator)
 
 
 def _distinct_judgments(text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool) -> pd.DataFrame:

@@ -58,6 +58,8 @@ class NumberField:
 
 
 WHOLE_NUMBER = NumberField("a whole number", is_whole)
+SCORE = NumberField("a number other than nan", lambda values: ~np.isnan(values))
+LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))
 
 
 @dataclass(frozen=True)
@@ -364,7 +366,7 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
             hint = layout.hint
         marks = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
         if len(fields) < 3 and marks:
-            hint = f"; fields are separated by blanks or tabs, not by {marks[0]}"
+            hint = f"; with {marks[0]} between the fields, the first line is a header, such as qid,docno,score"
         return MultiAspectError(
             f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: {excerpt(line)}{hint}"
         )
