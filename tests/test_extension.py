@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import ir_measures
 import numpy as np
@@ -414,7 +415,9 @@ MAIN = """
     def cell(gaps):
         return (gaps * WEIGHTS).sum(axis=1)
     '''
+    import sys
     import textwrap
+    sys.path.insert(0, {tests!r})
     from frame_world import evaluate_in_processes
     BOTH = {{"relevance": 2, "credibility": 2}}
     qrels = {{"q": {{"a": {{"relevance": 2, "credibility": 0}}, "b": {{"relevance": 1, "credibility": 2}}}}}}
@@ -439,7 +442,7 @@ MAIN = """
 @pytest.mark.slow
 def test_cells_of_a_notebook_in_other_processes() -> None:
     """The class and the distance are in ``__main__`` and defined twice; the workers stay the same."""
-    lines = run_python(MAIN.format())
+    lines = run_python(MAIN.format(tests=str(Path(__file__).parent)))
     first, second = lines[:4], lines[4:]
     assert all(values == first[0] for values in first)
     assert all(values == second[0] for values in second)

@@ -17,7 +17,7 @@ from ..analysis.prediction_powered import estimates_table
 from ..aspects import Aspects
 from ..description.figures import run_figures
 from ..description.scales import read_judged
-from ..errors import MultiAspectError, refuse_unknown, silence_warnings
+from ..errors import MultiAspectError, errors_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
@@ -121,7 +121,8 @@ def evaluate(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
         )
     if inputs.format in VALUE_FORMATS:
-        return format_values(values if perquery else values.iloc[:0], means, inputs.format)
+        with errors_of(f"--format {inputs.format}"):
+            return format_values(values if perquery else values.iloc[:0], means, inputs.format)
     if perquery:
         return per_query_sheet(values, means["name"])
     runs = {name: inputs.runs[name] for name in means["name"].unique()}

@@ -277,19 +277,15 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
     """
     labels = list(means.columns[1:])
     if (values["qid"] == _ALL).any():
-        raise MultiAspectError(
-            f"format {format}: expected topics with other names than all, which denotes aggregates; use csv"
-        )
+        raise MultiAspectError("expected topics with other names than all, which denotes aggregates; use csv")
     if format == "trec_eval":
         refuse_taken(labels, (_RUNID, "num_q"), "a line of trec_eval")
         if len(means) > 1:
-            raise MultiAspectError(
-                f"format trec_eval: expected one run, as no line names it, got {choices(means['name'])}; use tot"
-            )
+            raise MultiAspectError(f"expected one run, as no line names it, got {choices(means['name'])}; use tot")
     if format != "jsonl":
-        _refuse_blanks(format, "a name", means["name"], "name the run, as in NAME=RUN")
-        _refuse_blanks(format, "a label", labels, "label the measure, as in -m LABEL=MEASURE")
-        _refuse_blanks(format, "the topic", values["qid"].unique(), "use jsonl")
+        _refuse_blanks("a name", means["name"], "name the run, as in NAME=RUN")
+        _refuse_blanks("a label", labels, "label the measure, as in -m LABEL=MEASURE")
+        _refuse_blanks("the topic", values["qid"].unique(), "use jsonl")
     by_run = dict(list(values.groupby("name", sort=False)))
     keys = [key for key, *_ in _KEYS.values()]
     order = [COLUMNS.index(field) for field in _FIELDS.get(format, ())]
@@ -309,9 +305,7 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
     return "".join(f"{line}\n" for line in lines)
 
 
-def _refuse_blanks(format: str, what: str, names: Iterable[str], remedy: str) -> None:
+def _refuse_blanks(what: str, names: Iterable[str], remedy: str) -> None:
     for name in names:
         if not name or re.search(r"\s", name):
-            raise MultiAspectError(
-                f"format {format}: expected {what} without blanks, which separate fields, got {name!r}; {remedy}"
-            )
+            raise MultiAspectError(f"expected {what} without blanks, which separate fields, got {name!r}; {remedy}")
